@@ -1,0 +1,38 @@
+# Two commands for everybody: `make demo` and `make test`. Both set themselves up.
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test check fmt lock bench clean
+
+demo: $(STAMP)  ## show what ragbed does
+	@$(BIN)/ragbed demo
+
+test: check  ## everything that CI runs
+	@$(BIN)/pytest -q
+
+check: $(STAMP)  ## the quick part: format, lint, types, import contract
+	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
+
+fmt: $(STAMP)  ## put the code into its form
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --fix --quiet .
+
+lock: $(STAMP)  ## resolve the dependencies anew
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/core.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml --group dev -o requirements/dev.txt
+
+bench: $(STAMP)  ## the figures of the README, measured
+	@$(BIN)/python scripts/bench_foundation.py
+
+$(STAMP): pyproject.toml requirements/dev.txt scripts/bootstrap
+	@sh scripts/bootstrap $(VENV)
+	@touch $@
+
+clean:  ## remove what make made
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

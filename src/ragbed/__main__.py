@@ -1,0 +1,5 @@
+"""`python -m ragbed` is `ragbed`."""
+
+from ragbed.cli import main
+
+main()

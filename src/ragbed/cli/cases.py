@@ -1,0 +1,100 @@
+"""`ragbed cases`: lays the testbeds out and writes them, asking nobody."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.testbeds.tally import Tally
+
+
+def cases(
+    data: options.Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the case lines go; '-' for standard output.")
+    ] = None,
+    testbeds: options.Testbeds = None,
+    noise: options.Noise = None,
+    docs: options.Docs = 5,
+    correct: options.Correct = "0",
+    arms: options.Arms = "related",
+    rotations: options.Rotations = "1",
+    profile: options.Profile = "robust",
+    lang: options.Lang = "en,zh",
+    limit: options.Limit = None,
+    seed: options.Seed = 0,
+    prompt: options.Prompt = None,
+    json: options.Json = False,
+    config: options.Config = None,
+) -> None:
+    """Lay out every testbed that the data allows, one case a line, and count what is feasible.
+
+    Without -o nothing is written and only the counts are shown.
+
+    Examples:
+
+      ragbed cases en_refine.json -o cases.jsonl
+
+      ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --docs 10
+
+      ragbed cases en_refine.json --profile code-2024 --json
+    """
+    import msgspec
+
+    from ragbed.catalog import open_datasets
+    from ragbed.cli.console import print_json
+    from ragbed.cli.layout import read_settings, split
+    from ragbed.testbeds.choose import choose_testbeds, lay_out
+    from ragbed.testbeds.tally import Tally
+
+    settings = read_settings(
+        {"noise": noise, "docs": docs, "correct": correct, "arms": arms, "rotations": rotations,
+         "profile": profile, "lang": lang, "limit": limit, "seed": seed, "prompt": prompt}
+    )
+    names = None if testbeds is None else split(testbeds, "--testbeds")
+    chosen = choose_testbeds(names, settings)
+    encoder, tally = msgspec.json.Encoder(), Tally()
+    with _sink(output) as sink:
+        for dataset in open_datasets(data):
+            for case in lay_out(dataset, chosen, settings, named=names is not None):
+                tally.add(case)
+                if sink is not None:
+                    sink.write(encoder.encode(case) + b"\n")
+    _print_counts(tally, to_stderr=json or str(output) == "-")
+    if json:
+        print_json(tally.summary())
+
+
+@contextmanager
+def _sink(output: Path | None) -> Iterator[IO[bytes] | None]:
+    if output is None:
+        yield None
+    elif str(output) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+    else:
+        from ragbed.store import write_whole
+
+        with write_whole(output) as sink:
+            yield sink
+
+
+def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table
+
+    rows = [
+        (row.data, row.testbed, row.lang, "–" if row.noise is None else row.noise,
+         "–" if row.noise_real is None else row.noise_real, row.k, row.arm, row.feasible, row.infeasible,
+         "; ".join(f"{count} × {reason}" for reason, count in row.reasons.most_common(2)))
+        for row in tally.rows
+    ]
+    columns = ("data", "testbed", "lang", "noise", "real", "k", "arm", "feasible", "infeasible", "why")
+    print_table("Cases", columns, rows, to_stderr=to_stderr)

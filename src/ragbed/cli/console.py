@@ -1,0 +1,53 @@
+"""What all commands print with: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Text from data made safe for a terminal: control and direction characters become visible escapes."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def say(message: str) -> None:
+    """Tells the user something, on standard error."""
+    sys.stderr.write(printable(message) + "\n")
+
+
+def print_json(summary: object) -> None:
+    """Prints a machine-readable summary as one line on standard output."""
+    sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+
+
+def console(*, to_stderr: bool = False) -> Console:
+    """A rich console; colours and width follow the terminal, NO_COLOR and pipes."""
+    from rich.console import Console
+
+    return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
+) -> None:
+    """Prints a table; columns that hold only numbers are aligned right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(columns):
+        numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row))
+    console(to_stderr=to_stderr).print(table)

@@ -1,0 +1,45 @@
+"""One line of JSON to one typed record, with errors that name file, line and field."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragbed.errors import DataError
+
+RecordT = TypeVar("RecordT")
+_AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
+_NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
+
+
+def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int, line: bytes) -> RecordT:
+    """Decodes one line, or raises a DataError that names the place."""
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError as error:
+        field, problem = _explain(str(error))
+        raise DataError(path, problem, line=number, field=field) from None
+    except msgspec.DecodeError as error:
+        hint = "; each line must be one JSON object in UTF-8"
+        raise DataError(path, f"{_lower_first(str(error))}{hint}", line=number) from None
+    except UnicodeDecodeError:
+        raise DataError(path, "is not UTF-8; convert it (`iconv -f OLD -t UTF-8 FILE`)", line=number) from None
+    except RecursionError:
+        raise DataError(path, "is nested too deeply to be a record", line=number) from None
+
+
+def _explain(message: str) -> tuple[str | None, str]:
+    if named := _NAMED_FIELD.match(message):
+        parent = f"{named['parent']}." if named["parent"] else ""
+        what = "is missing" if "missing" in named["problem"] else "is not a field of this record; remove it"
+        return f"{parent}{named['field']}", what
+    if at_field := _AT_FIELD.match(message):
+        return at_field["field"], _lower_first(at_field["problem"])
+    return None, _lower_first(message)
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if not text.startswith("JSON") else text

@@ -1,0 +1,62 @@
+"""Every error that ragbed raises for a person to read.
+
+    RagbedError            something went wrong that a user can mend      exit 1
+    ├── DataError          a file holds what it should not                exit 1
+    ├── DownloadError      bytes could not be brought or are not right    exit 1
+    └── UsageError         the command line asks for what cannot be       exit 2
+        └── UnknownName    a name that is not among the known ones        exit 2
+
+A message says what is wrong, with the value, and what to do next. Anything else that
+escapes is a defect of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class RagbedError(Exception):
+    """The root: a message for the user, and the exit code of a command that ends with it."""
+
+    exit_code = 1
+
+
+class DataError(RagbedError):
+    """A file holds something it should not; the message starts with `file:line: field`.
+
+    Args:
+        path: The file.
+        problem: What is wrong and what to do about it.
+        line: The line it stands on, counted from 1, where there is one.
+        field: The field it stands in, as `answer[1]`, where there is one.
+    """
+
+    def __init__(
+        self, path: str | Path, problem: str, *, line: int | None = None, field: str | None = None
+    ) -> None:
+        self.path, self.line, self.field, self.problem = str(path), line, field, problem
+        place = str(path) if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+
+
+class DownloadError(RagbedError):
+    """A download failed, or what came is not what was pinned."""
+
+
+class UsageError(RagbedError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class UnknownName(UsageError):
+    """A name that is not among the known ones; the message lists them and the nearest one."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches
+
+        names = list(known)
+        near = get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names)}.")

@@ -1,0 +1,100 @@
+"""Instruction texts, as files: one folder per set, one folder per language in it.
+
+A set has up to four files a language: `system.md` and `user.md` for cases with documents,
+`closed-book.system.md` and `closed-book.user.md` for cases without. `{DOCS}` and `{QUERY}` stand
+for the documents and the question. One line feed at the end of a file is not part of the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.schema import Lang, Message
+
+_LANGS: tuple[Lang, ...] = ("en", "zh")
+_PLACEHOLDER = re.compile(r"\{(DOCS|QUERY)\}")
+_NEEDED = {"user.md": ("{DOCS}", "{QUERY}"), "closed-book.user.md": ("{QUERY}",)}
+_FILES = ("system.md", "user.md", "closed-book.system.md", "closed-book.user.md")
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The texts that turn a question and its documents into messages.
+
+    Args:
+        sets: Names of shipped sets; a file is taken from the first that has it.
+        folder: A user's own folder, laid out as a set, whose files go before all of them.
+    """
+
+    sets: tuple[str, ...]
+    folder: Path | None = None
+
+    def messages(self, lang: Lang, question: str, documents: Sequence[str]) -> tuple[Message, ...]:
+        """Renders a prompt; without documents it is the closed-book one."""
+        prefix = "" if documents else "closed-book."
+        values = {"DOCS": "\n".join(documents), "QUERY": question}
+        user = _fill(self._texts[lang, f"{prefix}user.md"], values)
+        system = self._texts[lang, f"{prefix}system.md"]
+        turns = [Message(role="system", content=system)] if system else []
+        return (*turns, Message(role="user", content=user))
+
+    @cached_property
+    def own(self) -> str | None:
+        """A short hash of all texts if a user's folder has a part in them, else None."""
+        if self.folder is None:
+            return None
+        together = "\0".join(self._texts[key] for key in sorted(self._texts))
+        return hashlib.sha256(together.encode()).hexdigest()[:8]
+
+    @cached_property
+    def _texts(self) -> dict[tuple[str, str], str]:
+        texts = {(lang, name): _shipped(self.sets, lang, name) for lang in _LANGS for name in _FILES}
+        if self.folder is not None:
+            texts |= _own_texts(self.folder)
+        return texts
+
+
+def _fill(template: str, values: dict[str, str]) -> str:
+    """Puts the values in, in a single pass and by fixed names: what a document says is never a template."""
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
+
+
+@cache
+def _shipped(sets: tuple[str, ...], lang: str, name: str) -> str:
+    for chosen in sets:
+        source = files(__name__) / chosen / lang / name
+        if source.is_file():
+            return source.read_bytes().decode().removesuffix("\n")
+    return ""
+
+
+def _own_texts(folder: Path) -> dict[tuple[str, str], str]:
+    texts = {}
+    for lang in _LANGS:
+        for name in _FILES:
+            path = folder / lang / name
+            if path.is_file():
+                texts[lang, name] = _own_text(path, name)
+    if not texts:
+        raise UsageError(f"--prompt {folder}: found none of {', '.join(f'en/{name}' for name in _FILES)} (or zh/…).")
+    return texts
+
+
+def _own_text(path: Path, name: str) -> str:
+    try:
+        text = path.read_bytes().decode().removesuffix("\n")
+    except UnicodeDecodeError:
+        raise RagbedError(f"{path} is not UTF-8.") from None
+    except OSError as error:
+        raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
+    for placeholder in _NEEDED.get(name, ()):
+        if placeholder not in text:
+            raise UsageError(f"{path} has no {placeholder}, so the model would not see it.")
+    return text

@@ -1,0 +1,194 @@
+"""The nouns: frozen records that everything else reads and writes; no logic, no I/O.
+
+Data flows one way through them:
+Article → Question → Item → Case → Completion → Score → Trial → Estimate.
+On disk each is one JSON object a line; an unknown field is refused, a missing optional one is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Lang: TypeAlias = Literal["en", "zh"]
+Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
+Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
+Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
+Outcome: TypeAlias = Literal["ok", "refused", "error"]
+
+Answer: TypeAlias = tuple[tuple[str, ...], ...]
+"""Slots, all of which are wanted; each holds aliases, any of which will do."""
+
+RawAnswer: TypeAlias = str | list[str | list[str]]
+"""An answer as RGB's files spell it: a string, or a list of strings and lists of aliases."""
+
+
+class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What all nouns have in common: immutable, strict, and brief when written."""
+
+
+class Article(Record):
+    """A dated news text, from which questions are made."""
+
+    id: str
+    url: str
+    title: str
+    text: str
+    date: str
+    """ISO date of publication."""
+    lang: Lang
+
+
+class Question(Record):
+    """A question and the answer that is right."""
+
+    question: str
+    lang: Lang
+    answer: Answer
+    article: str | None = None
+    """Id of the article it was made from."""
+
+
+class Passage(Record):
+    """A stretch of text that can be handed to a model, where it is from and how it stands to the answer."""
+
+    text: str
+    stance: Stance
+    kind: str = "related"
+    """Finer than stance: related, rumour, outdated, partial, …"""
+    part: int | None = None
+    """Integration: the sub-question it supports, counted from 0."""
+    edit_of: int | None = None
+    """Counterfactual: index, among the item's passages, of the true passage it falsifies."""
+    support: tuple[int, int] | None = None
+    """Start and end, in characters, of the sentence that bears the answer."""
+    url: str | None = None
+    title: str | None = None
+    date: str | None = None
+    """ISO date of the page."""
+    snippet_of: str | None = None
+    """A search engine's snippet: the URL of the page it was cut from."""
+
+
+class Item(Question, kw_only=True):
+    """A question with its pools of passages: one line of a dataset."""
+
+    id: str
+    passages: tuple[Passage, ...]
+    fake: Answer | None = None
+    """Counterfactual: the false answer that the edited passages give."""
+    rgb: dict[str, int | RawAnswer] | None = None
+    """Fields of the RGB record it came from, as spelled there; needed to write the same bytes again."""
+
+
+class Document(Record):
+    """A passage as it stands in one case."""
+
+    text: str
+    stance: Stance
+    kind: str
+    source: int
+    """Index among the passages of its item."""
+    item: str | None = None
+    """Id of the item it was taken from, where that is another question's."""
+
+
+class Message(Record):
+    """One turn of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Case(Record):
+    """One question under one condition, ready to be asked."""
+
+    case: str
+    """The name, which parses back: `data/item/testbed@noise=0.6,k=5,arm=related,profile=robust,seed=0`."""
+    data: str
+    item: str
+    lang: Lang
+    testbed: str
+    question: str
+    noise: float | None
+    """Share of distracting documents that was asked for; None where there are no documents."""
+    noise_real: float | None
+    """The share that is delivered, or, of an infeasible case, the nearest that could be."""
+    k: int
+    """Number of documents asked for."""
+    correct: float
+    """Counterfactual: share of true documents asked for."""
+    arm: str
+    """What the distracting documents are: related, random, fixed, control."""
+    profile: str
+    seed: int
+    feasible: bool
+    documents: tuple[Document, ...]
+    slots: tuple[int, ...]
+    """Where, counted from 0, the documents that bear an answer stand: the first drawn first."""
+    messages: tuple[Message, ...]
+    answer: Answer
+    fake: Answer | None
+    expect: Expectation
+    rotation: int = 0
+    """How far the layout is turned from the item's own (`--rotations all`)."""
+    reason: str | None = None
+    """Why it is infeasible."""
+
+
+class Completion(Record):
+    """What a model said, or why it did not."""
+
+    outcome: Outcome
+    reply: str | None = None
+    error: str | None = None
+    """Kind of error: timeout, rate, server, auth, protocol, too-long, …"""
+    finish: str | None = None
+    usage: dict[str, int] | None = None
+    latency_s: float | None = None
+    attempts: int = 1
+
+
+class Score(Record):
+    """One scorer's verdict: a value, or none and the reason."""
+
+    scorer: str
+    value: bool | float | tuple[int, ...] | None
+    reason: str | None = None
+
+
+class Trial(Record):
+    """One case asked of one model: a line of the run log."""
+
+    case: str
+    model: str
+    repeat: int
+    completion: Completion
+    scores: tuple[Score, ...] = ()
+
+
+class Manifest(Record):
+    """What a run or a build was made from."""
+
+    version: str
+    """Of ragbed."""
+    data: dict[str, str]
+    """Dataset name to sha256 of its file."""
+    models: tuple[str, ...]
+    settings: dict[str, str]
+    prompts: str
+    """Hash of the instruction texts."""
+
+
+class Estimate(Record):
+    """One cell of a table: never a rate without its counts."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    asked: int
+    errors: int
+    infeasible: int

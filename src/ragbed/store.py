@@ -1,0 +1,81 @@
+"""Lines in and out: JSON Lines read with their place, files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO
+
+from ragbed.errors import DataError, RagbedError, UsageError
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
+surely a file of another kind (one big JSON array), and must not fill the memory."""
+
+_OTHER_ENCODINGS = {
+    b"\xef\xbb\xbf": "starts with a byte order mark; save it as plain UTF-8 (`sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`)",
+    b"\xff\xfe": "is UTF-16; convert it (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    b"\xfe\xff": "is UTF-16; convert it (`iconv -f UTF-16 -t UTF-8 FILE`)",
+    b"\x1f\x8b": "is compressed; unpack it first (`gunzip FILE`)",
+    b"PK\x03\x04": "is a zip archive; unpack it first",
+}
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yields each line that is not blank, with its number counted from 1, in bounded memory."""
+    with _open(path) as source:
+        head = source.peek(4)  # type: ignore[attr-defined]
+        for mark, problem in _OTHER_ENCODINGS.items():
+            if head.startswith(mark):
+                raise DataError(path, problem, line=1)
+        number = 0
+        while line := source.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_LINE_BYTES:
+                raise DataError(
+                    path,
+                    f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object a line",
+                    line=number,
+                )
+            if not line.isspace():
+                yield number, line
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory; name the file inside it.") from None
+    except OSError as error:
+        raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Opens a file for writing that appears under its name only when the block ends well.
+
+    The bytes go to a neighbour in the same folder, are synced and renamed; after an error or
+    an interrupt the old file, or none, is there.
+    """
+    temporary: Path | None = None
+    try:
+        try:
+            with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False) as sink:
+                temporary = Path(sink.name)
+                yield sink
+                sink.flush()
+                os.fsync(sink.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(path)
+        except OSError as error:
+            raise RagbedError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""Testbeds: from a dataset to cases ready to be asked, one file per ability.
+
+To add one: a module with an object that has `name` and `cases`, and one line in TESTBEDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ragbed.datasets import Dataset
+from ragbed.schema import Case
+from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.counterfactual import COUNTERFACTUAL
+from ragbed.testbeds.integration import INTEGRATION
+from ragbed.testbeds.noise import NOISE
+from ragbed.testbeds.rejection import REJECTION
+from ragbed.testbeds.settings import Settings
+
+
+class Testbed(Protocol):
+    """A way to turn a dataset into cases; a dataset, because positions and random documents look past one item."""
+
+    @property
+    def name(self) -> str: ...
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]: ...
+
+
+TESTBEDS: dict[str, Testbed] = {
+    "noise": NOISE,
+    "rejection": REJECTION,
+    "integration": INTEGRATION,
+    "counterfactual": COUNTERFACTUAL,
+    "closed-book": CLOSED_BOOK,
+}

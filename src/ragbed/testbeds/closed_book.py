@@ -1,0 +1,46 @@
+"""Closed book: the question alone, to see what a model knows without documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ragbed.datasets import Dataset
+from ragbed.schema import Case
+from ragbed.testbeds.settings import Settings
+
+
+class ClosedBook:
+    """The testbed without documents; takes every item."""
+
+    name = "closed-book"
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yields every item once."""
+        for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
+            if item.lang in settings.langs:
+                yield Case(
+                    case=f"{dataset.name}/{item.id}/{self.name}@{settings.label}",
+                    data=dataset.name,
+                    item=item.id,
+                    lang=item.lang,
+                    testbed=self.name,
+                    question=item.question,
+                    noise=None,
+                    noise_real=None,
+                    k=0,
+                    correct=0.0,
+                    arm="related",
+                    profile=settings.profile,
+                    seed=settings.seed,
+                    feasible=True,
+                    documents=(),
+                    slots=(),
+                    messages=settings.instructions.messages(item.lang, item.question, ()),
+                    answer=item.answer,
+                    fake=item.fake,
+                    expect="answer",
+                )
+
+
+CLOSED_BOOK = ClosedBook()

@@ -1,0 +1,42 @@
+"""Counterfactual robustness: the model knows the answer, the documents tell another, and a warning is given."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.order import Ordered
+from ragbed.testbeds.original import choose_counterfactual
+from ragbed.testbeds.plan import Condition, Infeasible
+from ragbed.testbeds.settings import show_ratio
+
+
+def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+    """Edited passages from the front, true ones from the back, never both forms of one passage."""
+    true = condition.correct * condition.docs
+    if true.denominator != 1:
+        raise Infeasible(f"correct {show_ratio(condition.correct)} of {condition.docs} documents is no whole number")
+    edited = count - int(true)
+    if edited < 0:
+        raise Infeasible(f"noise and correct together ask for more than {condition.docs} documents")
+    front = ordered.contradicts[:edited]
+    used = {ordered.item.passages[index].edit_of for index in front}
+    back = [index for index in reversed(ordered.supports) if index not in used][: int(true)]
+    if len(front) < edited or len(back) < true:
+        raise Infeasible(
+            f"needs {edited} edited and {true} other true documents, "
+            f"has {len(ordered.contradicts)} and {len(ordered.supports)}"
+        )
+    return (*front, *back)
+
+
+COUNTERFACTUAL = Ability(
+    name="counterfactual",
+    takes="counterfactual",
+    expect="correct",
+    noise=(Fraction(0),),
+    draw=_draw,
+    choose_original=lambda item, condition, year: choose_counterfactual(
+        item, condition.docs, float(condition.noise), float(condition.correct)
+    ),
+)

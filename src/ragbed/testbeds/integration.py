@@ -1,0 +1,30 @@
+"""Information integration: the answer has several parts, which stand in different documents."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.noise import draw_supporting
+from ragbed.testbeds.order import Ordered
+from ragbed.testbeds.original import choose_integration
+from ragbed.testbeds.plan import Condition, Infeasible
+
+
+def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+    parts = len({ordered.item.passages[index].part for index in ordered.supports})
+    if count < parts:
+        raise Infeasible(f"{parts} sub-questions need a document each, the mix leaves room for {count}")
+    return draw_supporting(ordered, condition, count)
+
+
+INTEGRATION = Ability(
+    name="integration",
+    takes="integration",
+    expect="answer",
+    noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4)),
+    draw=_draw,
+    choose_original=lambda item, condition, year: choose_integration(
+        item, condition.docs, float(condition.noise), year
+    ),
+)

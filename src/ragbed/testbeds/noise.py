@@ -1,0 +1,27 @@
+"""Noise robustness: some documents hold the answer, the others are about the matter but do not (paper, section "Required abilities")."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.order import Ordered
+from ragbed.testbeds.original import choose_base
+from ragbed.testbeds.plan import Condition, Infeasible
+
+
+def draw_supporting(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+    """The first so many supporting passages."""
+    if count > len(ordered.supports):
+        raise Infeasible(f"needs {count} supporting documents, has {len(ordered.supports)}")
+    return ordered.supports[:count]
+
+
+NOISE = Ability(
+    name="noise",
+    takes="base",
+    expect="answer",
+    noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8)),
+    draw=draw_supporting,
+    choose_original=lambda item, condition, year: choose_base(item, condition.docs, float(condition.noise)),
+)

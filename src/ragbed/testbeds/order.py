@@ -1,0 +1,91 @@
+"""Our own choice of documents: which come first, and where each stands.
+
+Pools are put in an order that depends on the seed and on what the item says, never on the condition:
+a condition only decides how many are taken from the front, so the documents at one noise ratio are
+nested in those of the next, and appending items to a dataset changes no older case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import gcd
+
+from ragbed.schema import Item, Stance
+
+_GOLDEN = (3 - 5**0.5) / 2
+"""A step of about this share of K spreads the first few documents over the slots (0, 2, 4, 1, 3 for K = 5)."""
+
+
+def digest(*parts: object) -> bytes:
+    """A hash that is the same on every machine and in every process."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        encoded = str(part).encode("utf-8", "surrogatepass")
+        hasher.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hasher.digest()
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An item with its passages in drawing order, by index."""
+
+    item: Item
+    supports: tuple[int, ...]
+    """For integration one of every sub-question first, then second ones, and so on."""
+    distracts: tuple[int, ...]
+    contradicts: tuple[int, ...]
+    key: bytes
+    """What the order hangs on: seed, question and answer."""
+
+
+def order_item(item: Item, seed: int) -> Ordered:
+    """Puts an item's pools in drawing order."""
+    key = digest(seed, item.question, item.answer)
+
+    def ordered(stance: Stance) -> list[int]:
+        pool = [index for index, passage in enumerate(item.passages) if passage.stance == stance]
+        return _repeats_last(item, sorted(pool, key=lambda index: (digest(key, item.passages[index].text), index)))
+
+    return Ordered(
+        item=item,
+        supports=tuple(_one_of_each_part(item, ordered("supports"))),
+        distracts=tuple(ordered("distracts")),
+        contradicts=tuple(ordered("contradicts")),
+        key=key,
+    )
+
+
+def slot_of(rank: int, ordinal: int, seed: int, docs: int) -> int:
+    """Where the document of a rank stands: a cyclic Latin square over ordinal and seed.
+
+    Over any run of `docs` consecutive items every rank visits every slot exactly once, whatever the ratio.
+    """
+    offset = int.from_bytes(digest("slot", seed), "big")
+    return (ordinal + offset + rank * _step(docs)) % docs
+
+
+def _step(docs: int) -> int:
+    coprime = (step for step in range(1, docs) if gcd(step, docs) == 1)
+    return min(coprime, key=lambda step: abs(step - docs * _GOLDEN), default=1)
+
+
+def _repeats_last(item: Item, pool: Sequence[int]) -> list[int]:
+    """A text that stands in the pool twice is drawn again only when nothing else is left."""
+    seen: set[str] = set()
+    first, again = [], []
+    for index in pool:
+        text = item.passages[index].text
+        (again if text in seen else first).append(index)
+        seen.add(text)
+    return first + again
+
+
+def _one_of_each_part(item: Item, pool: Iterable[int]) -> list[int]:
+    parts: dict[int, list[int]] = {}
+    for index in pool:
+        parts.setdefault(item.passages[index].part or 0, []).append(index)
+    rounds = zip_longest(*(parts[part] for part in sorted(parts)))
+    return [index for together in rounds for index in together if index is not None]

@@ -1,0 +1,81 @@
+"""What is asked of the testbeds: ratios, number of documents, arms, profile, seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from ragbed.errors import UsageError
+from ragbed.prompts import Instructions
+from ragbed.schema import Lang
+
+Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Which benchmark is meant where paper, code and good sense differ."""
+
+    prompts: tuple[str, ...]
+    """Sets of instruction texts, the first that has a file wins."""
+    original: int | None = None
+    """Year of the original code whose choice of documents is repeated; None for our own."""
+
+
+PROFILES = {
+    "paper": Profile(prompts=("paper",)),
+    "code-2023": Profile(prompts=("code",), original=2023),
+    "code-2024": Profile(prompts=("code",), original=2024),
+    "robust": Profile(prompts=("robust", "paper")),
+}
+ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
+"""The arms a user can name; `fixed` brings its length-matched `control` along."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How cases are to be laid out; the defaults are the paper's conditions under our own profile."""
+
+    noise: tuple[Fraction, ...] | None = None
+    """Shares of distracting documents; None for each testbed's own."""
+    docs: int = 5
+    correct: tuple[Fraction, ...] = (Fraction(0),)
+    """Counterfactual: shares of true documents."""
+    arms: tuple[Arm, ...] = ("related",)
+    rotate: bool = False
+    """Ask every item with its documents at every slot."""
+    profile: str = "robust"
+    seed: int = 0
+    langs: tuple[Lang, ...] = ("en", "zh")
+    limit: int | Fraction | None = None
+    """The first N items of a dataset, or that fraction of them."""
+    instructions: Instructions = field(default_factory=lambda: Instructions(PROFILES["robust"].prompts))
+
+    @property
+    def original(self) -> int | None:
+        """Year of the original code to repeat, if any."""
+        return PROFILES[self.profile].original
+
+    @property
+    def label(self) -> str:
+        """The part of a case's name that all conditions share."""
+        own = self.instructions.own
+        return f"profile={self.profile},seed={self.seed}" + (f",prompt={own}" if own else "")
+
+
+def parse_ratio(text: str, what: str) -> Fraction:
+    """Reads `0.4`, `40%` or `2/5` exactly; anything outside 0 to 1 is a usage error."""
+    try:
+        ratio = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"{what} {text!r} is not a number; give a share between 0 and 1, as 0.4 or 2/5.") from None
+    if not 0 <= ratio <= 1:
+        raise UsageError(f"{what} {text} is out of range; allowed are shares between 0 and 1, as 0.4 or 2/5.")
+    return ratio
+
+
+def show_ratio(ratio: Fraction) -> str:
+    """The shortest text that parses back: `0.4` where the decimals end, else `2/3`."""
+    decimal = f"{float(ratio):.6g}"
+    return decimal if Fraction(decimal) == ratio else str(ratio)

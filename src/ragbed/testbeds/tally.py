@@ -1,0 +1,61 @@
+"""Counts of laid-out cases per condition: what is feasible, what is not and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+
+from ragbed.schema import Case
+
+
+@dataclass
+class Row:
+    """One condition of one testbed on one dataset."""
+
+    data: str
+    testbed: str
+    lang: str
+    noise: float | None
+    correct: float
+    k: int
+    arm: str
+    feasible: int = 0
+    infeasible: int = 0
+    noise_real: float | None = None
+    """Mean over the feasible cases."""
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+class Tally:
+    """Adds up cases as they pass."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[object, ...], Row] = {}
+        self._noise: Counter[tuple[object, ...]] = Counter()
+
+    def add(self, case: Case) -> None:
+        """Counts one case."""
+        key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = Row(*key)  # type: ignore[arg-type]
+        if case.feasible:
+            row.feasible += 1
+            if case.noise_real is not None:
+                row.noise_real = ((row.noise_real or 0.0) * (row.feasible - 1) + case.noise_real) / row.feasible
+        else:
+            row.infeasible += 1
+            row.reasons[case.reason or ""] += 1
+
+    @property
+    def rows(self) -> list[Row]:
+        """All conditions, in the order in which they came."""
+        return list(self._rows.values())
+
+    def summary(self) -> dict[str, object]:
+        """The counts as plain values, for JSON."""
+        return {
+            "feasible": sum(row.feasible for row in self.rows),
+            "infeasible": sum(row.infeasible for row in self.rows),
+            "conditions": [asdict(row) for row in self.rows],
+        }

@@ -1,0 +1,50 @@
+"""How texts are compared, in the few ways that reading, linting and laying out cases need.
+
+Scoring has its own, finer matcher; these are the plain definitions that RGB's data was made with.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from ragbed.schema import Answer, Lang
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
+
+
+def guess_lang(question: str) -> Lang:
+    """The language of a question by its script: Chinese if it has more Han characters than Latin words."""
+    return "zh" if len(_HAN.findall(question)) > len(_LATIN_WORD.findall(question)) else "en"
+
+
+def plain(text: str) -> str:
+    """Lower-cased and nothing else: how RGB's documents were split into positive and negative."""
+    return text.lower()
+
+
+def spaceless(text: str) -> str:
+    """Lower-cased, ASCII spaces removed: how the original scorer reads a Chinese reply."""
+    return text.lower().replace(" ", "")
+
+
+def squeezed(text: str) -> str:
+    """Compatibility forms unified, case folded, all white space removed: the widest of the three."""
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
+    """Whether a folded text contains one of the aliases, which are lower-cased only."""
+    return any(alias.lower() in folded_text for alias in aliases)
+
+
+def holds_answer(folded_text: str, answer: Answer) -> bool:
+    """Whether a folded text contains an alias of every slot."""
+    return all(holds_slot(folded_text, aliases) for aliases in answer)
+
+
+def mentions_answer(text: str, answer: Answer) -> bool:
+    """Whether any alias of any slot occurs, both sides squeezed: errs on the side of yes."""
+    squeezed_text = squeezed(text)
+    return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
