@@ -13,6 +13,7 @@ escapes is a defect of ours and keeps its traceback.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -32,9 +33,7 @@ class DataError(RagbedError):
         field: The field it stands in, as `answer[1]`, where there is one.
     """
 
-    def __init__(
-        self, path: str | Path, problem: str, *, line: int | None = None, field: str | None = None
-    ) -> None:
+    def __init__(self, path: str | Path, problem: str, *, line: int | None = None, field: str | None = None) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
         place = str(path) if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
@@ -54,8 +53,6 @@ class UnknownName(UsageError):
     """A name that is not among the known ones; the message lists them and the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
-        from difflib import get_close_matches
-
         names = list(known)
         near = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""

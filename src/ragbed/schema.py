@@ -28,7 +28,7 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """What all nouns have in common: immutable, strict, and brief when written."""
 
 
-class Article(Record):
+class Article(Record, frozen=True, kw_only=True):
     """A dated news text, from which questions are made."""
 
     id: str
@@ -40,7 +40,7 @@ class Article(Record):
     lang: Lang
 
 
-class Question(Record):
+class Question(Record, frozen=True, kw_only=True):
     """A question and the answer that is right."""
 
     question: str
@@ -50,7 +50,7 @@ class Question(Record):
     """Id of the article it was made from."""
 
 
-class Passage(Record):
+class Passage(Record, frozen=True, kw_only=True):
     """A stretch of text that can be handed to a model, where it is from and how it stands to the answer."""
 
     text: str
@@ -71,7 +71,7 @@ class Passage(Record):
     """A search engine's snippet: the URL of the page it was cut from."""
 
 
-class Item(Question, kw_only=True):
+class Item(Question, frozen=True, kw_only=True):
     """A question with its pools of passages: one line of a dataset."""
 
     id: str
@@ -82,7 +82,7 @@ class Item(Question, kw_only=True):
     """Fields of the RGB record it came from, as spelled there; needed to write the same bytes again."""
 
 
-class Document(Record):
+class Document(Record, frozen=True, kw_only=True):
     """A passage as it stands in one case."""
 
     text: str
@@ -94,14 +94,14 @@ class Document(Record):
     """Id of the item it was taken from, where that is another question's."""
 
 
-class Message(Record):
+class Message(Record, frozen=True, kw_only=True):
     """One turn of a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class Case(Record):
+class Case(Record, frozen=True, kw_only=True):
     """One question under one condition, ready to be asked."""
 
     case: str
@@ -137,7 +137,7 @@ class Case(Record):
     """Why it is infeasible."""
 
 
-class Completion(Record):
+class Completion(Record, frozen=True, kw_only=True):
     """What a model said, or why it did not."""
 
     outcome: Outcome
@@ -150,7 +150,7 @@ class Completion(Record):
     attempts: int = 1
 
 
-class Score(Record):
+class Score(Record, frozen=True, kw_only=True):
     """One scorer's verdict: a value, or none and the reason."""
 
     scorer: str
@@ -158,7 +158,7 @@ class Score(Record):
     reason: str | None = None
 
 
-class Trial(Record):
+class Trial(Record, frozen=True, kw_only=True):
     """One case asked of one model: a line of the run log."""
 
     case: str
@@ -168,7 +168,7 @@ class Trial(Record):
     scores: tuple[Score, ...] = ()
 
 
-class Manifest(Record):
+class Manifest(Record, frozen=True, kw_only=True):
     """What a run or a build was made from."""
 
     version: str
@@ -181,7 +181,7 @@ class Manifest(Record):
     """Hash of the instruction texts."""
 
 
-class Estimate(Record):
+class Estimate(Record, frozen=True, kw_only=True):
     """One cell of a table: never a rate without its counts."""
 
     metric: str

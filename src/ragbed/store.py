@@ -46,7 +46,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        return open(path, "rb")  # noqa: SIM115 - the caller closes it
+        return open(path, "rb")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file.") from None
     except IsADirectoryError:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def cases(
     data: options.Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the case lines go; '-' for standard output.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where the case lines go; '-' for standard output."),
     ] = None,
     testbeds: options.Testbeds = None,
     noise: options.Noise = None,
@@ -40,7 +41,6 @@ def cases(
     Without -o nothing is written and only the counts are shown.
 
     Examples:
-
       ragbed cases en_refine.json -o cases.jsonl
 
       ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --docs 10
@@ -56,8 +56,18 @@ def cases(
     from ragbed.testbeds.tally import Tally
 
     settings = read_settings(
-        {"noise": noise, "docs": docs, "correct": correct, "arms": arms, "rotations": rotations,
-         "profile": profile, "lang": lang, "limit": limit, "seed": seed, "prompt": prompt}
+        {
+            "noise": noise,
+            "docs": docs,
+            "correct": correct,
+            "arms": arms,
+            "rotations": rotations,
+            "profile": profile,
+            "lang": lang,
+            "limit": limit,
+            "seed": seed,
+            "prompt": prompt,
+        }
     )
     names = None if testbeds is None else split(testbeds, "--testbeds")
     chosen = choose_testbeds(names, settings)
@@ -91,9 +101,18 @@ def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
     from ragbed.cli.console import print_table
 
     rows = [
-        (row.data, row.testbed, row.lang, "–" if row.noise is None else row.noise,
-         "–" if row.noise_real is None else row.noise_real, row.k, row.arm, row.feasible, row.infeasible,
-         "; ".join(f"{count} × {reason}" for reason, count in row.reasons.most_common(2)))
+        (
+            row.data,
+            row.testbed,
+            row.lang,
+            "–" if row.noise is None else row.noise,
+            "–" if row.noise_real is None else row.noise_real,
+            row.k,
+            row.arm,
+            row.feasible,
+            row.infeasible,
+            "; ".join(f"{count} × {reason}" for reason, count in row.reasons.most_common(2)),
+        )
         for row in tally.rows
     ]
     columns = ("data", "testbed", "lang", "noise", "real", "k", "arm", "feasible", "infeasible", "why")

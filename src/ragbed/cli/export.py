@@ -11,7 +11,9 @@ from ragbed.cli import options
 
 
 def export(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A file, or the name of data that `ragbed data list` shows.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A file, or the name of data that `ragbed data list` shows.")
+    ],
     to: Annotated[str, typer.Option(help="native (with provenance) or rgb.", envvar="RAGBED_TO")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the items go.")],
     json: options.Json = False,
@@ -19,7 +21,6 @@ def export(
     """Write a dataset in another format; what came from RGB's files goes back to the same bytes.
 
     Examples:
-
       ragbed export en_fact.json --to native -o en_fact.jsonl
 
       ragbed export en_fact.jsonl --to rgb -o en_fact.json

@@ -11,7 +11,6 @@ from ragbed.prompts import Instructions
 from ragbed.schema import Lang
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
-
 NameT = TypeVar("NameT", bound=str)
 
 
@@ -47,7 +46,7 @@ def read_settings(options: LayoutOptions) -> Settings:
         rotate=options["rotations"] == "all",
         profile=profile,
         seed=options["seed"],
-        langs=tuple(_one_of("language", name, get_args(Lang)) for name in split(options["lang"], "--lang")),
+        langs=read_langs(options["lang"]),
         limit=_limit(options["limit"]),
         instructions=Instructions(PROFILES[profile].prompts, options["prompt"]),
     )
@@ -57,6 +56,11 @@ def read_settings(options: LayoutOptions) -> Settings:
             "generator; use --profile robust with --arms, --rotations and --seed."
         )
     return settings
+
+
+def read_langs(text: str) -> tuple[Lang, ...]:
+    """The languages of `--lang`."""
+    return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
 
 
 def split(text: str, option: str) -> list[str]:

@@ -38,23 +38,32 @@ def _as_text(value: object) -> object:
 
 
 Data: TypeAlias = Annotated[
-    list[str], typer.Argument(metavar="DATA...", help="A file, NAME=FILE, or the name of data that `ragbed data list` shows.")
+    list[str],
+    typer.Argument(metavar="DATA...", help="A file, NAME=FILE, or the name of data that `ragbed data list` shows."),
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Machine-readable summary as the last line on stdout.", envvar="RAGBED_JSON")
 ]
 Config: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--config", help="TOML file with options by their long names.", envvar="RAGBED_CONFIG",
-                 callback=_read_config, is_eager=True),
+    typer.Option(
+        "--config",
+        help="TOML file with options by their long names.",
+        envvar="RAGBED_CONFIG",
+        callback=_read_config,
+        is_eager=True,
+    ),
 ]
 Testbeds: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="Comma-separated: noise, rejection, integration, counterfactual, closed-book. Default: all that the items allow.",
-                 envvar="RAGBED_TESTBEDS"),
+    typer.Option(
+        help="Comma-separated: noise, rejection, integration, counterfactual, closed-book. Default: all that fit.",
+        envvar="RAGBED_TESTBEDS",
+    ),
 ]
 Noise: TypeAlias = Annotated[
-    str | None, typer.Option(help="Shares of distracting documents, as 0,0.2,2/3. Default: the paper's.", envvar="RAGBED_NOISE")
+    str | None,
+    typer.Option(help="Shares of distracting documents, as 0,0.2,2/3. Default: the paper's.", envvar="RAGBED_NOISE"),
 ]
 Docs: TypeAlias = Annotated[int, typer.Option(help="Documents per question.", envvar="RAGBED_DOCS")]
 Correct: TypeAlias = Annotated[
@@ -62,8 +71,11 @@ Correct: TypeAlias = Annotated[
 ]
 Arms: TypeAlias = Annotated[
     str,
-    typer.Option(help="What the distracting documents are: related (the paper's), random (of other questions), "
-                 "fixed (one supporting, ever more distracting, with a length-matched control).", envvar="RAGBED_ARMS"),
+    typer.Option(
+        help="What the distracting documents are: related (the paper's), random (of other questions), "
+        "fixed (one supporting, ever more distracting, with a length-matched control).",
+        envvar="RAGBED_ARMS",
+    ),
 ]
 Rotations: TypeAlias = Annotated[
     str, typer.Option(help="'all' asks every item with its documents at every slot.", envvar="RAGBED_ROTATIONS")
@@ -73,9 +85,11 @@ Profile: TypeAlias = Annotated[
 ]
 Lang: TypeAlias = Annotated[str, typer.Option(help="Languages to take.", envvar="RAGBED_LANG")]
 Limit: TypeAlias = Annotated[
-    str | None, typer.Option(help="First N items of each dataset, or a fraction below 1 of them.", envvar="RAGBED_LIMIT")
+    str | None,
+    typer.Option(help="First N items of each dataset, or a fraction below 1 of them.", envvar="RAGBED_LIMIT"),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(help="Of the layout.", envvar="RAGBED_SEED")]
 Prompt: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Folder with other instruction files (en/system.md, en/user.md, …).", envvar="RAGBED_PROMPT")
+    Path | None,
+    typer.Option(help="Folder with other instruction files (en/system.md, en/user.md, …).", envvar="RAGBED_PROMPT"),
 ]

@@ -28,9 +28,13 @@ class Format(Protocol):
 
     SIGN: str
 
-    def read_item(self, path: Path, number: int, line: bytes) -> Item: ...
+    def read_item(self, path: Path, number: int, line: bytes) -> Item:
+        """Reads one line."""
+        ...
 
-    def to_line(self, item: Item) -> bytes: ...
+    def to_line(self, item: Item) -> bytes:
+        """Writes one item."""
+        ...
 
 
 FORMATS: dict[str, Format] = {
@@ -62,7 +66,9 @@ class Dataset:
         for number, line in chain([first], lines):
             item = chosen.read_item(self.path, number, line)
             if item.id in seen:
-                raise DataError(self.path, f"{item.id!r} stands on an earlier line too; ids must be unique", line=number, field="id")
+                raise DataError(
+                    self.path, f"{item.id!r} stands on an earlier line too; ids must be unique", line=number, field="id"
+                )
             seen.add(item.id)
             yield number, item
 
@@ -112,4 +118,6 @@ def _tell_format(path: Path, number: int, line: bytes) -> Format:
         if candidate.SIGN in fields:
             return candidate
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
-    raise DataError(path, f"is neither format: a record needs {signs}; found {', '.join(fields) or 'no field'}", line=number)
+    raise DataError(
+        path, f"is neither format: a record needs {signs}; found {', '.join(fields) or 'no field'}", line=number
+    )

@@ -36,7 +36,7 @@ def _faults(item: Item) -> list[tuple[str, str]]:
     answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
     for name, slots in answers.items():
         if not slots or not all(slots):
-            faults.append((name, "is empty; give slots of aliases, as [[\"12\", \"twelve\"]]"))
+            faults.append((name, 'is empty; give slots of aliases, as [["12", "twelve"]]'))
         if not all(alias.strip() for aliases in slots for alias in aliases):
             faults.append((name, "has an empty alias, which every text would contain"))
     for index, passage in enumerate(item.passages):
@@ -55,6 +55,6 @@ def _faults(item: Item) -> list[tuple[str, str]]:
 
 def _is_edit(item: Item, index: int) -> bool:
     original = item.passages[index].edit_of
-    return original is not None and 0 <= original < len(item.passages) and (
-        item.passages[original].stance == "supports"
+    return (
+        original is not None and 0 <= original < len(item.passages) and (item.passages[original].stance == "supports")
     )

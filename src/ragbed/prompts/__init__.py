@@ -18,6 +18,18 @@ from pathlib import Path
 from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Lang, Message
 
+REFUSAL: dict[Lang, str] = {
+    "en": "I can not answer the question because of the insufficient information in documents.",
+    "zh": "文档信息不足，因此我无法基于提供的文档回答该问题。",
+}
+"""What the instruction asks a model to say when no document has the answer (paper, Figure 3)."""
+
+FLAG: dict[Lang, str] = {
+    "en": "There are factual errors in the provided documents.",
+    "zh": "提供文档的文档存在事实性错误。",
+}
+"""What it asks for when documents contradict the facts."""
+
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _PLACEHOLDER = re.compile(r"\{(DOCS|QUERY)\}")
 _NEEDED = {"user.md": ("{DOCS}", "{QUERY}"), "closed-book.user.md": ("{QUERY}",)}
@@ -54,7 +66,7 @@ class Instructions:
         return hashlib.sha256(together.encode()).hexdigest()[:8]
 
     @cached_property
-    def _texts(self) -> dict[tuple[str, str], str]:
+    def _texts(self) -> dict[tuple[Lang, str], str]:
         texts = {(lang, name): _shipped(self.sets, lang, name) for lang in _LANGS for name in _FILES}
         if self.folder is not None:
             texts |= _own_texts(self.folder)
@@ -75,7 +87,7 @@ def _shipped(sets: tuple[str, ...], lang: str, name: str) -> str:
     return ""
 
 
-def _own_texts(folder: Path) -> dict[tuple[str, str], str]:
+def _own_texts(folder: Path) -> dict[tuple[Lang, str], str]:
     texts = {}
     for lang in _LANGS:
         for name in _FILES:

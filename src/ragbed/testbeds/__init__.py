@@ -22,9 +22,13 @@ class Testbed(Protocol):
     """A way to turn a dataset into cases; a dataset, because positions and random documents look past one item."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called everywhere."""
+        ...
 
-    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]: ...
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yields the cases of a dataset."""
+        ...
 
 
 TESTBEDS: dict[str, Testbed] = {

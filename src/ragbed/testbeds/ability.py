@@ -12,8 +12,8 @@ from ragbed.datasets import Dataset, kind_of
 from ragbed.schema import Case, Expectation, Item, Kind
 from ragbed.testbeds.bank import NOBODY, Neighbours, with_neighbours
 from ragbed.testbeds.order import order_item
-from ragbed.testbeds.plan import ChooseOriginal, Condition, DrawEvidence, Plan, plan_original, plan_ours
-from ragbed.testbeds.settings import Settings, show_ratio
+from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
+from ragbed.testbeds.settings import Condition, Settings, show_ratio
 
 _FIXED_LADDER = (0, 1, 2, 4, 9)
 """Distracting documents beside the one supporting in the `fixed` arm."""
@@ -107,7 +107,7 @@ class Ability:
 
 
 def _fixed_conditions() -> Iterator[Condition]:
-    """One supporting document and ever more distracting ones; beside each, text of the same length about other things."""
+    """One supporting document and ever more distracting ones; beside each, as much text about other things."""
     for count in _FIXED_LADDER:
         noise = Fraction(count, count + 1)
         yield Condition(noise, count + 1, arm="fixed")

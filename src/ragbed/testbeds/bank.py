@@ -51,7 +51,7 @@ def random_documents(ordered: Ordered, around: Neighbours) -> Iterator[Document]
 
 
 def control_documents(ordered: Ordered, around: Neighbours, lengths: Iterable[int]) -> Iterator[Document]:
-    """Yields, for each length in characters, a document of another question cut to that length; ends early if none is left."""
+    """Yields, for each length in characters, another question's document cut to it; ends early if none is left."""
     taken: set[str] = set()
     for length in lengths:
         for key, document in _candidates(ordered, around, min_chars=length):

@@ -38,7 +38,9 @@ def lay_out(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *
             laid = found = True
             yield case
         if named and not laid:
-            raise UsageError(f"--testbeds {testbed.name}: {dataset.name} has no {' or '.join(settings.langs)} item that it takes.")
+            raise UsageError(
+                f"--testbeds {testbed.name}: {dataset.name} has no {' or '.join(settings.langs)} item that it takes."
+            )
     if not found:
         raise UsageError(f"{dataset.name} has no {' or '.join(settings.langs)} item for these testbeds and ratios.")
 
@@ -54,5 +56,9 @@ def _has_ratio(testbed: Testbed, settings: Settings) -> bool:
 
 
 def _allowed(testbeds: Sequence[Testbed]) -> str:
-    rules = (f"{t.name} takes {'1 only' if t.expect == 'refuse' else 'ratios below 1'}" for t in testbeds if isinstance(t, Ability))
+    rules = (
+        f"{t.name} takes {'1 only' if t.expect == 'refuse' else 'ratios below 1'}"
+        for t in testbeds
+        if isinstance(t, Ability)
+    )
     return "; ".join(rules) or "closed-book has no documents and so no noise"

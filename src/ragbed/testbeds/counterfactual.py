@@ -7,8 +7,8 @@ from fractions import Fraction
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.order import Ordered
 from ragbed.testbeds.original import choose_counterfactual
-from ragbed.testbeds.plan import Condition, Infeasible
-from ragbed.testbeds.settings import show_ratio
+from ragbed.testbeds.plan import Infeasible
+from ragbed.testbeds.settings import Condition, show_ratio
 
 
 def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
@@ -36,7 +36,5 @@ COUNTERFACTUAL = Ability(
     expect="correct",
     noise=(Fraction(0),),
     draw=_draw,
-    choose_original=lambda item, condition, year: choose_counterfactual(
-        item, condition.docs, float(condition.noise), float(condition.correct)
-    ),
+    choose_original=choose_counterfactual,
 )

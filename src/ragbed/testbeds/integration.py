@@ -8,7 +8,8 @@ from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.noise import draw_supporting
 from ragbed.testbeds.order import Ordered
 from ragbed.testbeds.original import choose_integration
-from ragbed.testbeds.plan import Condition, Infeasible
+from ragbed.testbeds.plan import Infeasible
+from ragbed.testbeds.settings import Condition
 
 
 def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
@@ -24,7 +25,5 @@ INTEGRATION = Ability(
     expect="answer",
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4)),
     draw=_draw,
-    choose_original=lambda item, condition, year: choose_integration(
-        item, condition.docs, float(condition.noise), year
-    ),
+    choose_original=choose_integration,
 )

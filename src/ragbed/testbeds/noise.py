@@ -1,4 +1,4 @@
-"""Noise robustness: some documents hold the answer, the others are about the matter but do not (paper, section "Required abilities")."""
+"""Noise robustness: some documents hold the answer, the others are about the matter but do not hold it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from fractions import Fraction
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.order import Ordered
 from ragbed.testbeds.original import choose_base
-from ragbed.testbeds.plan import Condition, Infeasible
+from ragbed.testbeds.plan import Infeasible
+from ragbed.testbeds.settings import Condition
 
 
 def draw_supporting(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
@@ -23,5 +24,5 @@ NOISE = Ability(
     expect="answer",
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8)),
     draw=draw_supporting,
-    choose_original=lambda item, condition, year: choose_base(item, condition.docs, float(condition.noise)),
+    choose_original=choose_base,
 )

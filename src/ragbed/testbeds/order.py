@@ -75,7 +75,8 @@ def _step(docs: int) -> int:
 def _repeats_last(item: Item, pool: Sequence[int]) -> list[int]:
     """A text that stands in the pool twice is drawn again only when nothing else is left."""
     seen: set[str] = set()
-    first, again = [], []
+    first: list[int] = []
+    again: list[int] = []
     for index in pool:
         text = item.passages[index].text
         (again if text in seen else first).append(index)

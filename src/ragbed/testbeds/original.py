@@ -12,6 +12,7 @@ from math import ceil
 from typing import NamedTuple
 
 from ragbed.schema import Item, Stance
+from ragbed.testbeds.settings import Condition
 
 _RESET = 2333
 
@@ -23,8 +24,9 @@ class Chosen(NamedTuple):
     placed: list[int]
 
 
-def choose_base(item: Item, docs: int, noise: float) -> Chosen:
+def choose_base(item: Item, asked: Condition, year: int) -> Chosen:
     """Noise and rejection: the front of both lists, one kind of shortage mended (P7)."""
+    docs, noise = asked.docs, float(asked.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
     wanted_negative = ceil(docs * noise)
     wanted_positive = docs - wanted_negative
@@ -39,10 +41,10 @@ def choose_base(item: Item, docs: int, noise: float) -> Chosen:
     return _shuffle(random.Random(_RESET), positive[:wanted_positive] + negative[:wanted_negative])
 
 
-def choose_integration(item: Item, docs: int, noise: float, year: int) -> Chosen:
+def choose_integration(item: Item, asked: Condition, year: int) -> Chosen:
     """One document of every sub-question, then further ones round by round, then negatives (P9)."""
     rng = random.Random(_RESET)
-    wanted = docs - ceil(docs * noise)
+    wanted = asked.docs - ceil(asked.docs * float(asked.noise))
     parts: dict[int, list[int]] = {}
     for index in _pool(item, "supports"):
         parts.setdefault(item.passages[index].part or 0, []).append(index)
@@ -61,11 +63,11 @@ def choose_integration(item: Item, docs: int, noise: float, year: int) -> Chosen
         drawn += further[: wanted - len(drawn)]
     elif year == 2023:
         drawn += further
-    drawn += _pool(item, "distracts")[: max(0, docs - len(drawn))]
+    drawn += _pool(item, "distracts")[: max(0, asked.docs - len(drawn))]
     return _shuffle(rng, drawn)
 
 
-def choose_counterfactual(item: Item, docs: int, noise: float, correct: float) -> Chosen:
+def choose_counterfactual(item: Item, asked: Condition, year: int) -> Chosen:
     """Edited documents drawn at random, true ones from what is left, the front of the negatives (P10).
 
     Raises:
@@ -74,8 +76,8 @@ def choose_counterfactual(item: Item, docs: int, noise: float, correct: float) -
     rng = random.Random(_RESET)
     true = _pool(item, "supports")
     edits = {passage.edit_of: index for index, passage in enumerate(item.passages) if passage.edit_of is not None}
-    wanted_negative, wanted_true = ceil(docs * noise), ceil(docs * correct)
-    wrong = rng.sample(range(len(true)), min(len(true), docs - wanted_negative - wanted_true))
+    wanted_negative, wanted_true = (ceil(asked.docs * float(share)) for share in (asked.noise, asked.correct))
+    wrong = rng.sample(range(len(true)), min(len(true), asked.docs - wanted_negative - wanted_true))
     drawn = [edits[true[position]] for position in wrong]
     left = [position for position in range(len(true)) if position not in wrong]
     if wanted_true > 0 and left:

@@ -11,22 +11,11 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.bank import Neighbours, control_documents, random_documents
 from ragbed.testbeds.order import Ordered, slot_of
 from ragbed.testbeds.original import Chosen
-from ragbed.testbeds.settings import Arm, show_ratio
+from ragbed.testbeds.settings import Arm, Condition, show_ratio
 
 
 class Infeasible(Exception):
     """The item cannot supply what a condition asks; says what is wanting."""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One way to ask an item."""
-
-    noise: Fraction
-    docs: int
-    correct: Fraction = Fraction(0)
-    arm: Arm = "related"
-    rotation: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,7 +69,9 @@ def plan_original(item: Item, condition: Condition, choose: ChooseOriginal, year
     try:
         chosen = choose(item, condition, year)
     except ValueError:
-        return Plan(reason="the original code raises ValueError here: noise and correct ask for more than all documents")
+        return Plan(
+            reason="the original code raises ValueError here: noise and correct ask for more than all documents"
+        )
     documents = tuple(_own(item, index) for index in chosen.placed)
     bearing = [index for index in chosen.drawn if item.passages[index].stance != "distracts"]
     return Plan(

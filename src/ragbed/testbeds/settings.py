@@ -34,6 +34,17 @@ ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 
 @dataclass(frozen=True)
+class Condition:
+    """One way to ask an item."""
+
+    noise: Fraction
+    docs: int
+    correct: Fraction = Fraction(0)
+    arm: Arm = "related"
+    rotation: int = 0
+
+
+@dataclass(frozen=True)
 class Settings:
     """How cases are to be laid out; the defaults are the paper's conditions under our own profile."""
 

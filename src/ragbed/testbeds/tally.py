@@ -38,7 +38,7 @@ class Tally:
         key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = Row(*key)  # type: ignore[arg-type]
+            row = self._rows[key] = Row(*key)
         if case.feasible:
             row.feasible += 1
             if case.noise_real is not None:
