@@ -10,7 +10,7 @@ from itertools import islice
 
 from ragbed.datasets import Dataset, kind_of
 from ragbed.schema import Case, Expectation, Item, Kind
-from ragbed.testbeds.bank import NOBODY, Neighbours, with_neighbours
+from ragbed.testbeds.bank import Bank, Neighbours, with_neighbours
 from ragbed.testbeds.order import order_item
 from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
 from ragbed.testbeds.settings import Condition, Settings, show_ratio
@@ -42,11 +42,12 @@ class Ability:
         conditions = tuple(self._conditions(settings))
         for item, around, ordinal in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
+            bank = Bank(ordered, around)
             for condition in conditions:
                 if settings.original is not None:
                     plan = plan_original(item, condition, self.choose_original, settings.original)
                 else:
-                    plan = plan_ours(ordered, around, condition, self.draw, (ordinal, settings.seed))
+                    plan = plan_ours(ordered, bank, condition, self.draw, (ordinal, settings.seed))
                 yield self._case(dataset.name, item, condition, plan, settings)
 
     def _conditions(self, settings: Settings) -> Iterator[Condition]:
@@ -69,7 +70,7 @@ class Ability:
         Neither a limit nor a choice of languages changes an item's neighbours or ordinal, and so no case.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
-        items = with_neighbours(dataset.items()) if needs_others else ((item, NOBODY) for item in dataset.items())
+        items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
         taken: Counter[str] = Counter()
         for item, around in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 
 from ragbed.schema import Document, Item
-from ragbed.testbeds.bank import Neighbours, control_documents, random_documents
+from ragbed.testbeds.bank import Bank
 from ragbed.testbeds.order import Ordered, slot_of
 from ragbed.testbeds.original import Chosen
 from ragbed.testbeds.settings import Arm, Condition, show_ratio
@@ -36,13 +35,13 @@ ChooseOriginal = Callable[[Item, Condition, int], Chosen]
 
 
 def plan_ours(
-    ordered: Ordered, around: Neighbours, condition: Condition, draw: DrawEvidence, turn: tuple[int, int]
+    ordered: Ordered, bank: Bank, condition: Condition, draw: DrawEvidence, turn: tuple[int, int]
 ) -> Plan:
     """Lays out a condition exactly as asked, with balanced positions, or says why not.
 
     Args:
         ordered: The item, its pools in drawing order.
-        around: Items to take documents of other questions from.
+        bank: Documents of other questions.
         condition: What is asked.
         draw: The testbed's choice of documents that bear an answer.
         turn: Ordinal of the item, and seed: where the first document stands.
@@ -51,7 +50,7 @@ def plan_ours(
         distracting = _whole(condition)
         evidence = draw(ordered, condition, condition.docs - distracting)
         drawn = [_own(ordered.item, index) for index in evidence]
-        drawn += _distractors(ordered, around, condition.arm, distracting)
+        drawn += _distractors(ordered, bank, condition.arm, distracting)
     except Infeasible as why:
         return Plan(noise_real=_nearest(ordered, condition), reason=str(why))
     ordinal, seed = turn
@@ -92,16 +91,16 @@ def _whole(condition: Condition) -> int:
     )
 
 
-def _distractors(ordered: Ordered, around: Neighbours, arm: Arm, count: int) -> list[Document]:
+def _distractors(ordered: Ordered, bank: Bank, arm: Arm, count: int) -> list[Document]:
     related = [_own(ordered.item, index) for index in ordered.distracts[:count]]
     if arm in ("related", "fixed", "control") and len(related) < count:
         raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
     if arm in ("related", "fixed"):
         return related
     if arm == "control":
-        found = list(control_documents(ordered, around, [len(document.text) for document in related]))
+        found = bank.control([len(document.text) for document in related])
     else:
-        found = list(islice(random_documents(ordered, around), count))
+        found = bank.random(count)
     if len(found) < count:
         raise Infeasible(f"needs {count} documents of other questions without the answer, found {len(found)}")
     return found
