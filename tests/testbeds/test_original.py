@@ -17,9 +17,7 @@ def _names(item: Item, indices: list[int]) -> str:
     for index, passage in enumerate(item.passages):
         pools.setdefault(passage.stance, []).append(index)
     letters = {"supports": "P", "distracts": "N", "contradicts": "W"}
-    return " ".join(
-        f"{letters[item.passages[i].stance]}{pools[item.passages[i].stance].index(i)}" for i in indices
-    )
+    return " ".join(f"{letters[item.passages[i].stance]}{pools[item.passages[i].stance].index(i)}" for i in indices)
 
 
 @pytest.mark.parametrize(

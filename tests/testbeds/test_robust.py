@@ -230,7 +230,9 @@ def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str
         assert case.feasible
         assert not true & wrong
         assert len(true) == float(correct) * 5
-        assert [case.documents[slot].stance for slot in case.slots] == ["contradicts"] * len(wrong) + ["supports"] * len(true)
+        assert [case.documents[slot].stance for slot in case.slots] == ["contradicts"] * len(wrong) + [
+            "supports"
+        ] * len(true)
 
 
 def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:

@@ -25,10 +25,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-app.command()(demo.demo)
-app.command()(cases.cases)
-app.command()(lint.lint)
-app.command()(export.export)
+COMMANDS = (demo.demo, cases.cases, lint.lint, export.export)
+"""In the order in which the help lists them."""
+
+for _command in COMMANDS:
+    app.command()(_command)
 app.add_typer(data.app, name="data")
 
 

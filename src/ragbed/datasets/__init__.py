@@ -113,7 +113,8 @@ def _tell_format(path: Path, number: int, line: bytes) -> Format:
     try:
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return native  # whose decoder will say what is wrong
+        # Not even JSON: the decoder of the likelier format will say what is wrong.
+        return next((form for form in FORMATS.values() if f'"{form.SIGN}"'.encode() in line), native)
     for candidate in FORMATS.values():
         if candidate.SIGN in fields:
             return candidate
