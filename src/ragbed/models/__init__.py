@@ -1,0 +1,107 @@
+"""Talking to language models: one file per backend, chosen by the first part of the model string.
+
+To add one: a module with a class that has what `Model` asks for, a function that makes it from a `Wish`,
+and one line in PROVIDERS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.models.base import Model, Sampling
+from ragbed.models.pace import Pace
+from ragbed.models.transport import Key, Patience
+
+DEFAULT_CONNECTIONS = 64
+"""Calls in flight at the most where the user names no number; the pace finds how many of them help."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A model as the user asks for it."""
+
+    model: str
+    """What follows the provider in the model string."""
+    environ: Mapping[str, str]
+    """Where keys and addresses are; read at the command line and handed down."""
+    sampling: Sampling = Sampling()
+    patience: Patience = field(default_factory=Patience)
+    connections: int | None = None
+    per_minute: int | None = None
+
+    def pace(self) -> Pace:
+        """The valves that the options ask for."""
+        per_s = None if self.per_minute is None else self.per_minute / 60
+        return Pace(self.connections or DEFAULT_CONNECTIONS, adaptive=self.connections is None, per_s=per_s)
+
+    def key(self, name: str, *, needed: bool) -> Key | None:
+        """A secret from the environment."""
+        value = self.environ.get(name)
+        if not value and needed:
+            raise UsageError(f"{name} is not set; put the key there (never on the command line).")
+        return Key(value) if value else None
+
+
+def _openai(wish: Wish) -> Model:
+    from ragbed.models.openai import OpenAIModel
+
+    url = wish.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    key = wish.key("OPENAI_API_KEY", needed="OPENAI_BASE_URL" not in wish.environ)
+    return OpenAIModel(f"openai/{wish.model}", wish.model, [url], key, wish.sampling, wish.pace(), wish.patience)
+
+
+def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "openai-api") -> Model:
+    """Any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
+    from ragbed.models.openai import OpenAIModel
+
+    if provider == "openai-api":
+        name, slash, remote = wish.model.partition("/")
+        if not slash or not name or not remote:
+            raise UsageError(f"openai-api/{wish.model}: write openai-api/<name>/<model>.")
+    else:
+        name, remote = provider, wish.model
+    prefix = name.upper().replace("-", "_")
+    urls = [url.strip() for url in wish.environ.get(f"{prefix}_BASE_URL", default_url or "").split(",") if url.strip()]
+    if not urls:
+        raise UsageError(f"{prefix}_BASE_URL is not set; put the server's address there, as http://host:8000/v1.")
+    key = wish.key(f"{prefix}_API_KEY", needed=False)
+    shown = f"{provider}/{wish.model}"
+    return OpenAIModel(shown, remote, urls, key, wish.sampling, wish.pace(), wish.patience)
+
+
+def _anthropic(wish: Wish) -> Model:
+    from ragbed.models.anthropic import AnthropicModel
+
+    url = wish.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    key = wish.key("ANTHROPIC_API_KEY", needed=True) or Key("")
+    return AnthropicModel(wish.model, url, key, wish.sampling, wish.pace(), wish.patience)
+
+
+def _scripted(wish: Wish) -> Model:
+    from ragbed.models.scripted import SCRIPTS, ScriptedModel
+
+    if wish.model not in SCRIPTS:
+        raise UnknownName("script", wish.model, SCRIPTS)
+    return ScriptedModel(wish.model)
+
+
+PROVIDERS: dict[str, Callable[[Wish], Model]] = {
+    "openai": _openai,
+    "openai-api": _openai_api,
+    "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
+    "ollama": lambda wish: _openai_api(wish, "http://localhost:11434/v1", "ollama"),
+    "anthropic": _anthropic,
+    "scripted": _scripted,
+}
+
+
+def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
+    """The model that a string names: `provider/model`, the first slash splits."""
+    provider, slash, model = spec.partition("/")
+    if provider not in PROVIDERS:
+        raise UnknownName("provider", provider, PROVIDERS)
+    if not slash or not model:
+        raise UsageError(f"--model {spec}: write {provider}/<model>.")
+    return PROVIDERS[provider](make_wish(model))

@@ -1,0 +1,55 @@
+"""What a model is to the rest of ragbed: something that completes a case."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from ragbed.schema import Case, Completion
+
+
+Intend: TypeAlias = Callable[[], Awaitable[None]]
+"""Puts on record that a call is about to be sent, which may have to be paid for."""
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is to write."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 256
+
+
+class Model(Protocol):
+    """A model that can be asked; one method does the work."""
+
+    name: str
+    """The model string, `provider/model`."""
+    concurrency: int
+    """How many cases it takes at once; more wait."""
+
+    advice: str
+    """What a user can check when it cannot be asked at all."""
+
+    async def complete(self, case: Case, intend: Intend) -> Completion:
+        """Asks, with all the patience that its own kind of failure needs; calls `intend` right before it sends."""
+        ...
+
+    def request(self, case: Case) -> bytes:
+        """The whole request as canonical bytes: what the response cache is keyed by."""
+        ...
+
+    async def identity(self) -> str:
+        """What the model is beyond its name: hash of its weights, or what its server says of itself."""
+        ...
+
+    async def close(self) -> None:
+        """Gives back what it holds."""
+        ...
+
+
+def canonical(body: object) -> bytes:
+    """JSON with sorted keys, so that equal requests are equal bytes."""
+    return msgspec.json.encode(body, order="sorted")

@@ -1,0 +1,108 @@
+"""The loop: every pending case of a model is asked once, and what came of it is on the disk before the next."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ragbed.errors import RagbedError
+from ragbed.models.base import Model
+from ragbed.models.failure import FATAL
+from ragbed.run.cache import Cache, key_of
+from ragbed.run.store import INTEND, RECORD, Ask, RunStore
+from ragbed.run.writer import Writer
+from ragbed.schema import Completion
+
+_GIVE_UP_AFTER = 3
+"""Errors that no other case will escape (a wrong key), before any reply came, end the asking of a model."""
+
+
+class BudgetSpent(RagbedError):
+    """The run may cost no more."""
+
+
+@dataclass
+class Progress:
+    """How far the asking of a model is."""
+
+    total: int
+    done: int = 0
+    cached: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def count(self, completion: Completion, *, cached: bool) -> None:
+        """Adds one result."""
+        self.done += 1
+        self.cached += cached
+        self.outcomes[completion.outcome] = self.outcomes.get(completion.outcome, 0) + 1
+        usage = completion.usage or {}
+        self.tokens_in += usage.get("in", 0)
+        self.tokens_out += usage.get("out", 0)
+
+
+@dataclass
+class Asking:
+    """One model being asked.
+
+    Attributes:
+        watch: Told after every result.
+        afford: Asked before every call; raises when the budget is spent.
+    """
+
+    store: RunStore
+    writer: Writer
+    session: int
+    model: Model
+    number: int
+    identity: str
+    progress: Progress
+    cache: Cache | None
+    watch: Callable[[Progress], None]
+    afford: Callable[[], None]
+    _hopeless: int = 0
+
+    async def run(self, repeats: int) -> None:
+        """Asks all that is pending; returns when every case has its outcome."""
+        pending = self.store.pending(self.number, repeats)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.model.concurrency):
+                    group.create_task(self._work(pending))
+        except* RagbedError as several:
+            raise several.exceptions[0] from None
+
+    async def _work(self, pending: Iterator[Ask]) -> None:
+        for ask in pending:
+            request = self.model.request(ask.case)
+            key = key_of(self.model.name, self.identity, request, ask.repeat)
+            completion = self.cache.find(key) if self.cache is not None else None
+            if completion is not None:
+                await self._record(ask, key, completion, cached=True)
+            else:
+                self.afford()
+                completion = await self.model.complete(ask.case, lambda ask=ask: self._intend(ask))
+                await self._record(ask, key, completion, cached=False)
+                if self.cache is not None:
+                    self.cache.keep(key, completion)
+                self._check_hope(completion)
+
+    async def _intend(self, ask: Ask) -> None:
+        await self.writer.write(INTEND, (ask.model, ask.number, ask.repeat, self.session, time.time()))
+
+    async def _record(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> None:
+        await self.writer.write(RECORD, self.store.row(ask, self.session, key, completion, cached))
+        self.progress.count(completion, cached=cached)
+        self.watch(self.progress)
+
+    def _check_hope(self, completion: Completion) -> None:
+        if completion.outcome != "error" or self.progress.outcomes.get("ok"):
+            return
+        kind = (completion.error or "").partition(":")[0]
+        self._hopeless += kind in FATAL
+        if self._hopeless >= _GIVE_UP_AFTER:
+            raise RagbedError(f"{self.model.name} cannot be asked: {completion.error}. {self.model.advice}")
