@@ -75,6 +75,14 @@ def test_a_second_get_asks_nothing_of_the_network(root: Path, server: FaultServe
     assert "Already here and right: one.json, two.json" in done.out
 
 
+def test_get_says_what_it_set_aside(root: Path, mirror: str) -> None:
+    type_data(root, "get", "tiny", "--mirror", mirror)
+    (root / "tiny" / "v1" / "two.json").write_text("edited")
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert done.code == 0
+    assert "Found wrong in its place and set aside: two.json.changed" in done.out
+
+
 def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, mirror: str) -> None:
     server.scripts |= {name: [status(404)] for name in CONTENTS}
     done = type_data(root, "get", "tiny", "--mirror", mirror)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,19 +28,42 @@ class Arrival:
     state: Literal["here", "brought", "missing", "failed"]
     """Was there before and is right; came now and is right; could not be had; could, but went wrong."""
     problem: str | None = None
+    """Why it could not be had."""
+    set_aside: str | None = None
+    """Name that a wrong file, which stood in its place before, has now."""
 
 
 def download(entry: Entry, root: Path, watcher: Watcher, limits: Limits | None = None) -> list[Arrival]:
     """Brings the files of an entry that are not there, or not right, from its source; no network if all are."""
     folder = folder_of(entry, root)
-    with _making_room(entry, folder) as lacking:
-        failures = _download_files(lacking, entry, folder, watcher, limits) if lacking else {}
-    arrivals = []
-    for file in entry.files:
-        failure = failures.get(folder / file.name)
-        state: Literal["here", "brought"] = "brought" if file in lacking else "here"
-        arrivals.append(Arrival(file.name, "failed", str(failure)) if failure else Arrival(file.name, state))
-    return arrivals
+
+    def bring(lacking: list[File]) -> list[Arrival]:
+        failures = _download_files(lacking, entry, folder, watcher, limits)
+        return [_tell(file, failures.get(folder / file.name)) for file in lacking]
+
+    return _complete(entry, folder, bring)
+
+
+def take(entry: Entry, root: Path, source: Path) -> list[Arrival]:
+    """Copies the files of an entry that are not there, or not right, from a folder that may hold some of them."""
+    folder = folder_of(entry, root)
+    return _complete(entry, folder, lambda lacking: [_copy(file, source, folder) for file in lacking])
+
+
+def _complete(entry: Entry, folder: Path, bring: Callable[[list[File]], list[Arrival]]) -> list[Arrival]:
+    """Has the files brought that are not there and right, their names free to be used, by nobody but us."""
+    arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
+    try:
+        if _find_lacking(entry, folder):  # otherwise the folder need not even be writable
+            folder.mkdir(parents=True, exist_ok=True)
+            with _locked(folder):
+                lacking = _find_lacking(entry, folder)
+                aside = {file.name: _set_aside(folder / file.name) for file in lacking}
+                arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in bring(lacking)}
+    except OSError as error:
+        problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
+        raise RagbedError(f"{problem}; RAGBED_DATA_DIR names another folder for data.") from error
+    return list(arrivals.values())
 
 
 def _download_files(
@@ -54,22 +77,19 @@ def _download_files(
     return asyncio.run(download_all(wanted, watcher, limits))
 
 
-def take(entry: Entry, root: Path, source: Path) -> list[Arrival]:
-    """Copies the files of an entry that are not there, or not right, from a folder that may hold some of them."""
-    folder = folder_of(entry, root)
-    with _making_room(entry, folder) as lacking:
-        return [_copy(file, source, folder) if file in lacking else Arrival(file.name, "here") for file in entry.files]
+def _tell(file: File, failure: DownloadError | None) -> Arrival:
+    return Arrival(file.name, "failed", str(failure)) if failure else Arrival(file.name, "brought")
 
 
 def _copy(file: File, source: Path, folder: Path) -> Arrival:
     origin = source / file.name
-    if not origin.exists():
-        return Arrival(file.name, "missing", f"{origin}: no such file")
     try:
+        if not origin.exists():
+            return Arrival(file.name, "missing", f"{origin}: no such file")
         if not is_right(origin, file.pin, file.size):
             return Arrival(file.name, "failed", _describe_wrong(origin, file))
-        with open(origin, "rb") as pages, write_whole(folder / file.name) as sink:
-            shutil.copyfileobj(pages, sink)
+        with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
+            shutil.copyfileobj(original, sink)
             sink.flush()
             if not is_right(Path(sink.name), file.pin, file.size):
                 raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
@@ -87,32 +107,15 @@ def _describe_wrong(path: Path, file: File) -> str:
     return f"{path} ({found}) is not the pinned file ({file.pin}): it was changed, or is of another version"
 
 
-@contextmanager
-def _making_room(entry: Entry, folder: Path) -> Iterator[list[File]]:
-    """Yields the files that are not there and right, their names free to be used, by nobody but us."""
-    try:
-        if not _find_lacking(entry, folder):  # then the folder need not even be writable
-            yield []
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
-            lacking = _find_lacking(entry, folder)
-            for file in lacking:
-                _set_aside(folder / file.name)
-            yield lacking
-    except OSError as error:
-        problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
-        raise RagbedError(f"{problem}; RAGBED_DATA_DIR names another folder for data.") from error
-
-
 def _find_lacking(entry: Entry, folder: Path) -> list[File]:
     return [file for file in entry.files if not is_right(folder / file.name, file.pin, file.size)]
 
 
-def _set_aside(path: Path) -> None:
+def _set_aside(path: Path) -> str | None:
     """Takes a wrong file from under its right name, and keeps it: somebody may have edited it."""
-    if path.exists():
-        path.replace(path.with_name(f"{path.name}.changed"))
+    if not path.exists():
+        return None
+    return path.replace(path.with_name(f"{path.name}.changed")).name
 
 
 @contextmanager

@@ -63,8 +63,7 @@ def get_data(
     for line in _list_problems(arrivals):
         say(line)
     if json:
-        told = [{"file": one.file, "state": one.state, "problem": one.problem} for one in arrivals]
-        print_json(_describe(entry) | {"arrivals": told})
+        print_json(_describe(entry) | {"arrivals": arrivals})
     _refuse_failures(entry, arrivals)
 
 
@@ -161,6 +160,8 @@ def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
     for state, word in words.items():
         if names := [one.file for one in arrivals if one.state == state]:
             lines.append(f"{word}: {', '.join(names)}")
+    if aside := [one.set_aside for one in arrivals if one.set_aside]:
+        lines.append(f"Found wrong in its place and set aside: {', '.join(aside)}")
     good = [one.file for one in arrivals if one.state in ("here", "brought")]
     lines.append(f"{len(good)} of {len(arrivals)} files in {folder_of(entry, data_root())}")
     if good and entry.kind == "dataset":

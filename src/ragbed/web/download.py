@@ -193,7 +193,7 @@ class _Download:
         self.part.unlink()
         problem = f"what came ({size:,} bytes, {found}) is not the pinned file ({self.wanted.pin}) and was removed"
         if final:
-            raise Refused(problem)
+            raise Refused(f"{problem}; the source has changed, or something on the way changes it")
         self.watcher.stumble(self.wanted.path.name, problem, 0)
 
     def _refuse_excess(self, reached: int) -> None:
