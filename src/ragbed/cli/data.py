@@ -30,7 +30,7 @@ def data_root() -> Path:
     return Path(named) if named else default_root()
 
 
-@app.command("get", epilog="Examples:\n\n  ragbed data get rgb\n\n  ragbed data get rgb --from ~/RGB/data")
+@app.command("get")
 def get_data(
     name: Name,
     source: Annotated[
@@ -48,6 +48,11 @@ def get_data(
 
     With --from, the folder may hold only some of the files: these are taken and the others named.
     The exit code is 1 if a file is wrong, or if none is here in the end.
+
+    \b
+    Examples:
+      ragbed data get rgb
+      ragbed data get rgb --from ~/RGB/data
     """
     from ragbed.cli.console import print_json, say
 
@@ -67,9 +72,15 @@ def get_data(
     _refuse_failures(entry, arrivals)
 
 
-@app.command("list", epilog="Examples:\n\n  ragbed data list\n\n  ragbed data list --json | jq .entries")
+@app.command("list")
 def list_data(json: options.Json = False) -> None:
-    """Show what there is, under which licence, and where it lies."""
+    """Show what there is, under which licence, and where it lies.
+
+    \b
+    Examples:
+      ragbed data list
+      ragbed data list --json
+    """
     from ragbed.catalog import CATALOG
     from ragbed.cli.console import print_json
 
@@ -79,11 +90,16 @@ def list_data(json: options.Json = False) -> None:
         print_json({"entries": [_describe(entry) for entry in CATALOG.values()]})
 
 
-@app.command("path", epilog="Examples:\n\n  ls $(ragbed data path rgb)\n\n  head -1 $(ragbed data path en_refine)")
+@app.command("path")
 def print_path(name: Name, json: options.Json = False) -> None:
     """Print where NAME lies, and nothing else.
 
     That is a folder for a set of files, and the file for one dataset. The exit code is 1 if it is not here.
+
+    \b
+    Examples:
+      ls $(ragbed data path rgb)
+      head -1 $(ragbed data path en_refine)
     """
     from ragbed.catalog import dataset_names, files_here, folder_of
     from ragbed.cli.console import print_json, say
