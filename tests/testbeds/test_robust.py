@@ -243,6 +243,12 @@ def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
         assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
 
 
+def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
+    shares = (Fraction(0), Fraction(4, 5), Fraction(1))
+    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    assert [case.expect for case in cases] == ["correct", "correct", "answer"]
+
+
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [fact_item(0)])
     (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))

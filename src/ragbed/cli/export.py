@@ -18,11 +18,13 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the items go.")],
     json: options.Json = False,
 ) -> None:
-    """Write a dataset in another format; what came from RGB's files goes back to the same bytes.
+    """Write a dataset in another format.
 
+    What came from RGB's files goes back to the same bytes.
+
+    \b
     Examples:
-      ragbed export en_fact.json --to native -o en_fact.jsonl
-
+      ragbed export en_fact --to native -o en_fact.jsonl
       ragbed export en_fact.jsonl --to rgb -o en_fact.json
     """
     from ragbed.catalog import open_datasets

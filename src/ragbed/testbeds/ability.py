@@ -107,10 +107,15 @@ class Ability:
             messages=settings.instructions.messages(item.lang, item.question, texts) if feasible else (),
             answer=item.answer,
             fake=item.fake,
-            expect=self.expect,
+            expect="answer" if self.expect == "correct" and _are_all_true(condition) else self.expect,
             rotation=condition.rotation,
             reason=plan.reason,
         )
+
+
+def _are_all_true(condition: Condition) -> bool:
+    """Counterfactual's control: no document is wrong, so there is no error to flag."""
+    return condition.correct > 0 and condition.noise + condition.correct == 1
 
 
 def _fixed_conditions() -> Iterator[Condition]:
