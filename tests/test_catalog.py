@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.fault_server import FaultServer, cut_after, other_bytes, running_server, serve, status
 
 from ragbed.catalog import CATALOG, Entry, File, default_root, files_here, folder_of, open_datasets
 from ragbed.catalog.bring import Arrival, _locked, download, take
 from ragbed.errors import RagbedError, UsageError
 from ragbed.web.download import Limits
+from tests.web.fault_server import FaultServer, cut_after, other_bytes, running_server, serve, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
 

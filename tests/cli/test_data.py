@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.typed import Done, type_command
-from tests.web.fault_server import FaultServer, running_server, status
 
 from ragbed.catalog import CATALOG, Entry, File, bring
 from ragbed.cli.progress import DownloadProgress
+from tests.cli.typed import Done, type_command
+from tests.web.fault_server import FaultServer, running_server, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n'}
 

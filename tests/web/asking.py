@@ -8,10 +8,9 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.web.fault_server import FaultServer
-
 from ragbed.errors import DownloadError
 from ragbed.web.download import Limits, Wanted, download_all
+from tests.web.fault_server import FaultServer
 
 CONTENT = random.Random(0).randbytes(200_000)
 SIZE = len(CONTENT)

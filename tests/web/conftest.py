@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from tests.web.asking import CONTENT
 from tests.web.fault_server import FaultServer, running_server
 

@@ -9,6 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from yarl import URL
+
+from ragbed.errors import DownloadError
+from ragbed.web.answers import Refused, _next_hop
+from ragbed.web.download import Limits, Wanted, download_all
 from tests.web.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
 from tests.web.fault_server import (
     Fault,
@@ -30,11 +35,6 @@ from tests.web.fault_server import (
     wrong_range,
     zipped,
 )
-from yarl import URL
-
-from ragbed.errors import DownloadError
-from ragbed.web.answers import Refused, _next_hop
-from ragbed.web.download import Limits, Wanted, download_all
 
 IMPATIENT = replace(QUICK, idle_s=0.05)  # for what falls silent; for all else a busy machine must not matter
 

@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.web.asking import CONTENT, SIZE, Notes, bring, want
-from tests.web.fault_server import FaultServer, drip, other_bytes, serve, stall
 
 from ragbed.web.download import Limits, download_all
+from tests.web.asking import CONTENT, SIZE, Notes, bring, want
+from tests.web.fault_server import FaultServer, drip, other_bytes, serve, stall
 
 
 def test_a_drip_ends_at_the_total_limit_and_what_came_is_kept(server: FaultServer, tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def cases(
     """
     import msgspec
 
-    from ragbed.catalog import open_datasets
     from ragbed.cli.console import print_json
+    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_settings, split
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
@@ -77,7 +77,7 @@ def cases(
     chosen = choose_testbeds(names, settings)
     encoder, tally = msgspec.json.Encoder(), Tally()
     with _sink(output) as sink:
-        for dataset in open_datasets(data):
+        for dataset in open_data(data):
             for case in lay_out(dataset, chosen, settings, named=names is not None):
                 tally.add(case)
                 if sink is not None:

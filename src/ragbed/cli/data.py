@@ -14,6 +14,7 @@ from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 if TYPE_CHECKING:
     from ragbed.catalog import Entry
     from ragbed.catalog.bring import Arrival
+    from ragbed.datasets import Dataset
 
 app = typer.Typer(
     no_args_is_help=True, help="Bring published data, checked against pinned hashes, and see where it is."
@@ -28,6 +29,13 @@ def data_root() -> Path:
 
     named = os.environ.get("RAGBED_DATA_DIR")
     return Path(named) if named else default_root()
+
+
+def open_data(specs: list[str]) -> list[Dataset]:
+    """The datasets that a command line names: files, NAME=FILE, bundled and downloaded ones."""
+    from ragbed.catalog import open_datasets
+
+    return open_datasets(specs, data_root())
 
 
 @app.command("get")

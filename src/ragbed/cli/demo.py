@@ -58,12 +58,12 @@ def demo(lang: options.Lang = "en,zh") -> None:
 
 
 def _examples(lang: str) -> Iterator[Case]:
-    from ragbed.catalog import open_datasets
+    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_langs
     from ragbed.testbeds import TESTBEDS
     from ragbed.testbeds.settings import Settings
 
-    (dataset,) = open_datasets(["figure1"])
+    (dataset,) = open_data(["figure1"])
     for chosen in read_langs(lang):
         for name in _TITLES[chosen]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
