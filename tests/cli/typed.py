@@ -36,5 +36,5 @@ def type_command(*words: str, env: dict[str, str] | None = None) -> Done:
     texts = []
     for stream in (out, err):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode())
     return Done(code, *texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragbed import store
-from ragbed.datasets import Dataset, native
+from ragbed.datasets import Dataset, native, rgb
 from ragbed.errors import DataError, RagbedError, UsageError
 from tests.items import base_item
 
@@ -120,12 +119,12 @@ def test_no_mutated_line_escapes_as_anything_but_a_data_error(data: st.DataObjec
         line[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
         if not line:
             return
-    from ragbed.datasets import rgb
-
+    problem = None
     try:
         rgb.read_item(Path("f"), 1, bytes(line))
     except DataError as error:
-        assert str(error).startswith("f:1: ")
+        problem = str(error)
+    assert problem is None or problem.startswith("f:1: ")
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -140,14 +139,14 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["out.jsonl"]
+    assert list(tmp_path.iterdir()) == [path]
     with store.write_whole(path) as sink:
         sink.write(b"new")
     assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["out.jsonl"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match=r"out\.jsonl cannot be written: No such file or directory"):
-        with store.write_whole(tmp_path / "none" / "out.jsonl"):
-            pass
+    problem = r"out\.jsonl cannot be written: No such file or directory"
+    with pytest.raises(RagbedError, match=problem), store.write_whole(tmp_path / "none" / "out.jsonl"):
+        pass

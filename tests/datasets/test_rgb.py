@@ -24,7 +24,15 @@ _FACT = {
     "positive": ["A."],
     "negative": [],
 }
-_INT = {"id": 0, "query": "谁和谁？", "answer": ["甲", "乙"], "asnwer1": ["甲"], "answer2": ["乙"], "positive": [["甲。"], ["乙。", "乙！"]], "negative": []}  # fmt: skip
+_INT = {
+    "id": 0,
+    "query": "谁和谁？",
+    "answer": ["甲", "乙"],
+    "asnwer1": ["甲"],
+    "answer2": ["乙"],
+    "positive": [["甲。"], ["乙。", "乙！"]],
+    "negative": [],
+}
 
 
 def _line(record: dict[str, object]) -> bytes:
@@ -80,7 +88,10 @@ def test_the_kind_is_told_by_the_fields(record: dict[str, object], kind: str) ->
     assert kind_of(_read(record)) == kind
 
 
-@pytest.mark.parametrize(("name", "kind", "records"), [("en_fact", "counterfactual", 100), ("zh_int", "integration", 100), ("zh_refine", "base", 300)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind", "records"),
+    [("en_fact", "counterfactual", 100), ("zh_int", "integration", 100), ("zh_refine", "base", 300)],
+)
 def test_published_files_read_whole(rgb_dir: Path, name: str, kind: str, records: int) -> None:
     items = list(Dataset(name, rgb_dir / f"{name}.json").items())
     assert len(items) == records
@@ -108,7 +119,7 @@ def test_an_edit_belongs_to_the_document_at_its_place() -> None:
         ("Who won?", "en"),
         ("Who directed 霸王别姬 in the year 1993?", "en"),
         ("2022?", "en"),
-    ],  # fmt: skip
+    ],
 )
 def test_the_language_follows_the_script_of_the_question(question: str, lang: str) -> None:
     assert _read(_BASE | {"query": question}).lang == lang

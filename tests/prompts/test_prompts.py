@@ -45,7 +45,11 @@ def test_one_instruction_names_refusal_and_flag(profile: str, lang: Lang) -> Non
 
 
 def test_figure_3_and_the_code_differ_by_one_full_stop() -> None:
-    for lang, paper, code in (("en", "documents.‘ If", "documents.‘. If"), ("zh", "该问题。”如果", "该问题。”。如果")):
+    stops: dict[Lang, tuple[str, str]] = {
+        "en": ("documents.‘ If", "documents.‘. If"),
+        "zh": ("该问题。”如果", "该问题。”。如果"),
+    }
+    for lang, (paper, code) in stops.items():
         texts = [_of(profile).messages(lang, "q", ["d"])[0].content for profile in ("paper", "code-2024")]
         assert texts[0].replace(paper, code) == texts[1] != texts[0]
 
@@ -56,7 +60,7 @@ def test_figure_3_and_the_code_differ_by_one_full_stop() -> None:
         ("paper", ["q"]),
         ("code-2024", ["You are a helpful assistant.", "Document:\n \n\nQuestion:\nq"]),
         ("robust", ["You are an accurate", "q"]),
-    ],  # fmt: skip
+    ],
 )
 def test_closed_book_prompts(profile: str, turns: list[str]) -> None:
     messages = _of(profile).messages("en", "q", [])
@@ -88,7 +92,7 @@ _NASTY = st.sampled_from(
         "\\1",
         "\\g<0>",
         "\n\nQuestion:\n",
-    ]  # fmt: skip
+    ]
 )
 
 

@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from ragbed.datasets import Dataset
 from ragbed.prompts import Instructions
@@ -21,15 +22,15 @@ def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _says_the_same(case: Case, line: dict) -> bool:
+def _says_the_same(case: Case, line: dict[str, Any]) -> bool:
     if "error" in line:
         return not case.feasible
     documents = [_sha(document.text)[:16] for document in case.documents]
-    return documents == line["documents"] and _sha(case.messages[-1].content) == line["user"]
+    return bool(documents == line["documents"] and _sha(case.messages[-1].content) == line["user"])
 
 
 def test_every_golden_prompt_is_repeated_byte_for_byte(golden_dir: Path, rgb_dir: Path) -> None:
-    conditions: dict[tuple, dict[str, dict]] = defaultdict(dict)
+    conditions: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = defaultdict(dict)
     with open(golden_dir / "cases.jsonl", encoding="utf-8") as lines:
         for line in map(json.loads, lines):
             asked = (line["profile"], line["file"], line["noise"], line["k"], line["correct"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -166,7 +167,7 @@ def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
     for case in _cases(dataset, arms=("random",)):
         by_item.setdefault(case.item, []).append(case)
     for cases in by_item.values():
-        for less, more in zip(cases, cases[1:], strict=False):
+        for less, more in itertools.pairwise(cases):
             assert _drawn(less, "distracts") < _drawn(more, "distracts")
 
 
@@ -238,9 +239,15 @@ def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str
 def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
     shares = tuple(Fraction(tenths, 5) for tenths in range(6))
     cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
-    for less, more in zip(cases, cases[1:], strict=False):
+    for less, more in itertools.pairwise(cases):
         assert _drawn(less, "supports") < _drawn(more, "supports")
         assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
+
+
+def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
+    shares = (Fraction(0), Fraction(4, 5), Fraction(1))
+    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    assert [case.expect for case in cases] == ["correct", "correct", "answer"]
 
 
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ def other_bytes(exchange: Exchange, content: bytes) -> None:
 
 
 def status(code: int, **headers: str) -> Fault:
-    return lambda exchange, _: exchange.answer(code, b"no", **headers)
+    body = b"" if code == 204 else b"no"
+    return lambda exchange, _: exchange.answer(code, body, **headers)
 
 
 def redirect(location: str, code: int = 302) -> Fault:

@@ -39,7 +39,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Examples:\n\n  ragbed demo\n\n  ragbed data get rgb\n\n  ragbed cases en_refine -o cases.jsonl")
+@app.callback()
 def _ragbed(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
@@ -49,6 +49,13 @@ def _ragbed(
 
     It measures RGB's four abilities (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. No telemetry, no login.
+
+    \b
+    Examples:
+      ragbed demo
+      ragbed data get rgb
+      ragbed lint en_refine
+      ragbed cases en_refine -o cases.jsonl
     """
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 
-from ragbed.schema import Item, Stance
+from ragbed.schema import Document, Item, Stance
 
 _GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
 """The golden ratio, in whole numbers so that every machine agrees: its multiples, modulo one, spread evenly."""
@@ -33,6 +33,8 @@ class Ordered:
     """An item with its passages in drawing order, by index."""
 
     item: Item
+    documents: tuple[Document, ...]
+    """Its passages, as they stand in a case."""
     supports: tuple[int, ...]
     """For integration one of every sub-question first, then second ones, and so on."""
     distracts: tuple[int, ...]
@@ -51,10 +53,19 @@ def order_item(item: Item, seed: int) -> Ordered:
 
     return Ordered(
         item=item,
+        documents=as_documents(item),
         supports=tuple(_one_of_each_part(item, ordered("supports"))),
         distracts=tuple(ordered("distracts")),
         contradicts=tuple(ordered("contradicts")),
         key=key,
+    )
+
+
+def as_documents(item: Item) -> tuple[Document, ...]:
+    """All passages of an item as documents of a case."""
+    return tuple(
+        Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index)
+        for index, passage in enumerate(item.passages)
     )
 
 
@@ -63,8 +74,12 @@ def slot_of(rank: int, ordinal: int, seed: int, docs: int) -> int:
 
     Over any run of `docs` consecutive items every rank visits every slot exactly once, whatever the ratio.
     """
-    offset = int.from_bytes(digest("slot", seed), "big")
-    return (ordinal + offset + _spread(docs)[rank]) % docs
+    return (ordinal + _offset(seed) + _spread(docs)[rank]) % docs
+
+
+@cache
+def _offset(seed: int) -> int:
+    return int.from_bytes(digest("slot", seed), "big")
 
 
 @cache
