@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ragbed import __version__
-from ragbed.cli import cases, data, demo, export, lint
+from ragbed.cli import cases, data, demo, export, run
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-COMMANDS = (demo.demo, cases.cases, lint.lint, export.export)
+COMMANDS = (demo.demo, run.run, cases.cases, export.export)
 """In the order in which the help lists them."""
 
 for _command in COMMANDS:

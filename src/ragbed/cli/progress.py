@@ -5,11 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ragbed.cli.console import console, say
 
+if TYPE_CHECKING:
+    from ragbed.run.asking import Progress
+
 _QUICK_S = 0.5
 """Shorter downloads end before a person could read a bar."""
+_DRAW_EVERY_S = 0.1
 _LINE_EVERY_S = 10.0
 """Where there is no terminal, as in a log of CI, a line so often shows that it is alive."""
 
@@ -59,3 +64,44 @@ class DownloadProgress:
         if problem not in self._stumbles:
             self._stumbles.add(problem)
             say(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
+
+
+class RunProgress:
+    """Told after every result how the asking of a model goes, and shows it on standard error."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        self._out = console(to_stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bars = Bars(*columns, TextColumn("{task.fields[told]}"), console=self._out, transient=True)
+        self._tasks: dict[str, TaskID] = {}
+        self._clock, self._begun, self._last = clock, clock(), clock()
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars.live.is_started:
+            self._bars.stop()
+
+    def watch(self, model: str, progress: Progress) -> None:
+        """Moves the bar of a model, or says a line now and then."""
+        now = self._clock()
+        pause = _DRAW_EVERY_S if self._out.is_terminal else _LINE_EVERY_S
+        if now - self._last < pause and progress.done < progress.total:
+            return
+        self._last = now
+        told = f"{progress.tokens_in + progress.tokens_out:,} tokens, {progress.outcomes.get('error', 0)} errors"
+        if not self._out.is_terminal:
+            rate = progress.done / max(now - self._begun, 1e-9)
+            say(f"{model}: {progress.done:,} of {progress.total:,}, {rate:,.1f}/s, {told}")
+            return
+        if model not in self._tasks:
+            self._tasks[model] = self._bars.add_task(model, total=progress.total, told="")
+        self._bars.update(self._tasks[model], completed=progress.done, told=told)
+        if not self._bars.live.is_started and now - self._begun > _QUICK_S:
+            self._bars.start()

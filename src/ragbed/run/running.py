@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import Model
 from ragbed.run.asking import Asking, Progress
 from ragbed.run.cache import Cache
@@ -40,7 +41,10 @@ def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
     """
     with open_store(job.folder, create=True) as store, hold(job.folder):
         _plan(store, job)
-        asyncio.run(_ask_all(store, job, watch))
+        try:
+            asyncio.run(_ask_all(store, job, watch))
+        except asyncio.CancelledError:
+            raise Stopped("told to end.") from None
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -55,6 +59,9 @@ def _plan(store: RunStore, job: Job) -> None:
 
 
 async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None]) -> None:
+    this = asyncio.current_task()
+    if this is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
     session = store.begin_session()
     cache = None if job.cache is None else Cache(job.cache)
     connection = connect(store.path)
@@ -63,6 +70,8 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
         async with asyncio.TaskGroup() as group:
             for model in job.models:
                 group.create_task(_ask_one(store, writer, session, model, cache, job, watch))
+    except* RagbedError as several:
+        raise several.exceptions[0] from None
     finally:
         await writer.close()
         connection.close()

@@ -1,0 +1,62 @@
+"""What a run says so far: counts and rates per condition, from what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+
+from ragbed.run.store import Stored
+from ragbed.scorers import score
+
+_RATES = ("code.correct", "code.refused", "code.flagged", "paper.correct", "paper.refused", "paper.flagged")
+
+
+@dataclass
+class Cell:
+    """One condition of one model: every case in one outcome, and how many of them scored."""
+
+    model: str
+    data: str
+    lang: str
+    testbed: str
+    noise: float | None
+    correct: float
+    k: int
+    arm: str
+    profile: str
+    asked: int = 0
+    ok: int = 0
+    refused: int = 0
+    error: int = 0
+    hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RATES, 0))
+
+    def rate(self, name: str) -> float:
+        """A score's share of what was asked: a failure counts against nobody's favour."""
+        return self.hits[name] / self.asked if self.asked else 0.0
+
+    def as_json(self) -> dict[str, object]:
+        """Counts and rates as plain values."""
+        return asdict(self) | {"rates": {name: round(self.rate(name), 6) for name in _RATES}}
+
+
+def tabulate(results: Iterable[Stored]) -> list[Cell]:
+    """Adds results up by condition, in the order in which conditions first appear."""
+    cells: dict[tuple[object, ...], Cell] = {}
+    for result in results:
+        case = result.case
+        key = (result.model, case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell(*key)  # type: ignore[arg-type]
+        _count(cell, result)
+    return list(cells.values())
+
+
+def _count(cell: Cell, result: Stored) -> None:
+    outcome = result.completion.outcome
+    cell.asked += 1
+    setattr(cell, outcome, getattr(cell, outcome) + 1)
+    if outcome == "ok":
+        values = score(result.case, result.completion.reply or "")
+        for name in _RATES:
+            cell.hits[name] += bool(values[name])
