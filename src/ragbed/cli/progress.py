@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING
 from ragbed.cli.console import console, say
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
     from ragbed.run.asking import Progress
 
 _QUICK_S = 0.5
@@ -70,12 +74,7 @@ class RunProgress:
     """Told after every result how the asking of a model goes, and shows it on standard error."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
-
-        self._out = console(to_stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Bars(*columns, TextColumn("{task.fields[told]}"), console=self._out, transient=True)
+        self._bars: Bars | None = None
         self._tasks: dict[str, TaskID] = {}
         self._clock, self._begun, self._last = clock, clock(), clock()
 
@@ -85,23 +84,35 @@ class RunProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bars.live.is_started:
+        if self._bars is not None:
             self._bars.stop()
 
     def watch(self, model: str, progress: Progress) -> None:
         """Moves the bar of a model, or says a line now and then."""
-        now = self._clock()
-        pause = _DRAW_EVERY_S if self._out.is_terminal else _LINE_EVERY_S
-        if now - self._last < pause and progress.done < progress.total:
+        now, on_terminal = self._clock(), sys.stderr.isatty()
+        if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
             return
         self._last = now
-        told = f"{progress.tokens_in + progress.tokens_out:,} tokens, {progress.outcomes.get('error', 0)} errors"
-        if not self._out.is_terminal:
+        errors = progress.outcomes.get("error", 0)
+        told = f"{progress.tokens_in + progress.tokens_out:,} tokens, {errors:,} errors"
+        if not on_terminal:
             rate = progress.done / max(now - self._begun, 1e-9)
             say(f"{model}: {progress.done:,} of {progress.total:,}, {rate:,.1f}/s, {told}")
-            return
+        elif now - self._begun > _QUICK_S:
+            self._draw(model, progress, told)
+
+    def _draw(self, model: str, progress: Progress, told: str) -> None:
+        if self._bars is None:
+            self._bars = _make_bars()
+            self._bars.start()
         if model not in self._tasks:
             self._tasks[model] = self._bars.add_task(model, total=progress.total, told="")
         self._bars.update(self._tasks[model], completed=progress.done, told=told)
-        if not self._bars.live.is_started and now - self._begun > _QUICK_S:
-            self._bars.start()
+
+
+def _make_bars() -> Bars:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Bars(*columns, TextColumn("{task.fields[told]}"), console=console(to_stderr=True), transient=True)

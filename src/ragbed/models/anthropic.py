@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ragbed.models.base import Intend, Sampling, canonical
+from ragbed.models.base import Sampling, canonical
 from ragbed.models.failure import Failure, failed
 from ragbed.models.pace import Pace
 from ragbed.models.transport import Key, Patience, Transport
@@ -45,10 +45,10 @@ class AnthropicModel:
         self._remote, self._key, self._sampling = remote, key, sampling
         self._transport = Transport([f"{url.rstrip('/')}/v1/messages"], self._headers, pace, patience)
 
-    async def complete(self, case: Case, intend: Intend) -> Completion:
+    async def complete(self, case: Case) -> Completion:
         """Asks the server, again where that may help."""
         try:
-            reply, latency_s, attempts = await self._transport.ask(self.request(case), _parse, intend)
+            reply, latency_s, attempts = await self._transport.ask(self.request(case), _parse)
         except Failure as failure:
             return failed(failure)
         return msgspec.structs.replace(reply, latency_s=round(latency_s, 4), attempts=attempts)

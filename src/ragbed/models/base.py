@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import msgspec
 
 from ragbed.schema import Case, Completion
-
-
-Intend: TypeAlias = Callable[[], Awaitable[None]]
-"""Puts on record that a call is about to be sent, which may have to be paid for."""
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +28,8 @@ class Model(Protocol):
     advice: str
     """What a user can check when it cannot be asked at all."""
 
-    async def complete(self, case: Case, intend: Intend) -> Completion:
-        """Asks, with all the patience that its own kind of failure needs; calls `intend` right before it sends."""
+    async def complete(self, case: Case) -> Completion:
+        """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome."""
         ...
 
     def request(self, case: Case) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ragbed.models.base import Intend, Sampling, canonical
+from ragbed.models.base import Sampling, canonical
 from ragbed.models.failure import Failure, failed
 from ragbed.models.pace import Pace
 from ragbed.models.transport import Key, Patience, Transport
@@ -67,10 +67,10 @@ class OpenAIModel:
         chat = [f"{url.rstrip('/')}/chat/completions" for url in urls]
         self._transport = Transport(chat, self._headers, pace, patience)
 
-    async def complete(self, case: Case, intend: Intend) -> Completion:
+    async def complete(self, case: Case) -> Completion:
         """Asks the server, again where that may help."""
         try:
-            reply, latency_s, attempts = await self._transport.ask(self.request(case), _parse, intend)
+            reply, latency_s, attempts = await self._transport.ask(self.request(case), _parse)
         except Failure as failure:
             return failed(failure)
         return msgspec.structs.replace(reply, latency_s=round(latency_s, 4), attempts=attempts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from ragbed.models.base import Intend, canonical
+from ragbed.models.base import canonical
 from ragbed.prompts import REFUSAL
 from ragbed.schema import Answer, Case, Completion
 
@@ -54,9 +54,8 @@ class ScriptedModel:
         self.name = f"scripted/{script}"
         self._write = SCRIPTS[script]
 
-    async def complete(self, case: Case, intend: Intend) -> Completion:
+    async def complete(self, case: Case) -> Completion:
         """Follows the script."""
-        await intend()
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:

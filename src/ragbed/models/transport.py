@@ -14,7 +14,6 @@ from urllib.request import getproxies
 import aiohttp
 
 from ragbed import __version__
-from ragbed.models.base import Intend
 from ragbed.models.failure import Failure, from_status, wait_asked
 from ragbed.models.pace import Pace
 
@@ -67,7 +66,7 @@ class Transport:
         self._headers, self._pace, self._patience = headers, pace, patience
         self._session: aiohttp.ClientSession | None = None
 
-    async def ask(self, body: bytes, parse: Callable[[bytes], ReplyT], intend: Intend) -> tuple[ReplyT, float, int]:
+    async def ask(self, body: bytes, parse: Callable[[bytes], ReplyT]) -> tuple[ReplyT, float, int]:
         """Posts a body until a reply parses; returns it with its latency and the number of attempts.
 
         Raises:
@@ -76,7 +75,7 @@ class Transport:
         end = time.monotonic() + self._patience.item_s
         for attempt in range(1, self._patience.attempts + 1):
             try:
-                reply, latency_s = await self._attempt(body, parse, intend if attempt == 1 else None, end)
+                reply, latency_s = await self._attempt(body, parse, end)
                 return reply, latency_s, attempt
             except Failure as failure:
                 failure.attempts = attempt
@@ -104,15 +103,11 @@ class Transport:
         # Jitter upwards only: what the server asks for is the least.
         return (failure.wait_s or longest / 2) + random.random() * longest / 2
 
-    async def _attempt(
-        self, body: bytes, parse: Callable[[bytes], ReplyT], intend: Intend | None, end: float
-    ) -> tuple[ReplyT, float]:
+    async def _attempt(self, body: bytes, parse: Callable[[bytes], ReplyT], end: float) -> tuple[ReplyT, float]:
         await self._pace.enter()
         server = min(self._servers, key=lambda one: one.flying)
         server.flying += 1
         try:
-            if intend is not None:
-                await intend()
             begun = time.monotonic()
             deadline = min(self._patience.attempt_s, max(0.01, end - begun))
             content = await self._post(server.url, body, deadline)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
@@ -45,6 +45,14 @@ class Progress:
         self.tokens_out += usage.get("out", 0)
 
 
+class _HandedIn(NamedTuple):
+    """A result on its way to the disk."""
+
+    durable: asyncio.Future[None]
+    completion: Completion
+    cached: bool
+
+
 @dataclass
 class Asking:
     """One model being asked.
@@ -77,27 +85,34 @@ class Asking:
             raise several.exceptions[0] from None
 
     async def _work(self, pending: Iterator[Ask]) -> None:
+        """One call after the other; rows are written in order, so an intent on the disk has the last result there too."""
+        last: _HandedIn | None = None
         for ask in pending:
-            request = self.model.request(ask.case)
-            key = key_of(self.model.name, self.identity, request, ask.repeat)
-            completion = self.cache.find(key) if self.cache is not None else None
-            if completion is not None:
-                await self._record(ask, key, completion, cached=True)
-            else:
-                self.afford()
-                completion = await self.model.complete(ask.case, lambda ask=ask: self._intend(ask))
-                await self._record(ask, key, completion, cached=False)
-                if self.cache is not None:
-                    self.cache.keep(key, completion)
-                self._check_hope(completion)
+            key = key_of(self.model.name, self.identity, self.model.request(ask.case), ask.repeat)
+            found = self.cache.find(key) if self.cache is not None else None
+            if found is not None:
+                await self._settle(self._hand_in(ask, key, found, cached=True))
+                continue
+            self.afford()
+            await self.writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session, time.time()))
+            await self._settle(last)
+            completion = await self.model.complete(ask.case)
+            last = self._hand_in(ask, key, completion, cached=False)
+            self._check_hope(completion)
+        await self._settle(last)
 
-    async def _intend(self, ask: Ask) -> None:
-        await self.writer.write(INTEND, (ask.model, ask.number, ask.repeat, self.session, time.time()))
+    def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:
+        row = self.store.row(ask, self.session, key, completion, cached)
+        if self.cache is not None and not cached:
+            self.cache.keep(key, completion)
+        return _HandedIn(self.writer.put(RECORD, row), completion, cached)
 
-    async def _record(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> None:
-        await self.writer.write(RECORD, self.store.row(ask, self.session, key, completion, cached))
-        self.progress.count(completion, cached=cached)
-        self.watch(self.progress)
+    async def _settle(self, last: _HandedIn | None) -> None:
+        """Counts a result, once it is durable."""
+        if last is not None:
+            await last.durable
+            self.progress.count(last.completion, cached=last.cached)
+            self.watch(self.progress)
 
     def _check_hope(self, completion: Completion) -> None:
         if completion.outcome != "error" or self.progress.outcomes.get("ok"):

@@ -28,15 +28,16 @@ class Writer:
         self._broken: RagbedError | None = None
         self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
-    async def write(self, statement: str, values: tuple[object, ...]) -> None:
-        """Returns when the row is on the disk; raises if it cannot be, now and ever after."""
-        if self._broken is not None:
-            raise self._broken
+    def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
+        """Hands in a row; the future ends when it is on the disk, with all that was handed in before it.
+
+        If the disk fails it ends with an error, as do all later ones: nothing is asked that cannot be kept.
+        """
         durable = self._loop.create_future()
         self._waiting.append((statement, values, durable))
         if self._at_work is None:
             self._at_work = self._loop.create_task(self._work())
-        await durable
+        return durable
 
     async def close(self) -> None:
         """Waits for what is on its way."""
