@@ -150,6 +150,19 @@ def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path)
         assert Counter(document.text for document in case.documents) == expected
 
 
+def test_a_document_that_belies_its_label_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
+    leak = Passage(text="Q0: it is GOLD-0-gold after all.", stance="distracts")
+    empty = Passage(text="Q0: nothing here.", stance="supports")
+    plain = base_item(supports=4, distracts=4)
+    dataset = _write(tmp_path, [base_item(passages=(empty, leak, *plain.passages))])
+    for noise, has_empty, has_leak in (("0", True, False), ("0.2", False, False), ("0.8", False, False)):
+        (case,) = _cases(dataset, noise=(Fraction(noise),))
+        texts = {document.text for document in case.documents}
+        assert (empty.text in texts, leak.text in texts) == (has_empty, has_leak)
+    (case,) = _cases(dataset, "rejection")
+    assert leak.text in {document.text for document in case.documents}
+
+
 def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path) -> None:
     items = [base_item(number) for number in range(12)]
     items.append(base_item(12, answer=(("gold-3-GOLD",), ("Q4",))))
