@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
 from ragbed.models.failure import FATAL
@@ -40,9 +42,10 @@ class Progress:
         self.done += 1
         self.cached += cached
         self.outcomes[completion.outcome] = self.outcomes.get(completion.outcome, 0) + 1
-        usage = completion.usage or {}
-        self.tokens_in += usage.get("in", 0)
-        self.tokens_out += usage.get("out", 0)
+        if not cached:
+            usage = completion.usage or {}
+            self.tokens_in += usage.get("in", 0)
+            self.tokens_out += usage.get("out", 0)
 
 
 class _HandedIn(NamedTuple):
@@ -53,48 +56,55 @@ class _HandedIn(NamedTuple):
     cached: bool
 
 
+@dataclass(frozen=True)
+class Session:
+    """What the models of a run share while they are asked."""
+
+    store: RunStore
+    writer: Writer
+    number: int
+    cache: Cache | None
+    repeats: int
+
+
 @dataclass
 class Asking:
     """One model being asked.
 
     Attributes:
+        number: Of the model, in the store.
         watch: Told after every result.
         afford: Asked before every call; raises when the budget is spent.
     """
 
-    store: RunStore
-    writer: Writer
-    session: int
+    session: Session
     model: Model
     number: int
     identity: str
     progress: Progress
-    cache: Cache | None
     watch: Callable[[Progress], None]
-    afford: Callable[[], None]
+    afford: Callable[[Progress], None]
     _hopeless: int = 0
 
-    async def run(self, repeats: int) -> None:
+    async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome."""
-        pending = self.store.pending(self.number, repeats)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self.model.concurrency):
-                    group.create_task(self._work(pending))
-        except* RagbedError as several:
-            raise several.exceptions[0] from None
+        pending = self.session.store.pending(self.number, self.session.repeats)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.model.concurrency):
+                group.create_task(self._work(pending))
 
     async def _work(self, pending: Iterator[Ask]) -> None:
-        """One call after the other; rows are written in order, so an intent on the disk has the last result there too."""
+        """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
         last: _HandedIn | None = None
+        writer, cache = self.session.writer, self.session.cache
         for ask in pending:
             key = key_of(self.model.name, self.identity, self.model.request(ask.case), ask.repeat)
-            found = self.cache.find(key) if self.cache is not None else None
+            found = cache.find(key) if cache is not None else None
             if found is not None:
                 await self._settle(self._hand_in(ask, key, found, cached=True))
                 continue
-            self.afford()
-            await self.writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session, time.time()))
+            self.afford(self.progress)
+            await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
             completion = await self.model.complete(ask.case)
             last = self._hand_in(ask, key, completion, cached=False)
@@ -102,10 +112,15 @@ class Asking:
         await self._settle(last)
 
     def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:
-        row = self.store.row(ask, self.session, key, completion, cached)
-        if self.cache is not None and not cached:
-            self.cache.keep(key, completion)
-        return _HandedIn(self.writer.put(RECORD, row), completion, cached)
+        store, number = self.session.store, self.session.number
+        try:
+            row = store.row(ask, number, key, completion, cached)
+        except UnicodeEncodeError:
+            completion = _without_surrogates(completion)
+            row = store.row(ask, number, key, completion, cached)
+        if self.session.cache is not None and not cached:
+            self.session.cache.keep(key, self.model.name, completion)
+        return _HandedIn(self.session.writer.put(RECORD, row), completion, cached)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""
@@ -121,3 +136,13 @@ class Asking:
         self._hopeless += kind in FATAL
         if self._hopeless >= _GIVE_UP_AFTER:
             raise RagbedError(f"{self.model.name} cannot be asked: {completion.error}. {self.model.advice}")
+
+
+def _without_surrogates(completion: Completion) -> Completion:
+    """Half characters, which no file can hold, shown as the sign for what cannot be shown."""
+    changed = {
+        name: text.encode("utf-8", "replace").decode()
+        for name in ("reply", "reasoning", "error", "finish")
+        if isinstance(text := getattr(completion, name), str)
+    }
+    return msgspec.structs.replace(completion, **changed)
