@@ -11,11 +11,21 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cases, data, demo, export, run
+from ragbed.cli import cache, cases, data, demo, export, import_, merge, run, status
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
-COMMANDS = (demo.demo, run.run, data.data, cases.cases, export.export)
+COMMANDS = (
+    demo.demo,
+    run.run,
+    status.status,
+    data.data,
+    cases.cases,
+    import_.import_,
+    export.export,
+    merge.merge,
+    cache.cache,
+)
 """In the order in which the help lists them."""
 
 

@@ -13,6 +13,7 @@ import msgspec
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
 from ragbed.models.failure import FATAL
+from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
 from ragbed.run.store import INTEND, RECORD, Ask, RunStore
 from ragbed.run.writer import Writer
@@ -20,10 +21,6 @@ from ragbed.schema import Completion
 
 _GIVE_UP_AFTER = 3
 """Errors that no other case will escape (a wrong key), before any reply came, end the asking of a model."""
-
-
-class BudgetSpent(RagbedError):
-    """The run may cost no more."""
 
 
 @dataclass
@@ -64,6 +61,7 @@ class Session:
     writer: Writer
     number: int
     cache: Cache | None
+    budget: Budget | None
     repeats: int
 
 
@@ -74,7 +72,6 @@ class Asking:
     Attributes:
         number: Of the model, in the store.
         watch: Told after every result.
-        afford: Asked before every call; raises when the budget is spent.
     """
 
     session: Session
@@ -83,7 +80,6 @@ class Asking:
     identity: str
     progress: Progress
     watch: Callable[[Progress], None]
-    afford: Callable[[Progress], None]
     _hopeless: int = 0
 
     async def run(self) -> None:
@@ -103,7 +99,8 @@ class Asking:
             if found is not None:
                 await self._settle(self._hand_in(ask, key, found, cached=True))
                 continue
-            self.afford(self.progress)
+            if self.session.budget is not None:
+                self.session.budget.check()
             await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
             completion = await self.model.complete(ask.case)
@@ -118,9 +115,15 @@ class Asking:
         except UnicodeEncodeError:
             completion = _without_surrogates(completion)
             row = store.row(ask, number, key, completion, cached)
-        if self.session.cache is not None and not cached:
-            self.session.cache.keep(key, self.model.name, completion)
+        if not cached:
+            self._account(key, completion)
         return _HandedIn(self.session.writer.put(RECORD, row), completion, cached)
+
+    def _account(self, key: str, completion: Completion) -> None:
+        if self.session.budget is not None:
+            self.session.budget.pay(self.model.name, completion)
+        if self.session.cache is not None:
+            self.session.cache.keep(key, self.model.name, completion)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""

@@ -17,6 +17,7 @@ from types import FrameType
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import Model
 from ragbed.run.asking import Asking, Progress, Session
+from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache
 from ragbed.run.file import connect, naming
 from ragbed.run.lock import hold
@@ -40,8 +41,7 @@ class Job:
     models: Sequence[Model]
     repeats: int = 1
     cache: Path | None = None
-    afford: Callable[[str, Progress], None] = lambda *_: None
-    """Asked before every call, with the model's name and how far it is; raises when the budget is spent."""
+    budget: Budget | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     """Told what the user should know and the run survives."""
 
@@ -57,6 +57,8 @@ def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
     """
     with _sigterm_raises(), hold(job.folder), open_store(job.folder, create=True) as store:
         _plan(store, job)
+        if job.budget is not None:
+            _pay_so_far(store, job.budget)
         ending = _Ending()
         try:
             asyncio.run(_ask_all(store, job, watch, ending))
@@ -75,6 +77,13 @@ def _plan(store: RunStore, job: Job) -> None:
             raise UsageError(f"{job.folder} was begun with {name} = {old}, not {new}; use another --out, or the same.")
 
 
+def _pay_so_far(store: RunStore, budget: Budget) -> None:
+    """Earlier sessions count too: a budget is the run's."""
+    for result in store.results():
+        if not result.cached:
+            budget.pay(result.model, result.completion)
+
+
 async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: _Ending) -> None:
     ending.listen()
     try:
@@ -83,7 +92,7 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
         with _second_connection(store) as connection:
             writer = Writer(store.path, connection)
             cache = None if job.cache is None else Cache(job.cache, job.tell)
-            session = Session(store, writer, number, cache, job.repeats)
+            session = Session(store, writer, number, cache, job.budget, job.repeats)
             try:
                 await _together(
                     _ask_one(session, model, numbers[place], models[place][1], job, watch)
@@ -113,7 +122,6 @@ async def _ask_one(
         identity,
         progress,
         watch=lambda told: watch(model.name, told),
-        afford=lambda told: job.afford(model.name, told),
     )
     await asking.run()
 

@@ -116,11 +116,11 @@ class RunStore:
 
     def is_planned(self) -> bool:
         """Whether settings and cases are fixed."""
-        return bool(list(self._read("SELECT 1 FROM meta WHERE key = 'planned'")))
+        return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
 
     def settings(self) -> dict[str, str]:
         """The settings it was begun with; empty if it was never planned."""
-        rows = self._read("SELECT key, value FROM meta WHERE key GLOB 'set.*'")
+        rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'set.*'")
         return {str(key).removeprefix("set."): str(value) for key, value in rows}
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
@@ -167,7 +167,7 @@ class RunStore:
     def models(self) -> dict[int, tuple[str, str]]:
         """Name and identity of every model, by number."""
         models = {}
-        for number, name, identity, seal in self._read("SELECT id, name, identity, seal FROM models ORDER BY id"):
+        for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
             if not isinstance(number, int) or seal_of(name, number, identity) != seal:
                 raise self._damaged(f"model {number}")
             models[number] = (str(name), str(identity))
@@ -177,13 +177,13 @@ class RunStore:
         """What has no result yet, or ended in an error; read piece by piece."""
         for repeat in range(repeats):
             last = 0
-            while rows := list(self._read(_PENDING, {"last": last, "model": model, "repeat": repeat})):
+            while rows := list(self.read(_PENDING, {"last": last, "model": model, "repeat": repeat})):
                 for last, *columns in rows:
                     yield Ask(model, last, repeat, self._case(*columns))
 
     def cases(self) -> Iterator[Case]:
         """Every case of the plan, infeasible ones too, in its order."""
-        for columns in self._read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
+        for columns in self.read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
             yield self._case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[Stored]:
@@ -194,27 +194,27 @@ class RunStore:
         """
         models = self.models()
         rows, seals = 0, 0
-        with self._snapshot():
+        with self.snapshot():
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
-                for row in self._read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
+                for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
                     rows, seals = rows + 1, seals + self._check(row)
                     yield self._stored(name, row)
-            if [(rows, seals)] != list(self._read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
+            if [(rows, seals)] != list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
                 raise self._damaged("the list of results")
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""
-        (counted,) = self._read("SELECT COUNT(*) FROM cases")
-        (noted,) = self._read("SELECT rows FROM ledger WHERE what = 'cases'")
+        (counted,) = self.read("SELECT COUNT(*) FROM cases")
+        (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
         if counted != noted:
             raise self._damaged("the list of cases")
-        ((feasible,),) = self._read("SELECT COUNT(*) FROM cases WHERE feasible")
+        ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
         return int(feasible) * repeats
 
     def done(self, model: int) -> int:
         """How many results of a model need not be asked for again."""
-        ((results,),) = self._read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))
-        ((errors,),) = self._read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
+        ((results,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))
+        ((errors,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
         return int(results) - int(errors)
 
     def orphans(self) -> list[tuple[str, str, int]]:
@@ -226,20 +226,22 @@ class RunStore:
         return self._calls(_OPEN_CALLS)
 
     def _calls(self, source: str) -> list[tuple[str, str, int]]:
-        rows = self._read(
+        rows = self.read(
             f"""SELECT m.name, c.name, o.repeat FROM ({source}) o
             JOIN models m ON m.id = o.model JOIN cases c ON c.id = o.item ORDER BY o.session, m.id, c.id"""  # noqa: S608
         )
         return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
 
-    def _read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
+    def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Rows of a query that changes nothing."""
         with naming(self.path, "read"):
             yield from self.connection.execute(query, values)
 
     @contextmanager
-    def _snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> Iterator[None]:
         """Everything read inside is of one moment, whatever is written meanwhile."""
-        self.connection.execute("BEGIN")
+        with naming(self.path, "read"):
+            self.connection.execute("BEGIN")
         try:
             yield
         finally:
