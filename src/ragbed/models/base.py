@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -42,6 +43,22 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Gives back what it holds."""
+        ...
+
+
+@runtime_checkable
+class Parking(Protocol):
+    """A model that sets cases aside while its server wants to be left alone: others can be asked meanwhile.
+
+    Without that, a server that answers every twentieth call with `Retry-After: 89` would bring all to a stop.
+    """
+
+    make_room: Callable[[], object]
+    """Called whenever a case is set aside; the runner hands in one more."""
+
+    @property
+    def parked(self) -> int:
+        """How many cases are set aside and should not count as being asked."""
         ...
 
 

@@ -1,96 +1,98 @@
-"""One JSON request to a model's server and back: connections, deadlines, retries, several servers."""
+"""A JSON request to a model's servers and back: connections, deadlines, retries."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
 from urllib.request import getproxies
 
 import aiohttp
+from msgspec.structs import replace
+from yarl import URL
 
 from ragbed import __version__
-from ragbed.models.failure import Failure, from_status, wait_asked
-from ragbed.models.pace import Pace
+from ragbed.models.body import idle_watch, read_body, read_message
+from ragbed.models.failure import PAID, Failure, failed, from_status, wait_asked
+from ragbed.models.pace import Lane, Pace
+from ragbed.models.patience import Patience
+from ragbed.models.secret import Key, Scrubber, secrets_in, shown
+from ragbed.schema import Completion
 
-ReplyT = TypeVar("ReplyT")
+__all__ = ["Key", "Patience", "Transport"]
+
 _LOOK_UP_S = 5.0
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long and how often a case is tried."""
-
-    connect_s: float = 10
-    attempt_s: float = 120
-    item_s: float = 600
-    """All attempts and pauses together."""
-    attempts: int = 6
-    first_pause_s: float = 0.5
-    """Before the second attempt; doubled before each further one, up to a minute, and jittered."""
-    max_bytes: int = 16 << 20
-    """Of a decoded reply: a thousand times what a model writes for 256 tokens."""
-
-
-class Key:
-    """A secret that no repr, log or traceback shows."""
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """The secret itself, for the header that needs it."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Key(…)"
-
-
-@dataclass
-class _Server:
-    url: str
-    flying: int = 0
+"""A server that says nothing of itself within this time has nothing to say."""
+_UNHEARD_ATTEMPTS = 3
+"""Where no connection was ever made, the address is more likely wrong than the server asleep."""
+_PARK_S = 2.0
+"""A case that has to wait longer gives its place to another meanwhile."""
+_PARKED_MOST = 8
+"""Times as many cases as calls at once may be set aside: what is set aside counts as begun if the run is killed."""
+_LEAST_LATER_S = 0.01
+"""Timers may be a tick early, and no call may go before the moment that the server asked for."""
 
 
 class Transport:
-    """A pool of connections to one or several servers of one model."""
+    """A pool of connections to the servers of one model.
+
+    Args:
+        urls: Where to post, one for each lane of the pace.
+        headers: Makes the headers of every request; they may hold the key.
+        keys: What must never be seen in what servers say.
+    """
 
     def __init__(
-        self, urls: Sequence[str], headers: Callable[[], Mapping[str, str]], pace: Pace, patience: Patience
-    ) -> None:
-        self._servers = [_Server(url) for url in urls]
+        self, urls: Sequence[URL], headers: Callable[[], Mapping[str, str]], keys: Sequence[Key], pace: Pace,
+        patience: Patience,
+    ) -> None:  # fmt: skip
+        self._urls = dict(zip(pace.lanes, urls, strict=True))
         self._headers, self._pace, self._patience = headers, pace, patience
+        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
         self._session: aiohttp.ClientSession | None = None
+        self._parked = 0
+        self.make_room: Callable[[], object] = lambda: None
 
-    async def ask(self, body: bytes, parse: Callable[[bytes], ReplyT]) -> tuple[ReplyT, float, int]:
-        """Posts a body until a reply parses; returns it with its latency and the number of attempts.
+    @property
+    def parked(self) -> int:
+        """Cases that are set aside; of too many, the rest count as being asked, which stops the flow."""
+        return min(self._parked, _PARKED_MOST * self._pace.most)
 
-        Raises:
-            Failure: The last one, when no further attempt makes sense or patience ends.
-        """
-        end = time.monotonic() + self._patience.item_s
-        for attempt in range(1, self._patience.attempts + 1):
+    async def ask(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
+        """Posts a body until a reply can be read or patience ends; every ask ends in an outcome."""
+        begun: float | None = None
+        lane: Lane | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            lane = await self._pace.enter(len(body), lane)
+            started = self._pace.clock()
+            begun = started if begun is None else begun
             try:
-                reply, latency_s = await self._attempt(body, parse, end)
-                return reply, latency_s, attempt
+                reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
             except Failure as failure:
-                failure.attempts = attempt
-                pause = self._pause(attempt, failure)
-                if not failure.again or attempt == self._patience.attempts or time.monotonic() + pause > end:
-                    raise
-                await asyncio.sleep(pause)
-        raise AssertionError("the last attempt returns or raises")
+                failure.detail = self._scrubber.clean(failure.detail)
+                pause = self._pause(attempt, failure, self._pace.clock() - begun)
+                if pause is None:
+                    return failed(failure, attempt)
+                await self._wait(pause)
+            else:
+                return replace(reply, latency_s=round(self._pace.clock() - started, 4), attempts=attempt)
 
-    async def look_up(self, url: str) -> bytes | None:
+    async def look_up(self, url: URL) -> bytes | None:
         """Gets a small page of the server, or None if it has no such page; for what it says of itself."""
         try:
-            async with asyncio.timeout(_LOOK_UP_S), self._open().get(url, headers=self._headers(), allow_redirects=False) as response:
-                return await self._read(response) if response.status == 200 else None
-        except (TimeoutError, aiohttp.ClientError, ValueError, Failure):
+            async with (
+                asyncio.timeout(_LOOK_UP_S),
+                self._open().get(url, headers=self._headers(), allow_redirects=False) as response,
+            ):
+                return (
+                    await read_body(response, self._patience.max_bytes, lambda: None)
+                    if response.status == 200
+                    else None
+                )
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError, Failure):
             return None
 
     async def close(self) -> None:
@@ -98,74 +100,126 @@ class Transport:
         if self._session is not None:
             await self._session.close()
 
-    def _pause(self, attempt: int, failure: Failure) -> float:
-        longest = min(60.0, self._patience.first_pause_s * 2 ** (attempt - 1))
-        # Jitter upwards only: what the server asks for is the least.
-        return (failure.wait_s or longest / 2) + random.random() * longest / 2
+    def _pause(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
+        """How long to wait before the next attempt; None if there is to be none. Says in the failure why."""
+        patience = self._patience
+        limit = min(patience.attempts, patience.paid_attempts) if failure.kind in PAID else patience.attempts
+        if failure.kind == "connect" and not any(one.heard for one in self._pace.lanes):
+            limit = min(limit, _UNHEARD_ATTEMPTS)
+        if not failure.again or attempt >= limit:
+            return None
+        longest = min(patience.longest_pause_s, patience.first_pause_s * 3.0 ** (attempt - 1))
+        # Jitter goes upwards only: what the server asks for is the least.
+        pause = (failure.wait_s or longest / 2) + _LEAST_LATER_S + random.random() * longest / 2
+        if spent_s + pause <= patience.item_s:
+            return pause
+        if failure.wait_s:
+            failure.detail += f"; it asks to wait {failure.wait_s:,.6g} s, and a case is given {patience.item_s:,.6g} s"
+        else:
+            failure.detail += f"; the {patience.item_s:,.6g} s that a case is given are over"
+        return None
 
-    async def _attempt(self, body: bytes, parse: Callable[[bytes], ReplyT], end: float) -> tuple[ReplyT, float]:
-        await self._pace.enter()
-        server = min(self._servers, key=lambda one: one.flying)
-        server.flying += 1
+    async def _wait(self, pause: float) -> None:
+        if pause < _PARK_S:
+            await asyncio.sleep(pause)
+            return
+        self._parked += 1
         try:
-            begun = time.monotonic()
-            deadline = min(self._patience.attempt_s, max(0.01, end - begun))
-            content = await self._post(server.url, body, deadline)
-            reply = parse(content)
-            self._pace.replied()
-            return reply, time.monotonic() - begun
+            if self._parked <= _PARKED_MOST * self._pace.most:
+                self.make_room()
+            await asyncio.sleep(pause)
+        finally:
+            self._parked -= 1
+
+    async def _attempt(
+        self, lane: Lane, body: bytes, parse: Callable[[bytes], Completion], left_s: float
+    ) -> Completion:  # fmt: skip
+        try:
+            if left_s <= 0:
+                raise Failure("timeout", f"the {self._patience.item_s:,.6g} s that a case is given are over")
+            reply = self._keep_secret(
+                parse(await self._post(self._urls[lane], body, min(self._patience.attempt_s, left_s)))
+            )
+            lane.replied(self._pace.clock())
+            if reply.usage:
+                self._pace.spent(len(body), sum(reply.usage.values()))
+            return reply
         except Failure as failure:
-            if failure.kind == "rate":
-                self._pace.throttled()
+            self._report(lane, failure)
             raise
         finally:
-            server.flying -= 1
-            self._pace.leave()
+            self._pace.leave(lane)
 
-    async def _post(self, url: str, body: bytes, deadline: float) -> bytes:
+    def _report(self, lane: Lane, failure: Failure) -> None:
+        """Tells the pace what a failure says of the server."""
+        now = self._pace.clock()
+        if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
+            lane.refused(now)
+        elif failure.kind in ("timeout", "connect", "network", "server", "tls", "protocol"):
+            lane.failed(now, late=failure.kind == "timeout")
+        else:
+            lane.heard = True
+
+    def _keep_secret(self, reply: Completion) -> Completion:
+        """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
+        texts = (reply.reply or "", reply.reasoning or "", reply.finish or "")
+        if not any(self._scrubber.holds(text) for text in texts):
+            return reply
+        hide = self._scrubber.hide
+        return replace(
+            reply,
+            reply=hide(reply.reply or ""),
+            reasoning=hide(reply.reasoning) if reply.reasoning else None,
+            finish=hide(reply.finish) if reply.finish else None,
+        )
+
+    async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:
+        loop = asyncio.get_running_loop()
         try:
             async with (
-                asyncio.timeout(deadline),
+                asyncio.timeout(limit_s) as deadline,
                 self._open().post(url, data=body, headers=self._headers(), allow_redirects=False) as response,
             ):
-                content = await self._read(response)
+                watch = idle_watch(deadline, loop.time, deadline.when() or 0.0, self._patience.silence_s)
                 if response.status == 200:
-                    return content
-                wait_s = wait_asked(response.headers, datetime.now(UTC))
-                raise from_status(response.status, content.decode("utf-8", "replace"), wait_s)
-        except TimeoutError:
-            raise Failure("timeout", f"no reply within {deadline:.3g} s", again=True) from None
-        except aiohttp.ClientSSLError as error:
-            raise Failure("tls", _brief(error)) from None
-        except aiohttp.ClientConnectorDNSError as error:
-            raise Failure("network", f"{_brief(error)}; is the base URL right?", again=True) from None
-        except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            raise Failure("network", _brief(error), again=True) from None
-        except (aiohttp.ClientError, ValueError) as error:
-            raise Failure("protocol", _brief(error), again=True) from None
-
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Reads no more than is allowed, decoded: a reply may be a bomb."""
-        pieces, size = [], 0
-        async for piece in response.content.iter_any():
-            size += len(piece)
-            if size > self._patience.max_bytes:
-                response.close()
-                raise Failure("protocol", f"the reply is larger than {self._patience.max_bytes >> 20} MiB")
-            pieces.append(piece)
-        return b"".join(pieces)
+                    return await read_body(response, self._patience.max_bytes, watch)
+                message = await read_message(response, watch)
+                raise from_status(response.status, message, wait_asked(response.headers, datetime.now(UTC)))
+        except (OSError, aiohttp.ClientError, ValueError) as error:  # TimeoutError is an OSError
+            raise _explain(error, url, limit_s) from None
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect_s),
-                headers={"User-Agent": f"ragbed/{__version__}", "Content-Type": "application/json"},
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._patience.connect_s),
+                headers={
+                    "User-Agent": f"ragbed/{__version__}",
+                    "Content-Type": "application/json",
+                    "Accept-Encoding": "identity",  # replies are short: unpacking would cost more than it saves
+                },
+                auto_decompress=False,
                 trust_env=bool(getproxies()),  # costs two thread hops a call, so only where a proxy is set
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
 
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+def _explain(error: Exception, url: URL, limit_s: float) -> Failure:
+    """A failure of the connection, in the words of the one who asked."""
+    brief = str(error)[:300] or type(error).__name__
+    failure = Failure("protocol", brief, again=True)
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            failure = Failure("connect", f"no connection to {shown(url.origin())} in time", again=True)
+        case TimeoutError():
+            failure = Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True)
+        case aiohttp.ClientSSLError():
+            failure = Failure("tls", brief)
+        case aiohttp.InvalidURL():
+            failure = Failure("connect", f"{shown(url)} is no address that can be asked")
+        case aiohttp.ClientConnectorError():
+            failure = Failure("connect", f"{brief}; is the base URL right?", again=True)
+        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | OSError():
+            failure = Failure("network", brief, again=True)
+    return failure
