@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 
 
 def printable(text: str) -> str:
@@ -53,7 +54,7 @@ def print_table(
         padding=(0, 1, 0, 0),
     )
     for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
+        numeric = all(isinstance(row[index], int | float) or _NUMBER.fullmatch(str(row[index])) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", no_wrap=True, overflow="fold")
     for row in rows:
         table.add_row(*(printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row))

@@ -32,12 +32,12 @@ def print_cells(cells: Sequence[Cell], title: str, *, to_stderr: bool) -> None:
     """Prints one row a condition: outcomes first, then the share of what was asked, in per cent."""
     from ragbed.cli.console import print_table
 
-    columns = ("model", "data", "testbed", "noise", "asked", "ok", "error", "score", "code", "paper")
+    columns = ("model", "data", "testbed", "lang", "noise", "asked", "errors", "score", "code %", "paper %")
     rows = []
     for cell in cells:
         name, counted = _SCORES[cell.testbed]
         noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
         rates = [f"{100 * cell.rate(f'{track}.{counted}'):.1f}" for track in ("code", "paper")]
         failed = cell.error + cell.refused
-        rows.append((cell.model, cell.data, cell.testbed, noise, cell.asked, cell.ok, failed, name, *rates))
+        rows.append((cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, failed, name, *rates))
     print_table(title, columns, rows, to_stderr=to_stderr)

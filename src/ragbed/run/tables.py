@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass, field
 
 from ragbed.run.store import Stored
 from ragbed.scorers import score
+from ragbed.testbeds import TESTBEDS
 
 _RATES = ("code.correct", "code.refused", "code.flagged", "paper.correct", "paper.refused", "paper.flagged")
+
+_ORDER = {name: place for place, name in enumerate(TESTBEDS)}
 
 
 @dataclass
@@ -40,16 +43,19 @@ class Cell:
 
 
 def tabulate(results: Iterable[Stored]) -> list[Cell]:
-    """Adds results up by condition, in the order in which conditions first appear."""
+    """Adds results up by condition: by model, dataset, testbed, language and noise."""
     cells: dict[tuple[object, ...], Cell] = {}
     for result in results:
         case = result.case
-        key = (result.model, case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+        condition = (case.noise, case.correct, case.k, case.arm, case.profile)
+        key = (result.model, case.data, case.lang, case.testbed, *condition)
         cell = cells.get(key)
         if cell is None:
             cell = cells[key] = Cell(*key)  # type: ignore[arg-type]
         _count(cell, result)
-    return list(cells.values())
+    return sorted(
+        cells.values(), key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0)
+    )
 
 
 def _count(cell: Cell, result: Stored) -> None:
