@@ -31,7 +31,7 @@ class DownloadProgress:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
         self._out = console(to_stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

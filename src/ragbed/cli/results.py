@@ -28,16 +28,17 @@ def read_cells(folder: Path) -> list[Cell]:
         return tabulate(store.results())
 
 
-def print_cells(cells: Sequence[Cell], title: str, *, to_stderr: bool) -> None:
-    """Prints one row a condition: outcomes first, then the share of what was asked, in per cent."""
+def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
+    """Prints one table a model and dataset: what was asked, what failed, and the share of all that was asked."""
     from ragbed.cli.console import print_table
 
-    columns = ("model", "data", "testbed", "lang", "noise", "asked", "errors", "score", "code %", "paper %")
-    rows = []
+    columns = ("testbed", "lang", "noise", "asked", "errors", "score", "code %", "paper %")
+    tables: dict[str, list[tuple[object, ...]]] = {}
     for cell in cells:
         name, counted = _SCORES[cell.testbed]
         noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
         rates = [f"{100 * cell.rate(f'{track}.{counted}'):.1f}" for track in ("code", "paper")]
-        failed = cell.error + cell.refused
-        rows.append((cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, failed, name, *rates))
-    print_table(title, columns, rows, to_stderr=to_stderr)
+        row = (cell.testbed, cell.lang, noise, cell.asked, cell.error + cell.refused, name, *rates)
+        tables.setdefault(f"{cell.model} on {cell.data}, profile {cell.profile}", []).append(row)
+    for title, rows in tables.items():
+        print_table(title, columns, rows, to_stderr=to_stderr)

@@ -94,14 +94,13 @@ def run(
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
     cells = read_cells(job.folder)
-    print_cells(cells, f"Run {job.folder}", to_stderr=json)
+    print_cells(cells, to_stderr=json)
+    say(f"Everything is in {job.folder}")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     errors = sum(cell.error for cell in cells)
     if errors:
-        say(
-            f"Incomplete: {errors} cases ended in an error; they are asked again by the same command with --out {job.folder}"
-        )
+        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
         raise click.exceptions.Exit(3)
 
 
