@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model
+from ragbed.models.base import Model, Parking
 from ragbed.models.failure import FATAL
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
@@ -81,13 +81,29 @@ class Asking:
     progress: Progress
     watch: Callable[[Progress], None]
     _hopeless: int = 0
+    _workers: int = 0
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome."""
         pending = self.session.store.pending(self.number, self.session.repeats)
         async with asyncio.TaskGroup() as group:
-            for _ in range(self.model.concurrency):
-                group.create_task(self._work(pending))
+            if isinstance(self.model, Parking):
+                self.model.make_room = lambda: self._fill(group, pending)
+            self._fill(group, pending)
+
+    def _fill(self, group: asyncio.TaskGroup, pending: Iterator[Ask]) -> None:
+        """As many workers as the model takes cases; those it has set aside do not count."""
+        while self._workers < self._wanted():
+            self._workers += 1
+            work = self._work(pending)
+            try:
+                group.create_task(work)
+            except RuntimeError:  # the group is ending, and nothing more is to be asked
+                work.close()
+                return
+
+    def _wanted(self) -> int:
+        return self.model.concurrency + (self.model.parked if isinstance(self.model, Parking) else 0)
 
     async def _work(self, pending: Iterator[Ask]) -> None:
         """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
@@ -106,6 +122,9 @@ class Asking:
             completion = await self.model.complete(ask.case)
             last = self._hand_in(ask, key, completion, cached=False)
             self._check_hope(completion)
+            if self._workers > self._wanted():
+                break
+        self._workers -= 1
         await self._settle(last)
 
     def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:

@@ -93,7 +93,7 @@ def naming(path: Path, done: str) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise RagbedError(f"{path} cannot be {done}: {error}.") from error
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged name stands in SQLite's own message
         raise DataError(path, f"is damaged or no run ({error}); restore it from a copy") from error
 
 

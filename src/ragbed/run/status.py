@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import get_args
 
 from ragbed.run.lock import holder
 from ragbed.run.store import RunStore, open_store
+from ragbed.schema import Outcome
 
 _NAMED = 5
 """Calls that are named; the count says how many there are."""
@@ -103,6 +105,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         (number,),
     )
     for outcome, count, cached, tokens_in, tokens_out in rows:
+        if outcome not in get_args(Outcome):
+            raise store.damaged("the list of results")
         setattr(status, outcome, count)
         status.asked += count
         status.cached += int(cached)

@@ -169,7 +169,7 @@ class RunStore:
         models = {}
         for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
             if not isinstance(number, int) or seal_of(name, number, identity) != seal:
-                raise self._damaged(f"model {number}")
+                raise self.damaged(f"model {number}")
             models[number] = (str(name), str(identity))
         return models
 
@@ -200,14 +200,14 @@ class RunStore:
                     rows, seals = rows + 1, seals + self._check(row)
                     yield self._stored(name, row)
             if [(rows, seals)] != list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
-                raise self._damaged("the list of results")
+                raise self.damaged("the list of results")
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""
         (counted,) = self.read("SELECT COUNT(*) FROM cases")
         (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
         if counted != noted:
-            raise self._damaged("the list of cases")
+            raise self.damaged("the list of cases")
         ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
         return int(feasible) * repeats
 
@@ -250,7 +250,7 @@ class RunStore:
     def _check(self, row: tuple[Any, ...]) -> int:
         *fields, seal, completion = row[:9]
         if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
-            raise self._damaged(f"the result of case {row[1]}")
+            raise self.damaged(f"the result of case {row[1]}")
         return seal
 
     def _stored(self, model: str, row: tuple[Any, ...]) -> Stored:
@@ -258,18 +258,19 @@ class RunStore:
         try:
             decoded = self._completions.decode(completion)
         except msgspec.MsgspecError as error:
-            raise self._damaged(f"the result of case {row[1]} ({error})") from error
+            raise self.damaged(f"the result of case {row[1]} ({error})") from error
         return Stored(self._case(*case), model, repeat, decoded, str(request), bool(cached))
 
     def _case(self, name: object, feasible: object, seal: object, line: object) -> Case:
         if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
-            raise self._damaged(f"case {name}")
+            raise self.damaged(f"case {name}")
         try:
             return self._cases.decode(line)
         except msgspec.MsgspecError as error:
-            raise self._damaged(f"case {name} ({error})") from error
+            raise self.damaged(f"case {name} ({error})") from error
 
-    def _damaged(self, what: str) -> DataError:
+    def damaged(self, what: str) -> DataError:
+        """The error to raise where something read is not what was written."""
         return DataError(self.path, f"{what} is damaged; restore the file from a copy")
 
 
