@@ -36,7 +36,6 @@ class Lane:
     def replied(self, now: float) -> None:
         """It gave a reply."""
         self.heard, self._failures, self.rests_until = True, 0, 0.0
-        self.valve.passed(now)
         if self.valve.rate is None:  # behind a valve more calls at once bring nothing, whatever their number
             self.width.replied(now)
 
