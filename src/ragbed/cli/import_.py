@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.layout import LayoutOptions
 
 if TYPE_CHECKING:
+    from ragbed.cli.layout import LayoutOptions
     from ragbed.run.importing import Imported, Source
     from ragbed.schema import Case
 

@@ -82,12 +82,14 @@ class Asking:
     watch: Callable[[Progress], None]
     _hopeless: int = 0
     _workers: int = 0
+    _parking: Parking | None = None
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome."""
         pending = self.session.store.pending(self.number, self.session.repeats)
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
+                self._parking = self.model
                 self.model.make_room = lambda: self._fill(group, pending)
             self._fill(group, pending)
 
@@ -103,7 +105,7 @@ class Asking:
                 return
 
     def _wanted(self) -> int:
-        return self.model.concurrency + (self.model.parked if isinstance(self.model, Parking) else 0)
+        return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[Ask]) -> None:
         """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
