@@ -66,14 +66,14 @@ async def opened(*ports: int, patience: Patience | None = None, connections: int
 
 async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completion], None]) -> None:
     """Asks as the runner does."""
-    workers = 0
+    workers, parking = 0, model if isinstance(model, Parking) else None
     async with asyncio.TaskGroup() as group:
 
         async def work() -> None:
             nonlocal workers
             for case in cases:
                 told(await model.complete(case))
-                if isinstance(model, Parking) and workers > model.concurrency + model.parked:
+                if parking is not None and workers > model.concurrency + parking.parked:
                     break
             workers -= 1
 
@@ -82,8 +82,8 @@ async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completio
             workers += 1
             group.create_task(work())
 
-        if isinstance(model, Parking):
-            model.make_room = hire
+        if parking is not None:
+            parking.make_room = hire
         for _ in range(model.concurrency):
             hire()
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.models import PROVIDERS, Wish, open_model
+from ragbed.models import PROVIDERS, Wish, open_model, transport
 from ragbed.models.base import Model, Parking, Sampling
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
-from tests.models.fault_server import FaultServer, hang, status, well
+from tests.models.fault_server import Exchange, FaultServer, hang, status, well
 
 
 def identity_at(pages: Mapping[str, object], spec: str = "openai-api/t/m") -> str:
@@ -91,9 +92,51 @@ def test_one_server_that_fails_and_one_that_is_gone_do_not_sink_the_run(fault: o
     asyncio.run(talk())
 
 
-def test_a_case_that_has_to_wait_makes_room_for_another() -> None:
+def test_mixed_faults_leave_no_case_behind_and_nobody_is_asked_early() -> None:
+    """5 % 429, 5 % 500 and 1 % that hang, as drawn by lot; Retry-After is kept."""
+    chance, due, early = random.Random(0), dict[bytes, float](), []
+    refuse, fail = status(429, Retry_After="0.2"), status(500)
+
+    async def answer(exchange: Exchange) -> None:
+        if exchange.at < due.pop(exchange.body, 0.0):
+            early.append(exchange.body)
+        lot = chance.random()
+        if lot < 0.05:
+            await refuse(exchange)
+            due[exchange.body] = asyncio.get_running_loop().time() + 0.2
+        else:
+            await (fail if lot < 0.1 else hang if lot < 0.11 else well)(exchange)
+
+    async def talk() -> list[Completion]:
+        async with FaultServer([answer]) as server:
+            model = model_at(server.url, patience=replace(QUICK, attempt_s=0.5), connections=64)
+            return await with_model(model, lambda one: complete_all(one, 400))
+
+    done = asyncio.run(talk())
+    assert [completion.outcome for completion in done] == ["ok"] * 400
+    assert max(completion.attempts for completion in done) <= 6
+    assert not early
+
+
+def test_calls_that_hang_for_ever_end_as_so_many_timeouts() -> None:
+    async def answer(exchange: Exchange) -> None:
+        await (hang if json.loads(exchange.body)["messages"][1]["content"].endswith("7?") else well)(exchange)
+
+    async def talk() -> list[Completion]:
+        async with FaultServer([answer]) as server:
+            model = model_at(server.url, patience=replace(QUICK, attempt_s=1, attempts=1), connections=64)
+            return await with_model(model, lambda one: complete_all(one, 100))
+
+    kinds = [(completion.error or "").partition(":")[0] for completion in asyncio.run(talk())]
+    assert [number for number, kind in enumerate(kinds) if kind == "timeout"] == list(range(7, 100, 10))
+    assert kinds.count("") == 90
+
+
+def test_a_case_that_has_to_wait_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_PARK_S", 0.1)
+
     async def talk() -> None:
-        async with FaultServer([status(429, Retry_After="2.5"), well]) as server:
+        async with FaultServer([status(429, Retry_After="0.5"), well]) as server:
             model = model_at(server.url, connections=1)
             assert isinstance(model, Parking)
             hired: list[asyncio.Task[Completion]] = []

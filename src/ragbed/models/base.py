@@ -51,6 +51,7 @@ class Parking(Protocol):
     """A model that sets cases aside while its server wants to be left alone: others can be asked meanwhile.
 
     Without that, a server that answers every twentieth call with `Retry-After: 89` would bring all to a stop.
+    Look once whether a model is one: the look takes longer than everything else that is done for a call.
     """
 
     make_room: Callable[[], object]

@@ -23,7 +23,7 @@ async def read_body(response: aiohttp.ClientResponse, limit: int, keep_alive: Ca
     Args:
         response: Its headers have come.
         limit: In bytes, on the wire and decoded.
-        keep_alive: Called at every piece, so that silence can be told from slowness.
+        keep_alive: Called at every piece but the last, so that silence can be told from slowness.
     """
     announced = response.content_length
     if announced is not None and announced > limit:
@@ -34,7 +34,8 @@ async def read_body(response: aiohttp.ClientResponse, limit: int, keep_alive: Ca
         if size > limit:
             raise _too_large(response, limit)
         pieces.append(piece)
-        keep_alive()
+        if not response.content.is_eof():  # as a rule the first piece is all, and a timer costs as much as reading it
+            keep_alive()
     packed = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     coding = response.headers.get("Content-Encoding", "identity").strip().lower()
     return packed if coding in ("identity", "") else _unpack(response, packed, coding, limit)

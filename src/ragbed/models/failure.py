@@ -127,6 +127,7 @@ _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
     410: "missing", 413: "too-long", 425: "server", 429: "rate",
 }  # fmt: skip
+_HINTS: dict[Kind, str] = {"settings": "; give it what it takes, as --temperature 1"}
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
 
 
@@ -138,7 +139,7 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
         return Failure("protocol", f"HTTP {status}: the server redirects; name its final address as the base URL")
     for kind, statuses, signs in _BY_WORDS:
         if status in statuses and any(sign in low for sign in signs):
-            return Failure(kind, detail)
+            return Failure(kind, detail + _HINTS.get(kind, ""))
     fallback: Kind = "server" if status >= 500 else "request" if status >= 400 else "protocol"
     kind = _BY_STATUS.get(status, fallback)
     return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s)

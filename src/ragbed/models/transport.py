@@ -162,8 +162,7 @@ class Transport:
 
     def _keep_secret(self, reply: Completion) -> Completion:
         """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
-        texts = (reply.reply or "", reply.reasoning or "", reply.finish or "")
-        if not any(self._scrubber.holds(text) for text in texts):
+        if not self._scrubber.holds(f"{reply.reply}\n{reply.reasoning}\n{reply.finish}"):
             return reply
         hide = self._scrubber.hide
         return replace(
@@ -219,7 +218,7 @@ def _explain(error: Exception, url: URL, limit_s: float) -> Failure:
         case aiohttp.InvalidURL():
             failure = Failure("connect", f"{shown(url)} is no address that can be asked")
         case aiohttp.ClientConnectorError():
-            failure = Failure("connect", f"{brief}; is the base URL right?", again=True)
+            failure = Failure("connect", brief, again=True)
         case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | OSError():
             failure = Failure("network", brief, again=True)
     return failure
