@@ -106,3 +106,23 @@ def test_a_signal_ends_a_run_soon_and_keeps_every_reply(
     status = read_status(tmp_path / "run")
     assert status.maybe_paid_twice <= SLOTS
     assert status.process is None
+
+
+def test_a_run_at_work_can_be_looked_at_and_not_joined(tmp_path: Path) -> None:
+    with serve(tmp_path / "calls", latency_s=0.02) as endpoint:
+        process = start(tmp_path / "run", _CASES, endpoint)
+        wait_until_asked(endpoint, 100, process)
+        status = read_status(tmp_path / "run")
+        begun = time.monotonic()
+        second = start(tmp_path / "run", _CASES, endpoint)
+        second.join(5)
+        assert time.monotonic() - begun < 2
+        process.kill()
+        process.join()
+    assert second.exitcode == 1
+    assert (status.process, status.maybe_paid_twice) == (str(process.pid), 0)
+    assert 0 < status.in_flight <= SLOTS
+    assert status.models[0].asked == status.models[0].ok > 0
+    after = read_status(tmp_path / "run")
+    assert after.process is None
+    assert 0 < after.maybe_paid_twice <= SLOTS

@@ -28,6 +28,7 @@ class ModelStatus:
     pending: int = 0
     cached: int = 0
     tokens_in: int = 0
+    """Of calls; what the cache gave cost nothing."""
     tokens_out: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     """Kinds of errors, the most frequent first."""
@@ -100,8 +101,9 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
     rows = store.read(
         """SELECT outcome, COUNT(*), TOTAL(cached),
-        TOTAL(json_extract(told, '$.usage.in')), TOTAL(json_extract(told, '$.usage.out'))
-        FROM (SELECT outcome, cached, CAST(completion AS TEXT) told FROM results WHERE model = ?) GROUP BY outcome""",
+        TOTAL(json_extract(told, '$.usage.in')), TOTAL(json_extract(told, '$.usage.out')) FROM (
+        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS told
+        FROM results WHERE model = ?) GROUP BY outcome""",
         (number,),
     )
     for outcome, count, cached, tokens_in, tokens_out in rows:
