@@ -1,4 +1,4 @@
-"""Which HTTP library is quickest for many short calls: aiohttp, httpx2 and the openai SDK on the same prompts.
+"""Which HTTP library is quickest for many short calls: aiohttp, our client on it, httpx2 and the openai SDK.
 
     python scripts/bench_http.py [--calls 1000] [--latency 0.05] [--slots 64]
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib.metadata
 import importlib.util
 import json
 import resource
@@ -21,6 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 _ENDPOINT = Path(__file__).with_name("endpoint.py")
 _ROUNDS = 3
@@ -81,7 +81,16 @@ async def with_openai(url: str, calls: int, slots: int) -> None:
         await spread(calls, slots, ask)
 
 
-LIBRARIES = {"aiohttp": with_aiohttp, "httpx2": with_httpx2, "openai": with_openai}
+async def with_ragbed(url: str, calls: int, slots: int) -> None:
+    """Our own client, on aiohttp, with all that it does besides."""
+    pace: Any = importlib.import_module("bench_pace")
+    async with pace.opened(urlsplit(url).port, connections=slots) as model:
+        await pace.ask_all(model, (pace.make_case(number) for number in range(calls)), lambda _: None)
+
+
+LIBRARIES = {"aiohttp": with_aiohttp, "ragbed": with_ragbed, "httpx2": with_httpx2, "openai": with_openai}
+_LOADED = {"ragbed": ("bench_pace", "ragbed.models.openai")}
+"""What is loaded before the clock starts, where it is not just the library."""
 
 
 def _body(messages: list[dict[str, str]]) -> bytes:
@@ -110,7 +119,8 @@ def measure(library: str, options: argparse.Namespace) -> dict[str, float]:
 def run_child(options: argparse.Namespace) -> None:
     """Asks with one library and prints what it took."""
     begun, library = time.perf_counter(), LIBRARIES[options.library]
-    importlib.import_module(options.library)
+    for module in _LOADED.get(options.library, (options.library,)):
+        importlib.import_module(module)
     loaded = time.perf_counter()
     busy = time.process_time()
     asyncio.run(library(f"http://127.0.0.1:{options.port}/v1", options.calls, options.slots))
@@ -146,7 +156,7 @@ def main() -> None:
         took, cpu, load, mb = (
             statistics.median(one[name] for one in rounds) for name in ("s", "cpu_ms", "load_s", "mb")
         )
-        name = f"{library} {importlib.metadata.version(library)}"
+        name = f"{library} {importlib.import_module(library).__version__}"
         print(f"| {name} | {took:.2f} | {took / limit:.2f} | {cpu:.2f} ms | {load:.2f} s | {mb:.0f} MB |")
 
 

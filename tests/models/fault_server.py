@@ -162,9 +162,15 @@ async def close_at_once(exchange: Exchange) -> None:
     exchange.hang_up()
 
 
-async def no_http(exchange: Exchange) -> None:
-    exchange.writer.write(b"SSH-2.0-nonsense\r\n\r\n")
-    exchange.hang_up()
+def raw(content: bytes) -> Fault:
+    """Sends bytes that may or may not be HTTP, and hangs up."""
+
+    async def send(exchange: Exchange) -> None:
+        exchange.writer.write(content)
+        await exchange.writer.drain()
+        exchange.hang_up()
+
+    return send
 
 
 async def endless(exchange: Exchange) -> None:

@@ -26,7 +26,7 @@ from tests.models.fault_server import (
     endless,
     hang,
     hang_in_body,
-    no_http,
+    raw,
     reply,
     reset,
     reset_in_body,
@@ -96,7 +96,11 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "reset in the body": (reset_in_body, "network", 6),
     "closed at once": (close_at_once, "network", 6),
     "closed early": (close_early, "network", 6),
-    "no HTTP": (no_http, "protocol", 3),
+    "no HTTP": (raw(b"SSH-2.0-nonsense\r\n\r\n"), "protocol", 3),
+    "a header of 100 kB": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), "protocol", 3),
+    "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "protocol", 3),
+    "bad chunks": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n"), "protocol", 3),
+    "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "network", 6),
 }
 
 
