@@ -15,7 +15,7 @@ class Patience:
     """Without a byte in the middle of a reply. Before the first byte a model may think as long as the attempt lasts."""
     attempt_s: float = 120
     item_s: float = 600
-    """All attempts and pauses of a case together, from the moment the first attempt starts."""
+    """All attempts and pauses of a case together; waiting for a turn does not count."""
     attempts: int = 6
     paid_attempts: int = 3
     """Where the server answered and the answer is of no use: each of those may have been paid."""

@@ -66,9 +66,11 @@ class Transport:
         attempt = 0
         while True:
             attempt += 1
+            came = self._pace.clock()
             lane = await self._pace.enter(len(body), lane)
             started = self._pace.clock()
-            begun = started if begun is None else begun
+            # Waiting for a turn is nobody's fault and uses up no patience.
+            begun = started if begun is None else begun + started - came
             try:
                 reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
             except Failure as failure:

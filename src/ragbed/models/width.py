@@ -16,6 +16,8 @@ _COSTS = 0.95
 _LONG, _LONG_S = 2, 1.0
 """A round is as many replies as calls are open at first, to begin quickly; after the first trial that failed twice as
 many and a second at least: replies come in bursts, and half a burst more or less must not decide."""
+_LATE = 0.1
+"""So large a share of calls without a reply in time means that there are too many; fewer are the server's faults."""
 _HOLD, _HOLD_MOST = 4, 64
 """Rounds without a trial after one that failed; twice as many each time, so that trials cost less and less."""
 
@@ -35,6 +37,7 @@ class Width:
         self._trial, self._next_trial = 1.0, _UP
         self._hold, self._hold_for = 0, _HOLD
         self._found = False
+        self._late = self._in_time = 0
         self._begin(0.0, settle=False)
 
     def replied(self, now: float) -> None:
@@ -42,6 +45,7 @@ class Width:
         if not self._adaptive:
             return
         self._count += 1
+        self._in_time += 1
         if self._count == self._settle:
             self._begun = now
         elif self._is_round(now):
@@ -51,7 +55,9 @@ class Width:
 
     def strained(self) -> None:
         """A call got no reply in time: the server may have too much to do."""
-        if self._adaptive:
+        self._late += 1
+        if self._adaptive and self._late >= _LATE * (self._late + self._in_time):
+            self._late = self._in_time = 0
             self.open = self._kept = max(1, int(self.open * _DOWN))
             self._kept_rate, self._trial, self._hold = 0.0, 1.0, self._hold_for
             self._count = 0
