@@ -103,11 +103,20 @@ def measure_command(folder: Path) -> list[bool]:
 
 def measure_many(folder: Path, calls: int) -> list[bool]:
     """The asking loop alone, with a store and without one, over prompts of the same size."""
-    without = _run_loop("without", folder / "without", calls, 0.02)
+    # Half before and half after: what else the machine does, and how that changes, then counts on both sides.
+    before = _run_loop("without", folder / "before", calls // 2, 0.02)
     durable = _run_loop("durable", folder / "durable", calls, 0.02)
-    print(f"  {calls:,} calls of 20 ms: durable {durable['seconds']:.1f} s, without a store {without['seconds']:.1f} s")
+    after = _run_loop("without", folder / "after", calls - calls // 2, 0.02)
+    without = {name: before[name] + after[name] for name in ("seconds", "cpu_s")}
+    for name, told in (("durable", durable), ("without a store", without)):
+        print(f"  {name}: {told['seconds']:.1f} s, {1000 * told['cpu_s'] / calls:.2f} ms CPU per call")
+    print(
+        halves = f"{before['seconds']:.1f} s and {after['seconds']:.1f} s"
+        print(f"  the two halves without: {halves}; alike on a quiet machine")
+    )
     return [
         _tell(f"{calls:,} calls of 20 ms, durable", durable["seconds"] / without["seconds"], 1.3, "× without a store"),
+        _tell("  CPU, durable", durable["cpu_s"] / without["cpu_s"], None, "× without a store"),
         _tell("  peak memory", durable["peak_mb"], 150, "MB"),
         _tell(f"  growth after {SETTLED:,} calls", durable["grown_mb"], 10, "MB"),
     ]
@@ -155,6 +164,9 @@ def _run_loop(loop: str, folder: Path, calls: int, latency_s: float) -> dict[str
         words = [sys.executable, __file__, "--loop", loop, "--calls", str(calls), "--folder", str(folder)]
         done = subprocess.run(words, env=os.environ | {"BENCH_BASE_URL": url}, stdout=subprocess.PIPE, check=True)
     told: dict[str, float] = json.loads(done.stdout)
+    answered = len((folder / "calls").read_text().split())
+    if not told["ok"] == answered == calls:
+        raise SystemExit(f"{loop}: of {calls:,} calls {answered:,} were answered and {told['ok']:,} came back")
     return told
 
 
@@ -163,38 +175,41 @@ def _run_loop(loop: str, folder: Path, calls: int, latency_s: float) -> dict[str
 
 def loop_bare(_: Path, calls: int) -> None:
     """As little as asks over HTTP: a session, workers, the same prompts."""
-    bodies = (_body(number) for number in range(calls))
+    bodies, ok = (_body(number) for number in range(calls)), 0
 
     async def work(session: aiohttp.ClientSession) -> None:
+        nonlocal ok
         for body in bodies:
             async with session.post(os.environ["BENCH_BASE_URL"] + "/chat/completions", data=body) as response:
-                json.loads(await response.read())
+                content = await response.read()
+            ok += "choices" in json.loads(content)  # after the await: before it, workers would overwrite each other
 
     async def ask() -> None:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
             await asyncio.gather(*(work(session) for _ in range(SLOTS)))
 
-    begun = time.monotonic()
+    begun, cpu = time.monotonic(), time.process_time()
     asyncio.run(ask())
-    print(json.dumps({"seconds": time.monotonic() - begun}))
+    print(json.dumps({"seconds": time.monotonic() - begun, "cpu_s": time.process_time() - cpu, "ok": ok}))
 
 
 def loop_without(_: Path, calls: int) -> None:
     """Our own loop without a store: the same model, the same workers, nothing kept."""
-    model, cases = _open_model(), _cases(calls)
+    model, cases, ok = _open_model(), _cases(calls), 0
 
     async def work() -> None:
+        nonlocal ok
         for case in cases:
-            model.request(case)
-            await model.complete(case)
+            completion = await model.complete(case)
+            ok += completion.outcome == "ok"
 
     async def ask() -> None:
         await asyncio.gather(*(work() for _ in range(SLOTS)))
         await model.close()
 
-    begun = time.monotonic()
+    begun, cpu = time.monotonic(), time.process_time()
     asyncio.run(ask())
-    print(json.dumps({"seconds": time.monotonic() - begun}))
+    print(json.dumps({"seconds": time.monotonic() - begun, "cpu_s": time.process_time() - cpu, "ok": ok}))
 
 
 def loop_durable(folder: Path, calls: int) -> None:
@@ -209,10 +224,13 @@ def loop_durable(folder: Path, calls: int) -> None:
             settled = _memory_mb("VmRSS")
 
     job = Job(folder / "run", {"repeats": "1"}, lambda: (), [_open_model()])
-    begun = time.monotonic()
+    begun, cpu = time.monotonic(), time.process_time()
     run(job, watch)
-    seconds = time.monotonic() - begun
-    print(json.dumps({"seconds": seconds, "peak_mb": _memory_mb("VmHWM"), "grown_mb": _memory_mb("VmRSS") - settled}))
+    told = {"seconds": time.monotonic() - begun, "cpu_s": time.process_time() - cpu}
+    told |= {"peak_mb": _memory_mb("VmHWM"), "grown_mb": _memory_mb("VmRSS") - settled}
+    with open_store(folder / "run", create=False) as store:
+        told["ok"] = sum(result.completion.outcome == "ok" for result in store.results())
+    print(json.dumps(told))
 
 
 LOOPS: dict[str, Callable[[Path, int], None]] = {"bare": loop_bare, "without": loop_without, "durable": loop_durable}
