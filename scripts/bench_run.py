@@ -110,10 +110,8 @@ def measure_many(folder: Path, calls: int) -> list[bool]:
     without = {name: before[name] + after[name] for name in ("seconds", "cpu_s")}
     for name, told in (("durable", durable), ("without a store", without)):
         print(f"  {name}: {told['seconds']:.1f} s, {1000 * told['cpu_s'] / calls:.2f} ms CPU per call")
-    print(
-        halves = f"{before['seconds']:.1f} s and {after['seconds']:.1f} s"
-        print(f"  the two halves without: {halves}; alike on a quiet machine")
-    )
+    halves = f"{before['seconds']:.1f} s and {after['seconds']:.1f} s"
+    print(f"  the two halves without: {halves}; alike on a quiet machine")
     return [
         _tell(f"{calls:,} calls of 20 ms, durable", durable["seconds"] / without["seconds"], 1.3, "× without a store"),
         _tell("  CPU, durable", durable["cpu_s"] / without["cpu_s"], None, "× without a store"),
