@@ -12,8 +12,8 @@ _GROW, _GROW_CALLS = 0.01, 2500
 """By this share the rate grows in a second at first: it meets the same limit again after four seconds, with one
 or two refusals, which is about one call in a hundred at fifty calls a second. Where fewer go it grows more slowly,
 by one in 2,500 for each call, so that the share of refusals stays small there too."""
-_DOUBLE_S = 4.0
-"""Without a refusal for so long, growth doubles: ten times the rate is reached 24 s after a limit was lifted."""
+_DOUBLE_S = 3.0
+"""Without a refusal for so long, growth doubles: ten times the rate is reached 18 s after a limit was lifted."""
 _FASTEST = 0.5
 _CATCH_UP = 1.0
 """Growth in a second while the rate is less than half of what was let through before the refusals."""
