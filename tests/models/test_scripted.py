@@ -80,15 +80,19 @@ def test_scores_are_all_or_nothing_where_the_script_decides(
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
 def test_one_document_is_right_as_often_as_it_supports(tmp_path: Path, script: str) -> None:
     rates = _rates(_made(tmp_path, "noise"), "noise", script, Settings())
-    assert {noise: rate["code.correct"] for noise, rate in rates.items()} == {0: 1, 0.2: 0.8, 0.4: 0.6, 0.6: 0.4, 0.8: 0.2}
+    assert {noise: rate["code.correct"] for noise, rate in rates.items()} == {
+        0: 1,
+        0.2: 0.8,
+        0.4: 0.6,
+        0.6: 0.4,
+        0.8: 0.2,
+    }
 
 
 @pytest.mark.parametrize(("profile", "expected"), [("code-2024", 1.0), ("robust", 0.2)])
 def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: str, expected: float) -> None:
     dataset = Dataset("zh_refine", rgb_dir / "zh_refine.json")
-    settings = Settings(
-        noise=(Fraction("0.8"),), profile=profile, instructions=Instructions(PROFILES[profile].prompts)
-    )
+    settings = Settings(noise=(Fraction("0.8"),), profile=profile, instructions=Instructions(PROFILES[profile].prompts))
     assert _rates(dataset, "noise", "last-doc", settings)[0.8]["code.correct"] == expected
 
 
