@@ -144,9 +144,9 @@ def test_an_infeasible_case_says_why_and_what_could_be_had(
 
 def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
     texts = ("a", "a", "a", "b", "c", "d", "e")
-    item = base_item(passages=tuple(Passage(text=text, stance="supports") for text in texts))
+    item = base_item(passages=tuple(Passage(text=text, stance="distracts") for text in texts))
     for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
-        (case,) = _cases(_write(tmp_path, [item]), noise=(Fraction(0),), docs=docs)
+        (case,) = _cases(_write(tmp_path, [item]), "rejection", docs=docs)
         assert Counter(document.text for document in case.documents) == expected
 
 
