@@ -53,7 +53,7 @@ class Check:
             self.items += 1
             self.documents += len(line.content.passages)
             if finders:
-                view = View(self.dataset.name, line.number, line.content)
+                view = View(self.dataset.name, line.number, line.content, line.spelling)
                 self._statistics.add(view)
                 for rule, find in finders:
                     for fault in find(view):

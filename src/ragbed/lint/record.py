@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.datasets import FORMATS, Dataset, Format
+from ragbed.datasets import FORMATS, Dataset
 from ragbed.datasets.decode import decode_line
 from ragbed.errors import DataError
 from ragbed.lint.rule import Fault, Find, Survey, View, dataset_rule
@@ -25,6 +25,8 @@ class Line(NamedTuple):
     content: Item | DataError
     size: int
     """In bytes."""
+    spelling: str = "native"
+    """The format, by its name."""
 
 
 @dataset_rule("record", "error", "a line is no valid record, or repeats an id", fix=_FIX)
@@ -39,22 +41,22 @@ def record(survey: Survey) -> Find:  # noqa: ARG001
 
 def read_records(dataset: Dataset) -> Iterator[Line]:
     """Yields every line as an item or as what is wrong with it; ends early only where nothing further can be read."""
-    chosen: Format | None = None
+    spelling: str | None = None
     seen: set[str] = set()
     empty = True
     try:
         for number, line in read_lines(dataset.path):
             empty = False
             try:
-                chosen = chosen or _tell_format(dataset, number, line)
-                item = chosen.read_item(dataset.path, number, line)
+                spelling = spelling or _tell_format(dataset, number, line)
+                item = FORMATS[spelling].read_item(dataset.path, number, line)
                 if item.id in seen:
                     raise DataError(dataset.path, f"{item.id!r} stands on an earlier line too", field="id")
             except DataError as error:
                 yield Line(number, error, len(line))
                 continue
             seen.add(item.id)
-            yield Line(number, item, len(line))
+            yield Line(number, item, len(line), spelling)
     except DataError as error:  # another encoding, or a line without end
         empty = False
         yield Line(error.line or 1, error, 0)
@@ -62,11 +64,11 @@ def read_records(dataset: Dataset) -> Iterator[Line]:
         yield Line(1, DataError(dataset.path, "the file is empty; expected one JSON object a line"), 0)
 
 
-def _tell_format(dataset: Dataset, number: int, line: bytes) -> Format:
-    """The format by the fields of the first line that is an object; what is no object is said as such."""
+def _tell_format(dataset: Dataset, number: int, line: bytes) -> str:
+    """The name of the format by the fields of the first line that is an object; what is no object is said as such."""
     fields = decode_line(_OBJECT, dataset.path, number, line)
-    for candidate in FORMATS.values():
+    for name, candidate in FORMATS.items():
         if candidate.SIGN in fields:
-            return candidate
+            return name
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     raise DataError(dataset.path, f"is neither format: a record needs {signs}; found {', '.join(fields) or 'no field'}")
