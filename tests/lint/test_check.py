@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragbed.datasets import Dataset, native
@@ -141,10 +141,10 @@ def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction
     path = tmp_path / "data.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
     dataset = Dataset("data", path)
-    settings = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
-    cases = lay_out(dataset, choose_testbeds(None, settings), settings, named=False)
+    asked = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
+    cases = lay_out(dataset, choose_testbeds(None, asked), asked, named=False)
     infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
-    found = Check(dataset, [RULES["mix"]], settings).findings()
+    found = Check(dataset, [RULES["mix"]], asked).findings()
     assert Counter((finding.item, finding.message) for finding in found) == infeasible
 
 
@@ -152,6 +152,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sam
 _ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
+@settings(deadline=None)  # a busy machine is no fault
 @given(
     question=_TEXTS,
     answer=_ANSWERS,
