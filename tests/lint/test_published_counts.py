@@ -250,9 +250,9 @@ def test_a_statistic(file: str, path: str, value: object, source: str, checked: 
 
 @pytest.mark.parametrize(("rule", "definition", "count", "named"), INDIRECT)
 def test_what_is_known_of_en_indirectly_is_found_in_its_excerpt(
-    rule: str, definition: str | None, count: int, named: set[int], rgb_dir: Path
+    rule: str, definition: str | None, count: int, named: set[int], en_top4: Path
 ) -> None:
-    check = Check(Dataset("en_top4", rgb_dir / "en_top4.jsonl"), [RULES[rule]])
+    check = Check(Dataset("en_top4", en_top4), [RULES[rule]])
     found = [found for found in check.findings() if definition is None or definition in found.definitions]
     items = {int(finding.item or -1) for finding in found}
     assert len(items) == count

@@ -54,7 +54,6 @@ def test_every_golden_prompt_is_repeated_byte_for_byte(golden_dir: Path, rgb_dir
             docs=docs,
             correct=(Fraction(str(correct)),),
             profile=profile,
-            instructions=Instructions(PROFILES[profile].prompts),
         )
         for case in TESTBEDS[testbed].cases(Dataset(file, rgb_dir / f"{file}.json"), settings):
             line = expected.pop((profile, file, docs, correct, case.noise or 0.0, case.item))
