@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,11 +47,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _open(path: Path) -> IO[bytes]:
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise UsageError(f"{path} is a directory; name the file inside it.")
+        if not stat.S_ISREG(mode):  # a pipe could be read once, and we read more often
+            raise UsageError(f"{path} is not a regular file; save what it gives to one first.")
         return open(path, "rb")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file.") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a directory; name the file inside it.") from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
 
