@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +66,8 @@ def print_table(
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
         width = max(len(column), *(len(_show(row[index])) for row in rows)) if index else 4
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, min_width=width)
+        justify: Literal["right", "left"] = "right" if numeric else "left"
+        table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=width)
     for row in rows:
         table.add_row(*map(_show, row))
     out.print(table)
