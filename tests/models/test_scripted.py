@@ -11,11 +11,10 @@ import pytest
 
 from ragbed.datasets import Dataset, native
 from ragbed.models.scripted import SCRIPTS, ScriptedModel
-from ragbed.prompts import Instructions
 from ragbed.schema import Item
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.settings import PROFILES, Settings
+from ragbed.testbeds.settings import Settings
 from tests.items import base_item, fact_item, integration_item
 
 _ITEMS: dict[str, list[Item]] = {
@@ -92,7 +91,7 @@ def test_one_document_is_right_as_often_as_it_supports(tmp_path: Path, script: s
 @pytest.mark.parametrize(("profile", "expected"), [("code-2024", 1.0), ("robust", 0.2)])
 def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: str, expected: float) -> None:
     dataset = Dataset("zh_refine", rgb_dir / "zh_refine.json")
-    settings = Settings(noise=(Fraction("0.8"),), profile=profile, instructions=Instructions(PROFILES[profile].prompts))
+    settings = Settings(noise=(Fraction("0.8"),), profile=profile)
     assert _rates(dataset, "noise", "last-doc", settings)[0.8]["code.correct"] == expected
 
 

@@ -57,8 +57,8 @@ def demo(lang: str) -> None:
         out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
         out.print(_table(case))
     out.print(_legend())
-    out.print("\nNext:  ragbed cases figure1 -o cases.jsonl   the same as JSON, prompts included")
-    out.print("       ragbed data get rgb                   RGB's eight published files")
+    out.print("\nNext:  ragbed cases figure1 --docs 2 --noise 0,0.5,1 -o cases.jsonl   these as JSON")
+    out.print("       ragbed data get rgb                            RGB's eight published files")
 
 
 def _examples(lang: str) -> Iterator[Case]:

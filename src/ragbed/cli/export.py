@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.datasets import Dataset
 
 _RUN_FORMATS = ("jsonl",)
 
@@ -34,22 +38,23 @@ def export(source: str, to: str, output: Path, canonical: bool, json: bool) -> N
 
     is_run = (Path(source) / "run.sqlite").is_file()
     if is_run:
-        what, name, lines = "trials", source, _run_lines(Path(source), to, canonical)
+        what, count = "trials", _write(output, _run_lines(Path(source), to, canonical), [])
     else:
-        what, (name, lines) = "items", _data_lines(source, to, canonical)
-    count = _write(output, lines)
-    say(f"{count} {what} of {name} written to {output} as {to}.")
+        dataset, lines = _data_lines(source, to, canonical)
+        what, count = "items", _write(output, lines, [dataset])
+    say(f"{count} {what} of {source} written to {output} as {to}.")
     if json:
         print_json({what: count, "format": to, "output": str(output)})
 
 
-def _write(output: Path, lines: Iterator[bytes]) -> int:
-    from ragbed.store import write_whole
+def _write(output: Path, lines: Iterator[bytes], datasets: list[Dataset]) -> int:
+    from ragbed.cli.data import open_output
 
     count = 0
-    with write_whole(output) as sink:
+    with open_output(output, datasets) as sink:
         for line in lines:
-            sink.write(line)
+            if sink is not None:
+                sink.write(line)
             count += 1
     return count
 
@@ -65,7 +70,7 @@ def _run_lines(folder: Path, to: str, canonical: bool) -> Iterator[bytes]:
         yield from trial_lines(store, canonical=canonical)
 
 
-def _data_lines(source: str, to: str, canonical: bool) -> tuple[str, Iterator[bytes]]:
+def _data_lines(source: str, to: str, canonical: bool) -> tuple[Dataset, Iterator[bytes]]:
     from ragbed.cli.data import open_data
     from ragbed.datasets import FORMATS
     from ragbed.errors import UnknownName, UsageError
@@ -75,4 +80,4 @@ def _data_lines(source: str, to: str, canonical: bool) -> tuple[str, Iterator[by
     if to not in FORMATS:
         raise UnknownName("format", to, FORMATS)
     (dataset,) = open_data([source])
-    return dataset.name, (FORMATS[to].to_line(item) for item in dataset.items())
+    return dataset, (FORMATS[to].to_line(item) for item in dataset.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -11,14 +10,10 @@ from typing import TYPE_CHECKING
 from ragbed.cli.console import console, say
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
-
-    from ragbed.run.asking import Progress
+    from rich.status import Status
 
 _QUICK_S = 0.5
 """Shorter downloads end before a person could read a bar."""
-_DRAW_EVERY_S = 0.1
 _LINE_EVERY_S = 10.0
 """Where there is no terminal, as in a log of CI, a line so often shows that it is alive."""
 
@@ -31,7 +26,7 @@ class DownloadProgress:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+        from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
         self._out = console(to_stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
@@ -70,49 +65,39 @@ class DownloadProgress:
             say(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
 
 
-class RunProgress:
-    """Told after every result how the asking of a model goes, and shows it on standard error."""
+class Counting:
+    """Shows on standard error how many of something are done, once that takes longer than a moment."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._bars: Bars | None = None
-        self._tasks: dict[str, TaskID] = {}
-        self._clock, self._begun, self._last = clock, clock(), clock()
+    _LOOK_EVERY = 256
+    _PATIENCE_S = 2.0
 
-    def __enter__(self) -> RunProgress:
+    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._clock, self._count = what, clock, 0
+        self._next = clock() + self._PATIENCE_S
+        self._status: Status | None = None
+
+    def __enter__(self) -> Counting:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        if self._status is not None:
+            self._status.stop()
 
-    def watch(self, model: str, progress: Progress) -> None:
-        """Moves the bar of a model, or says a line now and then."""
-        now, on_terminal = self._clock(), sys.stderr.isatty()
-        if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
-            return
-        self._last = now
-        errors = progress.outcomes.get("error", 0)
-        told = f"{progress.tokens_in + progress.tokens_out:,} tokens, {errors:,} errors"
-        if not on_terminal:
-            rate = progress.done / max(now - self._begun, 1e-9)
-            say(f"{model}: {progress.done:,} of {progress.total:,}, {rate:,.1f}/s, {told}")
-        elif now - self._begun > _QUICK_S:
-            self._draw(model, progress, told)
+    def one_more(self) -> None:
+        """Counts one."""
+        self._count += 1
+        if self._count % self._LOOK_EVERY == 0 and self._clock() > self._next:
+            self._show(f"{self._count:,} {self._what}")
 
-    def _draw(self, model: str, progress: Progress, told: str) -> None:
-        if self._bars is None:
-            self._bars = _make_bars()
-            self._bars.start()
-        if model not in self._tasks:
-            self._tasks[model] = self._bars.add_task(model, total=progress.total, told="")
-        self._bars.update(self._tasks[model], completed=progress.done, told=told)
-
-
-def _make_bars() -> Bars:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Bars(*columns, TextColumn("{task.fields[told]}"), console=console(to_stderr=True), transient=True)
+    def _show(self, told: str) -> None:
+        out = console(to_stderr=True)
+        if not out.is_terminal:
+            self._next = self._clock() + _LINE_EVERY_S
+            say(told)
+        elif self._status is None:
+            self._status = out.status(told)
+            self._status.start()
+        else:
+            self._status.update(told)

@@ -78,8 +78,8 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --docs 2
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.progress import RunProgress
     from ragbed.cli.results import print_cells, read_cells
+    from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.run.running import run as run_job
 
@@ -105,6 +105,7 @@ def run(
 
 
 def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chosen: RunOptions) -> Job:
+    from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
@@ -132,7 +133,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
         ),
         models=[_open(name, sampling, chosen) for name in dict.fromkeys(models)],
         repeats=chosen["repeats"],
-        cache=None if chosen["no_cache"] else _cache_path(),
+        cache=None if chosen["no_cache"] else cache_path(),
         budget=_budget(models, chosen["budget"]),
         tell=say,
     )
@@ -175,7 +176,7 @@ def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
     from ragbed.models import Wish, open_model
     from ragbed.models.patience import Patience
 
-    patience = Patience(attempt_s=chosen["timeout"], item_s=5 * chosen["timeout"])
+    patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
     return open_model(
         spec,
         lambda name: Wish(
@@ -187,10 +188,3 @@ def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
 def _new_folder(model: str) -> Path:
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[:40]
     return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
-
-
-def _cache_path() -> Path:
-    from platformdirs import user_cache_path
-
-    named = os.environ.get("RAGBED_CACHE_DIR")
-    return (Path(named) if named else user_cache_path("ragbed")) / "replies.sqlite"

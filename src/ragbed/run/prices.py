@@ -21,7 +21,7 @@ def find_price(model: str) -> Price | None:
     if provider not in _LISTED:
         return None
     try:
-        from genai_prices import Usage, calc_price
+        from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
     except ImportError:
         return None
 

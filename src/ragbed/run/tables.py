@@ -51,7 +51,7 @@ def tabulate(results: Iterable[Stored]) -> list[Cell]:
         key = (result.model, case.data, case.lang, case.testbed, *condition)
         cell = cells.get(key)
         if cell is None:
-            cell = cells[key] = Cell(*key)  # type: ignore[arg-type]
+            cell = cells[key] = Cell(*key)
         _count(cell, result)
     return sorted(
         cells.values(), key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0)
