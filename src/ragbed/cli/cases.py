@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.layout import LayoutOptions
+    from ragbed.cli.options import LayoutOptions
     from ragbed.testbeds.tally import Tally
 
 

@@ -66,7 +66,7 @@ def print_table(
     )
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or _NUMBER.fullmatch(str(row[index])) for row in rows)
-        width = max(len(column), *(len(_show(row[index])) for row in rows)) if index else 4
+        width = max([len(column), *(len(_show(row[index])) for row in rows)]) if index else 4
         justify: Literal["right", "left"] = "right" if numeric else "left"
         table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=width)
     for row in rows:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.layout import LayoutOptions
+from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
