@@ -11,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.layout import LayoutOptions
+    from ragbed.cli.options import LayoutOptions
     from ragbed.run.importing import Imported, Source
     from ragbed.schema import Case
 
