@@ -1,0 +1,110 @@
+"""Typed values: person, name (place, organisation), title, date, number with unit, percentage, money.
+
+A value knows its surface forms, which documents use, and its aliases, which an answer may use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from ragbed.worlds.banks import Banks
+from ragbed.worlds.draw import Draw
+from ragbed.worlds.tongue import Tongue
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an event has for a relation.
+
+    Attributes:
+        forms: How documents spell it.
+        aliases: What counts as the answer; every form contains one of them.
+    """
+
+    forms: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What values are made with.
+
+    Attributes:
+        banks: The language's text.
+        tongue: Its conventions.
+        currency: The money of the family of events.
+    """
+
+    banks: Banks
+    tongue: Tongue
+    currency: str
+
+    def name(self, section: str, draw: Draw) -> str:
+        """Something called as a section of the name bank says."""
+        return draw.pick(self.banks.names[section]).write(lambda slot: self.name(slot, draw), draw)
+
+    def make(self, maker: tuple[str, ...], day: date, draw: Draw) -> Value:
+        """A value of the type that a relation's header names."""
+        kind, *arguments = maker
+        return _MAKERS[kind](self, arguments, day, draw)
+
+
+def _person(shop: Workshop, _: list[str], __: date, draw: Draw) -> Value:
+    name = shop.name("someone", draw)
+    last = name.rsplit(" ", 1)[-1]
+    return Value((name,), (name, last) if last != name else shop.tongue.name_aliases(name))
+
+
+def _named(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+    name = shop.name(arguments[0], draw)
+    return Value((name,), shop.tongue.name_aliases(name))
+
+
+def _title(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+    title = shop.name(arguments[0], draw)
+    return Value((title,), (title,))
+
+
+def _date(shop: Workshop, _: list[str], day: date, __: Draw) -> Value:
+    forms = shop.tongue.date_forms(day)
+    return Value(forms, forms)
+
+
+def _number(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+    low, high, step, units = arguments
+    decimals = len(step.partition(".")[2])
+    count = draw.between(round(float(low) / float(step)), round(float(high) / float(step)))
+    number = f"{count * float(step):.{decimals}f}"
+    forms = tuple(form for unit in units.split("|") for form in shop.tongue.number_forms(number, unit))
+    return Value(forms, forms)
+
+
+def _percent(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+    low, high = map(int, arguments)
+    tenths = draw.between(low * 10 + 1, high * 10)
+    forms = shop.tongue.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}")
+    return Value(forms, forms)
+
+
+def _money(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+    low, high = map(int, arguments)
+    exponent = draw.between(len(arguments[0]) - 1, len(arguments[1]) - 1)
+    scale = 10 ** max(exponent - 1, 0)
+    amount = min(max(draw.between(11, 99) * scale, low), high)
+    if draw.chance(40):
+        amount += draw.between(1, 9) * scale // 10
+    forms = shop.tongue.money_forms(amount, shop.currency)
+    return Value(forms, forms)
+
+
+_MAKERS: dict[str, Callable[[Workshop, list[str], date, Draw], Value]] = {
+    "person": _person,
+    "name": _named,
+    "title": _title,
+    "date": _date,
+    "number": _number,
+    "percent": _percent,
+    "money": _money,
+}
