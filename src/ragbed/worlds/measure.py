@@ -7,7 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 from ragbed.worlds.model import TRUE, Event
 from ragbed.worlds.plan import Act, Statement
+from ragbed.worlds.tongue import Tongue
 
+Dials: TypeAlias = dict[str, int | float | str | bool]
+
+_KINDS = ("hedge", "sibling", "outdated", "partial", "contradiction", "random", "refusal")
 NO_DISTANCE = -1
 """Distance in a document that says nothing of the relation asked about."""
 
@@ -67,3 +71,24 @@ def measure_distance(text: str, lines: list[Line], relation: str, count_tokens: 
 def _place(line: str, words: str, start: int) -> int:
     """Where words stand in the text; the first letter of a sentence may have become a capital."""
     return start + max(line.find(words), 0)
+
+
+def base_dials(voice: str, text: str, content: tuple[str, ...], tongue: Tongue) -> Dials:
+    """The dials of a document, all of them, with what can be read off the text filled in.
+
+    Args:
+        voice: The outlet's voice.
+        text: The document.
+        content: The question's content words; the overlap is the share of them that it holds.
+        tongue: The language.
+    """
+    lowered = text.lower()
+    shared = sum(word in lowered for word in content) / max(len(content), 1)
+    return {
+        "voice": voice,
+        "length_tokens": tongue.count_tokens(text),
+        "distance_tokens": NO_DISTANCE,
+        "overlap": round(shared, 2),
+        "agreeing_sources": 0,
+        **dict.fromkeys(_KINDS, False),
+    }

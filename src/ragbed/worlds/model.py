@@ -91,7 +91,8 @@ class Family:
         if key not in self._values:
             draw = Draw(*self.key, event.edition, event.variant, relation, role)
             day = self.day(event) if role == TRUE else self._wrong_day(event, draw)
-            self._values[key] = self.shop.make(self.domain.relations[relation].maker, day, draw)
+            level = Draw(*self.key, relation, "level")
+            self._values[key] = self.shop.make(self.domain.relations[relation].maker, day, draw, level)
         return self._values[key]
 
     def _wrong_day(self, event: Event, draw: Draw) -> date:

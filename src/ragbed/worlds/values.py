@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from typing import TypeAlias
 
 from ragbed.worlds.banks import Banks
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.tongue import Tongue
+
+
+_Draws: TypeAlias = tuple[Draw, Draw]
+"""The value's own chance, and its family's."""
 
 
 @dataclass(frozen=True)
@@ -45,61 +50,76 @@ class Workshop:
         """Something called as a section of the name bank says."""
         return draw.pick(self.banks.names[section]).write(lambda slot: self.name(slot, draw), draw)
 
-    def make(self, maker: tuple[str, ...], day: date, draw: Draw) -> Value:
-        """A value of the type that a relation's header names."""
+    def make(self, maker: tuple[str, ...], day: date, draw: Draw, level: Draw) -> Value:
+        """A value of the type that a relation's header names.
+
+        Args:
+            maker: The type and its arguments.
+            day: When the event took place.
+            draw: Where the value's chance comes from.
+            level: Where its magnitude comes from, the same for all events of a family: a company's
+                sales do not grow a hundredfold from one quarter to the next.
+        """
         kind, *arguments = maker
-        return _MAKERS[kind](self, arguments, day, draw)
+        return _MAKERS[kind](self, arguments, day, (draw, level))
 
 
-def _person(shop: Workshop, _: list[str], __: date, draw: Draw) -> Value:
-    name = shop.name("someone", draw)
+def _person(shop: Workshop, _: list[str], __: date, draws: _Draws) -> Value:
+    name = shop.name("someone", draws[0])
     last = name.rsplit(" ", 1)[-1]
     return Value((name,), (name, last) if last != name else shop.tongue.name_aliases(name))
 
 
-def _named(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
-    name = shop.name(arguments[0], draw)
+def _named(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
+    name = shop.name(arguments[0], draws[0])
     return Value((name,), shop.tongue.name_aliases(name))
 
 
-def _title(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
-    title = shop.name(arguments[0], draw)
+def _title(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
+    title = shop.name(arguments[0], draws[0])
     return Value((title,), (title,))
 
 
-def _date(shop: Workshop, _: list[str], day: date, __: Draw) -> Value:
+def _date(shop: Workshop, _: list[str], day: date, __: _Draws) -> Value:
     forms = shop.tongue.date_forms(day)
     return Value(forms, forms)
 
 
-def _number(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+def _number(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
     low, high, step, units = arguments
     decimals = len(step.partition(".")[2])
-    count = draw.between(round(float(low) / float(step)), round(float(high) / float(step)))
+    count = _near(round(float(low) / float(step)), round(float(high) / float(step)), draws)
     number = f"{count * float(step):.{decimals}f}"
     forms = tuple(form for unit in units.split("|") for form in shop.tongue.number_forms(number, unit))
     return Value(forms, forms)
 
 
-def _percent(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
+def _near(low: int, high: int, draws: _Draws) -> int:
+    """A whole number within about half and double of the family's level."""
+    draw, level = draws
+    centre = level.between(low, high)
+    return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
+
+
+def _percent(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
     low, high = map(int, arguments)
-    tenths = draw.between(low * 10 + 1, high * 10)
+    tenths = draws[0].between(low * 10 + 1, high * 10)
     forms = shop.tongue.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}")
     return Value(forms, forms)
 
 
-def _money(shop: Workshop, arguments: list[str], _: date, draw: Draw) -> Value:
-    low, high = map(int, arguments)
-    exponent = draw.between(len(arguments[0]) - 1, len(arguments[1]) - 1)
-    scale = 10 ** max(exponent - 1, 0)
-    amount = min(max(draw.between(11, 99) * scale, low), high)
+def _money(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
+    """Two or three digits that mean something, then zeros."""
+    draw, level = draws
+    scale = 10 ** max(level.between(len(arguments[0]) - 1, len(arguments[1]) - 1) - 1, 0)
+    amount = min(max(_near(11, 99, draws) * scale, int(arguments[0])), int(arguments[1]))
     if draw.chance(40):
         amount += draw.between(1, 9) * scale // 10
     forms = shop.tongue.money_forms(amount, shop.currency)
     return Value(forms, forms)
 
 
-_MAKERS: dict[str, Callable[[Workshop, list[str], date, Draw], Value]] = {
+_MAKERS: dict[str, Callable[[Workshop, list[str], date, _Draws], Value]] = {
     "person": _person,
     "name": _named,
     "title": _title,

@@ -9,7 +9,7 @@ from ragbed.schema import Passage
 from ragbed.worlds.banks import FACT, HEDGE, STALE
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.grammar import Template
-from ragbed.worlds.measure import Line, Trace, find_support, measure_distance
+from ragbed.worlds.measure import Line, Trace, base_dials, find_support, measure_distance
 from ragbed.worlds.model import TRUE, Event, Family, Setting
 from ragbed.worlds.plan import Act, Brief, Plan, Statement
 
@@ -20,7 +20,6 @@ _GUESSING_VOICES = ("rumour",) * 4 + ("preview",) * 3 + ("wire",) * 3 + ("blog",
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_KINDS = ("sibling", "outdated", "partial", "contradiction", "random", "refusal")
 _SHORT_SHARE = 70
 """Of a hundred second mentions, how many leave out the family's name."""
 _TRIES = 6
@@ -228,17 +227,13 @@ class Scribe:
         relation = cast.brief.asked[plan.part][1]
         roles = [statement.role for statement in plan.statements if statement.act is Act.FACT]
         role = TRUE if plan.stance == "supports" else next((role for role in roles if role != TRUE), "")
-        lowered = text.lower()
-        shared = sum(word in lowered for word in cast.content) / max(len(cast.content), 1)
-        dials: dict[str, int | float | str | bool] = {
-            "voice": voice,
-            "length_tokens": tongue.count_tokens(text),
+        dials = base_dials(voice, text, cast.content, tongue) | {
             "distance_tokens": measure_distance(text, lines, relation, tongue.count_tokens),
-            "overlap": round(shared, 2),
             "agreeing_sources": cast.agreeing.get(role, 1) if role else 0,
             "hedge": any(statement.act is Act.HEDGE for statement in plan.statements),
-            **{kind: plan.kind == kind for kind in _KINDS},
         }
+        if plan.kind in dials:
+            dials[plan.kind] = True
         supports = plan.stance == "supports"
         return Passage(
             text=text,
