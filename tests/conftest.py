@@ -1,4 +1,4 @@
-"""What all tests share: where RGB's published files lie, and small items to build on."""
+"""What all tests share: where RGB's published files lie."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-
-from ragbed.schema import Item, Passage
 
 _ROOT = Path(__file__).parent.parent
 
@@ -39,18 +37,3 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("RAGBED_") and name != "RAGBED_RGB_DIR":
             monkeypatch.delenv(name)
-
-
-def base_item(number: int = 0, supports: int = 6, distracts: int = 6, **changes: object) -> Item:
-    """An item of the base kind whose passages say what they are."""
-    fields: dict[str, object] = {
-        "id": str(number),
-        "question": f"What is the answer to question {number}?",
-        "lang": "en",
-        "answer": ((f"gold-{number}-gold",),),
-        "passages": (
-            *(Passage(text=f"Q{number} S{i}: it is gold-{number}-gold.", stance="supports") for i in range(supports)),
-            *(Passage(text=f"Q{number} D{i}: nobody knows.", stance="distracts") for i in range(distracts)),
-        ),
-    }
-    return Item(**(fields | changes))  # type: ignore[arg-type]

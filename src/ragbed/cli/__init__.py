@@ -25,10 +25,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-app.command()(demo.demo)
-app.command()(cases.cases)
-app.command()(lint.lint)
-app.command()(export.export)
+COMMANDS = (demo.demo, cases.cases, lint.lint, export.export)
+"""In the order in which the help lists them."""
+
+for _command in COMMANDS:
+    app.command()(_command)
 app.add_typer(data.app, name="data")
 
 
@@ -38,7 +39,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Examples:\n\n  ragbed demo\n\n  ragbed data get rgb\n\n  ragbed cases en_refine -o cases.jsonl")
+@app.callback()
 def _ragbed(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
@@ -48,6 +49,13 @@ def _ragbed(
 
     It measures RGB's four abilities (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. No telemetry, no login.
+
+    \b
+    Examples:
+      ragbed demo
+      ragbed data get rgb
+      ragbed lint en_refine
+      ragbed cases en_refine -o cases.jsonl
     """
 
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ragbed.testbeds.tally import Tally
 
 
+_FEW = 2
+"""Reasons shown per condition; `--json` has them all."""
+
+
 def cases(
     data: options.Data,
     output: Annotated[
@@ -36,21 +40,21 @@ def cases(
     json: options.Json = False,
     config: options.Config = None,
 ) -> None:
-    """Lay out every testbed that the data allows, one case a line, and count what is feasible.
+    """Lay out the testbeds of a dataset and count what is feasible.
 
-    Without -o nothing is written and only the counts are shown.
+    Every testbed that the items allow, one case a line, ready to be asked; nobody is asked. Without -o
+    nothing is written and only the counts are shown.
 
+    \b
     Examples:
-      ragbed cases en_refine.json -o cases.jsonl
-
+      ragbed cases en_refine -o cases.jsonl
       ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --docs 10
-
-      ragbed cases en_refine.json --profile code-2024 --json
+      ragbed cases en_refine --profile code-2024 --json
     """
     import msgspec
 
-    from ragbed.catalog import open_datasets
     from ragbed.cli.console import print_json
+    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_settings, split
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
@@ -73,7 +77,7 @@ def cases(
     chosen = choose_testbeds(names, settings)
     encoder, tally = msgspec.json.Encoder(), Tally()
     with _sink(output) as sink:
-        for dataset in open_datasets(data):
+        for dataset in open_data(data):
             for case in lay_out(dataset, chosen, settings, named=names is not None):
                 tally.add(case)
                 if sink is not None:
@@ -98,22 +102,31 @@ def _sink(output: Path | None) -> Iterator[IO[bytes] | None]:
 
 
 def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import print_table
+    from ragbed.cli.console import console, print_table, printable
 
-    rows = [
-        (
-            row.data,
-            row.testbed,
-            row.lang,
-            "–" if row.noise is None else row.noise,
-            "–" if row.noise_real is None else row.noise_real,
-            row.k,
-            row.arm,
-            row.feasible,
-            row.infeasible,
-            "; ".join(f"{count} × {reason}" for reason, count in row.reasons.most_common(2)),
-        )
-        for row in tally.rows
-    ]
-    columns = ("data", "testbed", "lang", "noise", "real", "k", "arm", "feasible", "infeasible", "why")
-    print_table("Cases", columns, rows, to_stderr=to_stderr)
+    columns: dict[str, list[object]] = {
+        "data": [row.data for row in tally.rows],
+        "testbed": [row.testbed for row in tally.rows],
+        "lang": [row.lang for row in tally.rows],
+        "noise": ["–" if row.noise is None else row.noise for row in tally.rows],
+        "real": ["–" if row.noise_real is None else row.noise_real for row in tally.rows],
+        "correct": [row.correct for row in tally.rows],
+        "k": [row.k for row in tally.rows],
+        "arm": [row.arm for row in tally.rows],
+        "feasible": [row.feasible for row in tally.rows],
+        "infeasible": [row.infeasible for row in tally.rows],
+    }
+    for name in ("correct", "arm"):  # of no interest where nobody asked for more than one
+        if len(set(columns[name])) == 1:
+            del columns[name]
+    print_table("Cases", list(columns), list(zip(*columns.values(), strict=True)), to_stderr=to_stderr)
+    lacking = [row for row in tally.rows if row.infeasible]
+    if lacking:
+        out = console(to_stderr=to_stderr)
+        out.print("Infeasible cases are not asked:")
+        for row in lacking:
+            reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
+            shown = "; ".join(f"{count} × {reason}" for reason, count in reasons[:_FEW])
+            more = f"; {len(reasons) - _FEW} more reasons" if len(reasons) > _FEW else ""
+            where = f"{row.data} {row.testbed} noise={row.noise:.3g} arm={row.arm}"
+            out.print(printable(f"  {where}: {shown}{more}"), soft_wrap=True)

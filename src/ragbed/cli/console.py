@@ -44,10 +44,17 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, overflow="fold")
     for row in rows:
         table.add_row(*(printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row))
     console(to_stderr=to_stderr).print(table)

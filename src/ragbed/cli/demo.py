@@ -8,81 +8,94 @@ from typing import TYPE_CHECKING
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterator
+
+    from rich.table import Table
     from rich.text import Text
 
-    from ragbed.schema import Case
+    from ragbed.schema import Case, Lang
 
-_ABILITIES = {
-    "noise": ("Noise robustness", "one document has the answer, the other is only about the matter"),
-    "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
-    "integration": ("Information integration", "the answer has two parts, in different documents"),
-    "counterfactual": ("Counterfactual robustness", "the model knows better than the documents, and is warned"),
+_TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
+    "en": {
+        "noise": ("Noise robustness", "one document has the answer, the other is related"),
+        "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
+        "integration": ("Information integration", "the answer has two parts, in different documents"),
+        "counterfactual": ("Counterfactual robustness", "documents contradict what the model knows"),
+    },
+    "zh": {
+        "noise": ("噪声鲁棒性", "一篇文档含有答案，另一篇只是相关"),
+        "rejection": ("拒答能力", "所有文档都不含答案，模型应当说明"),
+        "integration": ("信息整合", "答案分为两部分，出自不同文档"),
+        "counterfactual": ("反事实鲁棒性", "文档与模型已知的事实相矛盾"),
+    },
 }
+_WORDS: dict[Lang, tuple[str, str, str]] = {"en": ("Question", "Document", "Expected"), "zh": ("问题", "文档", "期望")}
 _MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradicts": ("✗", "red")}
 
 
 def demo(lang: options.Lang = "en,zh") -> None:
-    """Show the four abilities on the examples of the paper's Figure 1, laid out as a model would get them.
+    """Show the four abilities on the examples of Figure 1.
 
+    They are the paper's, in our own words, laid out as a model would get them, with what is expected of it.
+
+    \b
     Examples:
       ragbed demo
-
       ragbed demo --lang zh
     """
+    from rich.text import Text
+
     from ragbed.cli.console import console
 
     out = console()
-    for heading, example in _examples(lang):
-        out.print(heading)
-        _print_case(out, example)
+    for case in _examples(lang):
+        title, meaning = _TITLES[case.lang][case.testbed]
+        out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
+        out.print(_table(case))
     out.print(_legend())
-    out.print("Next: ragbed cases figure1 -o cases.jsonl   the same as one JSON object a case, prompts included")
-    out.print("      ragbed data get rgb                   RGB's eight published files")
+    out.print("\nNext:  ragbed cases figure1 -o cases.jsonl   the same as JSON, prompts included")
+    out.print("       ragbed data get rgb                   RGB's eight published files")
 
 
-def _examples(lang: str) -> list[tuple[Text, Case]]:
-    from rich.text import Text
-
-    from ragbed.catalog import open_datasets
+def _examples(lang: str) -> Iterator[Case]:
+    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_langs
     from ragbed.testbeds import TESTBEDS
     from ragbed.testbeds.settings import Settings
 
-    (dataset,) = open_datasets(["figure1"])
-    examples = []
+    (dataset,) = open_data(["figure1"])
     for chosen in read_langs(lang):
-        for name, (title, meaning) in _ABILITIES.items():
+        for name in _TITLES[chosen]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
-            settings = Settings(noise=(noise,), docs=2, langs=(chosen,))
-            for case in TESTBEDS[name].cases(dataset, settings):
-                heading = Text.assemble((f"\n{title}", "bold"), (f" ({chosen}): {meaning}", "dim"))
-                examples.append((heading, case))
-    return examples
+            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(chosen,)))
 
 
-def _print_case(out: Console, case: Case) -> None:
-    from rich.padding import Padding
+def _table(case: Case) -> Table:
+    from rich.table import Table
     from rich.text import Text
 
     from ragbed.cli.console import printable
 
-    out.print(Padding(Text.assemble(("Question  ", "bold"), printable(case.question)), (0, 0, 0, 2)))
-    for number, document in enumerate(case.documents, start=1):
-        mark, colour = _MARKS[document.stance]
-        line = Text.assemble((f"{mark} Document {number}  ", colour), printable(document.text))
-        for colour, answers in (("green", case.answer), ("red", case.fake or ())):
-            line.highlight_words([alias for aliases in answers for alias in aliases], f"bold {colour}")
-        out.print(Padding(line, (0, 0, 0, 2)))
-    out.print(Padding(Text.assemble(("Expected  ", "bold"), (_expected(case), "italic")), (0, 0, 0, 2)))
+    question, document, expected = _WORDS[case.lang]
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text(f"  {question}", "bold"), printable(case.question))
+    for number, given in enumerate(case.documents, start=1):
+        mark, colour = _MARKS[given.stance]
+        text = Text(printable(given.text))
+        for shade, answers in (("green", case.answer), ("red", case.fake or ())):
+            text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")
+        table.add_row(Text(f"{mark} {document} {number}", colour), text)
+    table.add_row(Text(f"  {expected}", "bold"), Text(_expected(case), "italic"))
+    return table
 
 
 def _expected(case: Case) -> str:
     """What a perfect model says, in the words that the instruction asks for."""
     from ragbed.prompts import FLAG, REFUSAL
 
-    joint = " and " if case.lang == "en" else "和"
-    gold = joint.join(aliases[0] for aliases in case.answer)
+    gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
     if case.expect == "refuse":
         return REFUSAL[case.lang]
     if case.expect == "correct":
@@ -93,7 +106,11 @@ def _expected(case: Case) -> str:
 def _legend() -> Text:
     from rich.text import Text
 
-    words = {"supports": "holds the answer", "distracts": "does not", "contradicts": "holds a false one"}
+    words = {
+        "supports": "holds the answer 含答案",
+        "distracts": "does not 不含答案",
+        "contradicts": "holds a false one 含错误答案",
+    }
     legend = Text("\n")
     for stance, (mark, colour) in _MARKS.items():
         legend.append(f"{mark} ", colour).append(f"{words[stance]}   ", "dim")

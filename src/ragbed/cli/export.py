@@ -18,22 +18,24 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the items go.")],
     json: options.Json = False,
 ) -> None:
-    """Write a dataset in another format; what came from RGB's files goes back to the same bytes.
+    """Write a dataset in another format.
 
+    What came from RGB's files goes back to the same bytes.
+
+    \b
     Examples:
-      ragbed export en_fact.json --to native -o en_fact.jsonl
-
+      ragbed export en_fact --to native -o en_fact.jsonl
       ragbed export en_fact.jsonl --to rgb -o en_fact.json
     """
-    from ragbed.catalog import open_datasets
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.data import open_data
     from ragbed.datasets import FORMATS
     from ragbed.errors import UnknownName
     from ragbed.store import write_whole
 
     if to not in FORMATS:
         raise UnknownName("format", to, FORMATS)
-    (dataset,) = open_datasets([data])
+    (dataset,) = open_data([data])
     count = 0
     with write_whole(output) as sink:
         for item in dataset.items():

@@ -6,7 +6,6 @@ To add a format: a module with SIGN, `read_item` and `to_line`, and one line in 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing import Protocol
 import msgspec
 
 from ragbed.datasets import native, rgb
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import DataError
 from ragbed.schema import Item, Kind
 from ragbed.store import read_lines
 
@@ -91,29 +90,12 @@ def kind_of(item: Item) -> Kind:
     return "base"
 
 
-def name_datasets(specs: list[str]) -> list[Dataset]:
-    """Datasets from `PATH` or `NAME=PATH`; two of one name are refused."""
-    datasets = [_name_dataset(spec) for spec in specs]
-    for name, count in Counter(dataset.name for dataset in datasets).items():
-        if count > 1:
-            raise UsageError(f"{count} datasets are called {name!r}; rename one, as NAME=PATH.")
-    return datasets
-
-
-def _name_dataset(spec: str) -> Dataset:
-    name, equals, path = spec.partition("=")
-    if equals and not Path(spec).exists():
-        if not name or "/" in name:
-            raise UsageError(f"{spec!r}: the name before '=' must not be empty or hold a '/'.")
-        return Dataset(name, Path(path))
-    return Dataset(Path(spec).stem, Path(spec))
-
-
 def _tell_format(path: Path, number: int, line: bytes) -> Format:
     try:
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return native  # whose decoder will say what is wrong
+        # Not even JSON: the decoder of the likelier format will say what is wrong.
+        return next((form for form in FORMATS.values() if f'"{form.SIGN}"'.encode() in line), native)
     for candidate in FORMATS.values():
         if candidate.SIGN in fields:
             return candidate

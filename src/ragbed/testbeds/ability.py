@@ -10,10 +10,10 @@ from itertools import islice
 
 from ragbed.datasets import Dataset, kind_of
 from ragbed.schema import Case, Expectation, Item, Kind
-from ragbed.testbeds.bank import NOBODY, Neighbours, with_neighbours
+from ragbed.testbeds.bank import Bank, Neighbours, with_neighbours
 from ragbed.testbeds.order import order_item
 from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
-from ragbed.testbeds.settings import Condition, Settings, show_ratio
+from ragbed.testbeds.settings import Condition, Settings
 
 _FIXED_LADDER = (0, 1, 2, 4, 9)
 """Distracting documents beside the one supporting in the `fixed` arm."""
@@ -41,13 +41,20 @@ class Ability:
         """Yields every item that this testbed takes, under every condition."""
         conditions = tuple(self._conditions(settings))
         for item, around, ordinal in self._items(dataset, settings, conditions):
-            ordered = order_item(item, settings.seed)
-            for condition in conditions:
-                if settings.original is not None:
-                    plan = plan_original(item, condition, self.choose_original, settings.original)
-                else:
-                    plan = plan_ours(ordered, around, condition, self.draw, (ordinal, settings.seed))
+            for condition, plan in self._plans(item, around, ordinal, conditions, settings):
                 yield self._case(dataset.name, item, condition, plan, settings)
+
+    def _plans(
+        self, item: Item, around: Neighbours, ordinal: int, conditions: tuple[Condition, ...], settings: Settings
+    ) -> Iterator[tuple[Condition, Plan]]:
+        if settings.original is not None:
+            for condition in conditions:
+                yield condition, plan_original(item, condition, self.choose_original, settings.original)
+            return
+        ordered = order_item(item, settings.seed)
+        bank = Bank(ordered, around)
+        for condition in conditions:
+            yield condition, plan_ours(ordered, bank, condition, self.draw, (ordinal, settings.seed))
 
     def _conditions(self, settings: Settings) -> Iterator[Condition]:
         ratios = self.noise if settings.noise is None else settings.noise
@@ -69,7 +76,7 @@ class Ability:
         Neither a limit nor a choice of languages changes an item's neighbours or ordinal, and so no case.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
-        items = with_neighbours(dataset.items()) if needs_others else ((item, NOBODY) for item in dataset.items())
+        items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
         taken: Counter[str] = Counter()
         for item, around in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:
@@ -81,7 +88,7 @@ class Ability:
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
         return Case(
-            case=f"{data}/{item.id}/{self.name}@{_show(condition, settings)}",
+            case=f"{data}/{item.id}/{self.name}@{condition.label},{settings.label}",
             data=data,
             item=item.id,
             lang=item.lang,
@@ -100,10 +107,15 @@ class Ability:
             messages=settings.instructions.messages(item.lang, item.question, texts) if feasible else (),
             answer=item.answer,
             fake=item.fake,
-            expect=self.expect,
+            expect="answer" if self.expect == "correct" and _are_all_true(condition) else self.expect,
             rotation=condition.rotation,
             reason=plan.reason,
         )
+
+
+def _are_all_true(condition: Condition) -> bool:
+    """Counterfactual's control: no document is wrong, so there is no error to flag."""
+    return condition.correct > 0 and condition.noise + condition.correct == 1
 
 
 def _fixed_conditions() -> Iterator[Condition]:
@@ -118,14 +130,3 @@ def _fixed_conditions() -> Iterator[Condition]:
 def _rotations(condition: Condition) -> Iterator[Condition]:
     for rotation in range(condition.docs):
         yield Condition(condition.noise, condition.docs, condition.correct, condition.arm, rotation)
-
-
-def _show(condition: Condition, settings: Settings) -> str:
-    parts = {
-        "noise": show_ratio(condition.noise),
-        "correct": show_ratio(condition.correct) if condition.correct else None,
-        "k": condition.docs,
-        "arm": condition.arm,
-        "rotation": condition.rotation or None,
-    }
-    return ",".join([f"{name}={value}" for name, value in parts.items() if value is not None] + [settings.label])

@@ -8,9 +8,12 @@ Appending items therefore changes no older draw.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ragbed.schema import Document, Item
 from ragbed.testbeds.order import Ordered, digest
@@ -22,14 +25,12 @@ AFTER = 64
 """How many later items: enough for the first item of a file to fill the largest prompts."""
 
 
-class Neighbours(NamedTuple):
-    """The items around one."""
+@dataclass(frozen=True)
+class Neighbours:
+    """The items around one, in file order."""
 
-    before: tuple[Item, ...]
-    after: tuple[Item, ...]
-
-
-NOBODY = Neighbours((), ())
+    before: tuple[Item, ...] = ()
+    after: tuple[Item, ...] = ()
 
 
 def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, Neighbours]]:
@@ -44,39 +45,49 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, Neighbours]]:
         ahead.extend(islice(source, 1))
 
 
-def random_documents(ordered: Ordered, around: Neighbours) -> Iterator[Document]:
-    """Yields documents of other questions that do not mention the gold, one of each question."""
-    for _, document in _candidates(ordered, around, min_chars=0):
-        yield document
+class Bank:
+    """What an item can borrow from its neighbours: one document of each, in an order of its own."""
 
+    def __init__(self, ordered: Ordered, around: Neighbours) -> None:
+        self._item, self._key, self._around = ordered.item, ordered.key, around
+        self._mentions: dict[str, bool] = {}
 
-def control_documents(ordered: Ordered, around: Neighbours, lengths: Iterable[int]) -> Iterator[Document]:
-    """Yields, for each length in characters, another question's document cut to it; ends early if none is left."""
-    taken: set[str] = set()
-    for length in lengths:
-        for key, document in _candidates(ordered, around, min_chars=length):
-            if key not in taken:
-                taken.add(key)
-                yield Document(
-                    text=document.text[:length],
-                    stance=document.stance,
-                    kind=document.kind,
-                    source=document.source,
-                    item=document.item,
-                )
-                break
-        else:
-            return
+    def random(self, count: int) -> list[Document]:
+        """The first so many documents, or all if there are fewer."""
+        found = (self._first(other) for other in self._others)
+        return list(islice((document for document in found if document is not None), count))
 
+    def control(self, lengths: Sequence[int]) -> list[Document]:
+        """For each length in characters a document cut to it, no two of one question, as far as there are."""
+        found: dict[str, Document] = {}
+        for length in lengths:
+            for other in self._others:
+                document = None if other.id in found else self._first(other, min_chars=length)
+                if document is not None:
+                    found[other.id] = replace(document, text=document.text[:length])
+                    break
+        return list(found.values())
 
-def _candidates(ordered: Ordered, around: Neighbours, min_chars: int) -> Iterator[tuple[str, Document]]:
-    earlier = sorted(around.before, key=lambda other: digest(ordered.key, other.id))
-    for other in (*earlier, *around.after):
-        if other.lang != ordered.item.lang or other.question == ordered.item.question:
-            continue
+    @cached_property
+    def _others(self) -> list[Item]:
+        earlier = sorted(self._around.before, key=lambda other: digest(self._key, other.id))
+        return [
+            other
+            for other in (*earlier, *self._around.after)
+            if other.lang == self._item.lang and other.question != self._item.question
+        ]
+
+    def _first(self, other: Item, min_chars: int = 0) -> Document | None:
+        """A document of another question that does not mention the gold, where the search begins is up to chance."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
-        for index in sorted(pool, key=lambda index: digest(ordered.key, other.id, index)):
+        start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
+        for index in pool[start:] + pool[:start]:
             text = other.passages[index].text
-            if len(text) >= min_chars and not mentions_answer(text, ordered.item.answer):
-                yield other.id, Document(text=text, stance="distracts", kind="random", source=index, item=other.id)
-                break
+            if len(text) >= min_chars and not self._mentions_gold(text):
+                return Document(text=text, stance="distracts", kind="random", source=index, item=other.id)
+        return None
+
+    def _mentions_gold(self, text: str) -> bool:
+        if text not in self._mentions:  # several conditions ask about the same text
+            self._mentions[text] = mentions_answer(text, self._item.answer)
+        return self._mentions[text]

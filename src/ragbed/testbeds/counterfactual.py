@@ -23,10 +23,8 @@ def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]
     used = {ordered.item.passages[index].edit_of for index in front}
     back = [index for index in reversed(ordered.supports) if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
-        raise Infeasible(
-            f"needs {edited} edited and {true} other true documents, "
-            f"has {len(ordered.contradicts)} and {len(ordered.supports)}"
-        )
+        beside = f" beside {true} true ones" if true else ""
+        raise Infeasible(f"needs {edited} edited documents{beside}, has {len(ordered.contradicts)} pairs")
     return (*front, *back)
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
-from math import gcd
 
-from ragbed.schema import Item, Stance
+from ragbed.schema import Document, Item, Stance
 
-_GOLDEN = (3 - 5**0.5) / 2
-"""A step of about this share of K spreads the first few documents over the slots (0, 2, 4, 1, 3 for K = 5)."""
+_GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
+"""The golden ratio, in whole numbers so that every machine agrees: its multiples, modulo one, spread evenly."""
 
 
 def digest(*parts: object) -> bytes:
@@ -33,6 +33,8 @@ class Ordered:
     """An item with its passages in drawing order, by index."""
 
     item: Item
+    documents: tuple[Document, ...]
+    """Its passages, as they stand in a case."""
     supports: tuple[int, ...]
     """For integration one of every sub-question first, then second ones, and so on."""
     distracts: tuple[int, ...]
@@ -51,10 +53,19 @@ def order_item(item: Item, seed: int) -> Ordered:
 
     return Ordered(
         item=item,
+        documents=as_documents(item),
         supports=tuple(_one_of_each_part(item, ordered("supports"))),
         distracts=tuple(ordered("distracts")),
         contradicts=tuple(ordered("contradicts")),
         key=key,
+    )
+
+
+def as_documents(item: Item) -> tuple[Document, ...]:
+    """All passages of an item as documents of a case."""
+    return tuple(
+        Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index)
+        for index, passage in enumerate(item.passages)
     )
 
 
@@ -63,13 +74,23 @@ def slot_of(rank: int, ordinal: int, seed: int, docs: int) -> int:
 
     Over any run of `docs` consecutive items every rank visits every slot exactly once, whatever the ratio.
     """
-    offset = int.from_bytes(digest("slot", seed), "big")
-    return (ordinal + offset + rank * _step(docs)) % docs
+    return (ordinal + _offset(seed) + _spread(docs)[rank]) % docs
 
 
-def _step(docs: int) -> int:
-    coprime = (step for step in range(1, docs) if gcd(step, docs) == 1)
-    return min(coprime, key=lambda step: abs(step - docs * _GOLDEN), default=1)
+@cache
+def _offset(seed: int) -> int:
+    return int.from_bytes(digest("slot", seed), "big")
+
+
+@cache
+def _spread(docs: int) -> tuple[int, ...]:
+    """The slots in an order that keeps neighbours in rank apart: 0, 3, 1, 4, 2 for five."""
+    slots: dict[int, None] = {}
+    step = 0
+    while len(slots) < docs:
+        slots.setdefault(step * _GOLDEN % _WHOLE * docs // _WHOLE)
+        step += 1
+    return tuple(slots)
 
 
 def _repeats_last(item: Item, pool: Sequence[int]) -> list[int]:

@@ -71,11 +71,14 @@ def choose_counterfactual(item: Item, asked: Condition, year: int) -> Chosen:
     """Edited documents drawn at random, true ones from what is left, the front of the negatives (P10).
 
     Raises:
-        ValueError: As the original does, when noise and correct together ask for more than all documents.
+        ValueError: As the original does, when noise and correct together ask for more than all documents;
+            or when an item has true documents without an edited form, which RGB's own never have.
     """
     rng = random.Random(_RESET)
     true = _pool(item, "supports")
     edits = {passage.edit_of: index for index, passage in enumerate(item.passages) if passage.edit_of is not None}
+    if not edits.keys() >= set(true):
+        raise ValueError("a supporting document has no edited form")
     wanted_negative, wanted_true = (ceil(asked.docs * float(share)) for share in (asked.noise, asked.correct))
     wrong = rng.sample(range(len(true)), min(len(true), asked.docs - wanted_negative - wanted_true))
     drawn = [edits[true[position]] for position in wrong]

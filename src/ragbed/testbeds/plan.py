@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 
 from ragbed.schema import Document, Item
-from ragbed.testbeds.bank import Neighbours, control_documents, random_documents
-from ragbed.testbeds.order import Ordered, slot_of
+from ragbed.testbeds.bank import Bank
+from ragbed.testbeds.order import Ordered, as_documents, slot_of
 from ragbed.testbeds.original import Chosen
 from ragbed.testbeds.settings import Arm, Condition, show_ratio
 
@@ -35,14 +34,12 @@ ChooseOriginal = Callable[[Item, Condition, int], Chosen]
 """The original code's choice, of a year; or raises ValueError as it does."""
 
 
-def plan_ours(
-    ordered: Ordered, around: Neighbours, condition: Condition, draw: DrawEvidence, turn: tuple[int, int]
-) -> Plan:
+def plan_ours(ordered: Ordered, bank: Bank, condition: Condition, draw: DrawEvidence, turn: tuple[int, int]) -> Plan:
     """Lays out a condition exactly as asked, with balanced positions, or says why not.
 
     Args:
         ordered: The item, its pools in drawing order.
-        around: Items to take documents of other questions from.
+        bank: Documents of other questions.
         condition: What is asked.
         draw: The testbed's choice of documents that bear an answer.
         turn: Ordinal of the item, and seed: where the first document stands.
@@ -50,8 +47,8 @@ def plan_ours(
     try:
         distracting = _whole(condition)
         evidence = draw(ordered, condition, condition.docs - distracting)
-        drawn = [_own(ordered.item, index) for index in evidence]
-        drawn += _distractors(ordered, around, condition.arm, distracting)
+        drawn = [ordered.documents[index] for index in evidence]
+        drawn += _distractors(ordered, bank, condition.arm, distracting)
     except Infeasible as why:
         return Plan(noise_real=_nearest(ordered, condition), reason=str(why))
     ordinal, seed = turn
@@ -60,7 +57,7 @@ def plan_ours(
     return Plan(
         documents=tuple(document for _, document in placed),
         slots=tuple(slots[: len(evidence)]),
-        noise_real=float(Fraction(distracting, condition.docs)),
+        noise_real=distracting / condition.docs,
     )
 
 
@@ -68,21 +65,20 @@ def plan_original(item: Item, condition: Condition, choose: ChooseOriginal, year
     """Repeats the original code's choice, whatever mix comes of it."""
     try:
         chosen = choose(item, condition, year)
-    except ValueError:
-        return Plan(
-            reason="the original code raises ValueError here: noise and correct ask for more than all documents"
-        )
-    documents = tuple(_own(item, index) for index in chosen.placed)
+    except ValueError as error:
+        return Plan(reason=f"the original code fails here: {error}")
+    passages = as_documents(item)
+    documents = tuple(passages[index] for index in chosen.placed)
     bearing = [index for index in chosen.drawn if item.passages[index].stance != "distracts"]
     return Plan(
         documents=documents,
         slots=tuple(chosen.placed.index(index) for index in bearing),
-        noise_real=1 - len(bearing) / len(documents) if documents else None,
+        noise_real=(len(documents) - len(bearing)) / len(documents) if documents else None,
     )
 
 
 def _whole(condition: Condition) -> int:
-    exact = condition.noise * condition.docs
+    exact = condition.distracting
     if exact.denominator == 1:
         return int(exact)
     near = (Fraction(int(exact) + step, condition.docs) for step in (0, 1))
@@ -92,16 +88,14 @@ def _whole(condition: Condition) -> int:
     )
 
 
-def _distractors(ordered: Ordered, around: Neighbours, arm: Arm, count: int) -> list[Document]:
-    related = [_own(ordered.item, index) for index in ordered.distracts[:count]]
+def _distractors(ordered: Ordered, bank: Bank, arm: Arm, count: int) -> list[Document]:
+    related = [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm in ("related", "fixed", "control") and len(related) < count:
         raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
     if arm in ("related", "fixed"):
         return related
-    if arm == "control":
-        found = list(control_documents(ordered, around, [len(document.text) for document in related]))
-    else:
-        found = list(islice(random_documents(ordered, around), count))
+    lengths = [len(document.text) for document in related]
+    found = bank.control(lengths) if arm == "control" else bank.random(count)
     if len(found) < count:
         raise Infeasible(f"needs {count} documents of other questions without the answer, found {len(found)}")
     return found
@@ -113,9 +107,4 @@ def _nearest(ordered: Ordered, condition: Condition) -> float | None:
     fewest, most = max(0, condition.docs - bearing), min(condition.docs, distracting)
     if fewest > most:
         return distracting / (bearing + distracting) if bearing + distracting else None
-    return min(max(round(condition.noise * condition.docs), fewest), most) / condition.docs
-
-
-def _own(item: Item, index: int) -> Document:
-    passage = item.passages[index]
-    return Document(text=passage.text, stance=passage.stance, kind=passage.kind, source=index)
+    return min(max(round(condition.distracting), fewest), most) / condition.docs

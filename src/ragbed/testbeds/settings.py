@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from ragbed.errors import UsageError
@@ -43,6 +44,23 @@ class Condition:
     arm: Arm = "related"
     rotation: int = 0
 
+    @cached_property
+    def distracting(self) -> Fraction:
+        """How many distracting documents that is, exactly."""
+        return self.noise * self.docs
+
+    @cached_property
+    def label(self) -> str:
+        """The condition's part of a case's name."""
+        parts = {
+            "noise": show_ratio(self.noise),
+            "correct": show_ratio(self.correct) if self.correct else None,
+            "k": self.docs,
+            "arm": self.arm,
+            "rotation": self.rotation or None,
+        }
+        return ",".join(f"{name}={value}" for name, value in parts.items() if value is not None)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -63,12 +81,12 @@ class Settings:
     """The first N items of a dataset, or that fraction of them."""
     instructions: Instructions = field(default_factory=lambda: Instructions(PROFILES["robust"].prompts))
 
-    @property
+    @cached_property
     def original(self) -> int | None:
         """Year of the original code to repeat, if any."""
         return PROFILES[self.profile].original
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The part of a case's name that all conditions share."""
         own = self.instructions.own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 
 from ragbed.schema import Case
@@ -23,7 +22,8 @@ class Row:
     infeasible: int = 0
     noise_real: float | None = None
     """Mean over the feasible cases."""
-    reasons: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, int] = field(default_factory=dict)
+    """Why cases are infeasible, and how many."""
 
 
 class Tally:
@@ -31,7 +31,6 @@ class Tally:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], Row] = {}
-        self._noise: Counter[tuple[object, ...]] = Counter()
 
     def add(self, case: Case) -> None:
         """Counts one case."""
@@ -45,7 +44,8 @@ class Tally:
                 row.noise_real = ((row.noise_real or 0.0) * (row.feasible - 1) + case.noise_real) / row.feasible
         else:
             row.infeasible += 1
-            row.reasons[case.reason or ""] += 1
+            reason = case.reason or ""
+            row.reasons[reason] = row.reasons.get(reason, 0) + 1
 
     @property
     def rows(self) -> list[Row]:

@@ -1,0 +1,182 @@
+"""What `ragbed data` can bring, and which file the name of a dataset means.
+
+To add something: one entry in CATALOG. What ships with ragbed is a file in `bundled/` and an entry without a source.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from ragbed.datasets import Dataset
+from ragbed.errors import UsageError
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of an entry."""
+
+    name: str
+    pin: str = ""
+    """What its bytes must be (see `ragbed.web.pins`); empty for what ships with ragbed."""
+    size: int | None = None
+    """In bytes, where it has been measured."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that can be had under a name."""
+
+    name: str
+    about: str
+    kind: Literal["dataset", "model"]
+    """The stems of a dataset's files are names that commands take."""
+    licence: str
+    files: tuple[File, ...]
+    megabytes: float
+    """In all, rounded: so that people know before they begin."""
+    terms: str = ""
+    """What the licence asks, in a line."""
+    cite: str = ""
+    source: str | None = None
+    """Address of the folder that the files lie in; None for what ships with ragbed."""
+    version: str = ""
+    """What the source is pinned to; files of another version lie in another folder."""
+
+
+_RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
+
+CATALOG: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            name="figure1",
+            about="the examples of the RGB paper's Figure 1, to try things on",
+            kind="dataset",
+            licence="Apache-2.0",
+            files=(File("figure1.jsonl"),),
+            megabytes=0.01,
+        ),
+        Entry(
+            name="rgb",
+            about="the eight published files of RGB, English and Chinese",
+            kind="dataset",
+            licence="CC BY-NC-SA 4.0",
+            terms="name the authors, no commercial use, share alike; "
+            "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+            cite="Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in "
+            "Retrieval-Augmented Generation. AAAI 2024. https://github.com/chen700564/RGB",
+            source=f"https://raw.githubusercontent.com/chen700564/RGB/{_RGB_COMMIT}/data",
+            version=_RGB_COMMIT,
+            megabytes=37,
+            files=(
+                File("en.json", "git:4938252230bb4ccfb7f43662e43c7f84f4c38e78"),
+                File("en_refine.json", "git:de75ccaedd1c47249315002e7713d2f0a94cc2de"),
+                File("en_int.json", "git:826c357bfa7df0264951e7787d248efcca4b6b60"),
+                File("en_fact.json", "git:ffa989031e0d7d4e68b6c4bcab4820c74ffc4902", 241_320),
+                File("zh.json", "git:2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d"),
+                File("zh_refine.json", "git:6003c458bd6217636798e1810610432900ffdd21", 3_893_494),
+                File("zh_int.json", "git:6e66066b0490cb8618fd5810e21134eadd8e3094", 3_024_012),
+                File("zh_fact.json", "git:be725d61d5360bcb1afc0bab7f2238f6ba9942a7", 320_481),
+            ),
+        ),
+    )
+}
+
+
+def default_root() -> Path:
+    """Where downloaded files live if nobody says otherwise: the platform's folder for a user's data."""
+    from platformdirs import user_data_path  # noqa: PLC0415 - only who looks for downloaded data needs it
+
+    return user_data_path("ragbed", appauthor=False)
+
+
+def folder_of(entry: Entry, root: Path) -> Path:
+    """Where the files of an entry lie, or would."""
+    if entry.source is None:
+        return Path(str(files("ragbed") / "bundled"))
+    return root / entry.name / entry.version
+
+
+def files_here(entry: Entry, root: Path) -> list[Path]:
+    """The files of an entry that are there; they were checked when they came."""
+    folder = folder_of(entry, root)
+    return [path for path in (folder / file.name for file in entry.files) if _is_file(path)]
+
+
+def dataset_names() -> dict[str, tuple[Entry, File]]:
+    """The names that stand for one dataset file, here or not."""
+    datasets = (entry for entry in CATALOG.values() if entry.kind == "dataset")
+    return {Path(file.name).stem: (entry, file) for entry in datasets for file in entry.files}
+
+
+def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
+    """Datasets from what a user types: `PATH`, `NAME=PATH` or a name that `ragbed data list` shows.
+
+    A file wins over a name of the catalogue.
+
+    Args:
+        specs: What was typed.
+        root: Where downloaded data lives; the platform's folder if None.
+
+    Raises:
+        UsageError: There is no such file, it is not downloaded yet, or two datasets have one name.
+    """
+    datasets = [_open_dataset(spec, root) for spec in specs]
+    for name, count in Counter(dataset.name for dataset in datasets).items():
+        if count > 1:
+            raise UsageError(f"{count} datasets are called {name!r}; rename one, as NAME=PATH.")
+    return datasets
+
+
+def _open_dataset(spec: str, root: Path | None) -> Dataset:
+    name, equals, target = spec.partition("=")
+    if not equals or _is_there(Path(spec)):
+        return Dataset(Path(spec).stem, find_dataset(spec, root))
+    if not name or "/" in name:
+        raise UsageError(f"{spec!r}: the name before '=' must not be empty or hold a '/'.")
+    return Dataset(name, find_dataset(target, root))
+
+
+def find_dataset(spec: str, root: Path | None = None) -> Path:
+    """The file that a path or a name of the catalogue means."""
+    path, names = Path(spec), dataset_names()
+    # A folder cannot be a dataset, so one that happens to be called like a dataset does not hide it.
+    if _is_there(path) and not (path.is_dir() and spec in names):
+        return path
+    if spec not in names:
+        raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
+    entry, file = names[spec]
+    found = folder_of(entry, root or default_root()) / file.name
+    if not _is_file(found):
+        raise UsageError(f"{spec} is not downloaded yet; bring it with: ragbed data get {entry.name}")
+    return found
+
+
+def _hint(spec: str, names: dict[str, tuple[Entry, File]]) -> str:
+    if spec in CATALOG:
+        members = (Path(file.name).stem for file in CATALOG[spec].files)
+        return f" {spec} is a set of files; name one of them: {', '.join(members)}."
+    near = get_close_matches(Path(spec).stem, names, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}, a name that `ragbed data list` shows?" if near else ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except PermissionError:
+        return True  # whoever reads it will say so
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,136 @@
+"""Bringing the files of an entry to their folder, from the network or from another folder, each checked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ragbed.catalog import Entry, File, folder_of
+from ragbed.errors import DownloadError, RagbedError
+from ragbed.store import write_whole
+from ragbed.web.pins import is_right, pin_of
+
+if TYPE_CHECKING:
+    from ragbed.web.download import Limits, Watcher
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How it went with one file."""
+
+    file: str
+    state: Literal["here", "brought", "missing", "failed"]
+    """Was there before and is right; came now and is right; could not be had; could, but went wrong."""
+    problem: str | None = None
+    """Why it could not be had."""
+    set_aside: str | None = None
+    """Name that a wrong file, which stood in its place before, has now."""
+
+
+def download(entry: Entry, root: Path, watcher: Watcher, limits: Limits | None = None) -> list[Arrival]:
+    """Brings the files of an entry that are not there, or not right, from its source; no network if all are."""
+    folder = folder_of(entry, root)
+
+    def bring(lacking: list[File]) -> list[Arrival]:
+        failures = _download_files(lacking, entry, folder, watcher, limits)
+        return [_tell(file, failures.get(folder / file.name)) for file in lacking]
+
+    return _complete(entry, folder, bring)
+
+
+def take(entry: Entry, root: Path, source: Path) -> list[Arrival]:
+    """Copies the files of an entry that are not there, or not right, from a folder that may hold some of them."""
+    folder = folder_of(entry, root)
+    return _complete(entry, folder, lambda lacking: [_copy(file, source, folder) for file in lacking])
+
+
+def _complete(entry: Entry, folder: Path, bring: Callable[[list[File]], list[Arrival]]) -> list[Arrival]:
+    """Has the files brought that are not there and right, their names free to be used, by nobody but us."""
+    arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
+    try:
+        if _find_lacking(entry, folder):  # otherwise the folder need not even be writable
+            folder.mkdir(parents=True, exist_ok=True)
+            with _locked(folder):
+                lacking = _find_lacking(entry, folder)
+                aside = {file.name: _set_aside(folder / file.name) for file in lacking}
+                arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in bring(lacking)}
+    except OSError as error:
+        problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
+        raise RagbedError(f"{problem}; RAGBED_DATA_DIR names another folder for data.") from error
+    return list(arrivals.values())
+
+
+def _download_files(
+    lacking: list[File], entry: Entry, folder: Path, watcher: Watcher, limits: Limits | None
+) -> dict[Path, DownloadError]:
+    import asyncio  # noqa: PLC0415 - slow to import, like the next, and most often there is nothing to download
+
+    from ragbed.web.download import Wanted, download_all  # noqa: PLC0415
+
+    wanted = [Wanted(f"{entry.source}/{file.name}", folder / file.name, file.pin, file.size) for file in lacking]
+    return asyncio.run(download_all(wanted, watcher, limits))
+
+
+def _tell(file: File, failure: DownloadError | None) -> Arrival:
+    return Arrival(file.name, "failed", str(failure)) if failure else Arrival(file.name, "brought")
+
+
+def _copy(file: File, source: Path, folder: Path) -> Arrival:
+    origin = source / file.name
+    try:
+        if not origin.exists():
+            return Arrival(file.name, "missing", f"{origin}: no such file")
+        if not is_right(origin, file.pin, file.size):
+            return Arrival(file.name, "failed", _describe_wrong(origin, file))
+        with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
+            shutil.copyfileobj(original, sink)
+            sink.flush()
+            if not is_right(Path(sink.name), file.pin, file.size):
+                raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
+    except OSError as error:
+        return Arrival(file.name, "failed", f"{origin} cannot be read: {error.strerror}")
+    except RagbedError as error:
+        return Arrival(file.name, "failed", str(error))
+    return Arrival(file.name, "brought")
+
+
+def _describe_wrong(path: Path, file: File) -> str:
+    if not path.is_file():
+        return f"{path} is not a file"
+    found = f"{path.stat().st_size:,} bytes, {pin_of(path, file.pin)}"
+    return f"{path} ({found}) is not the pinned file ({file.pin}): it was changed, or is of another version"
+
+
+def _find_lacking(entry: Entry, folder: Path) -> list[File]:
+    return [file for file in entry.files if not is_right(folder / file.name, file.pin, file.size)]
+
+
+def _set_aside(path: Path) -> str | None:
+    """Takes a wrong file from under its right name, and keeps it: somebody may have edited it."""
+    if not path.exists():
+        return None
+    return path.replace(path.with_name(f"{path.name}.changed")).name
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with open(folder / ".lock", "a+") as lock:
+        if sys.platform != "win32":  # where there is no flock, the pins still keep wrong bytes out
+            import fcntl  # noqa: PLC0415
+
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                who = lock.read(20).strip()
+                raise RagbedError(f"process {who} is bringing files to {folder} already; wait for it.") from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield

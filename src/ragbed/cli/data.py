@@ -1,0 +1,252 @@
+"""`ragbed data`: brings published data, checked, and says where it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from ragbed.cli import options
+from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ragbed.catalog import Entry
+    from ragbed.catalog.bring import Arrival
+    from ragbed.datasets import Dataset
+
+app = typer.Typer(
+    no_args_is_help=True, help="Bring published data, checked against pinned hashes, and see where it is."
+)
+
+Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="A name that `ragbed data list` shows.")]
+
+
+def data_root() -> Path:
+    """The folder that downloaded data lives in: RAGBED_DATA_DIR, or the platform's place for a user's data."""
+    from ragbed.catalog import default_root
+
+    named = os.environ.get("RAGBED_DATA_DIR")
+    return Path(named) if named else default_root()
+
+
+def open_data(specs: list[str]) -> list[Dataset]:
+    """The datasets that a command line names: files, NAME=FILE, bundled and downloaded ones."""
+    from ragbed.catalog import open_datasets
+
+    return open_datasets(specs, data_root())
+
+
+@app.command("get")
+def get_data(
+    name: Name,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="Copy from this folder instead of downloading.")
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(metavar="URL", help="Download from this folder of another server; the checks stay.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Bring the files of NAME, each checked against its pinned hash.
+
+    What is here and right is left alone; a download that was cut goes on where it stopped. The files
+    go to your data folder, or to the one that RAGBED_DATA_DIR names.
+
+    With --from, the folder may hold only some of the files: these are taken and the others named.
+    The exit code is 1 if a file is wrong, or if none is here in the end.
+
+    \b
+    Examples:
+      ragbed data get rgb
+      ragbed data get rgb --from ~/RGB/data
+    """
+    from ragbed.cli.console import print_json, say
+
+    entry = _look_up(name)
+    _check_options(source, mirror)
+    _print_lines(_introduce(entry), to_stderr=json)
+    try:
+        arrivals = _bring(entry, source, mirror)
+    except KeyboardInterrupt:
+        say("What came is kept; the same command goes on from there.")
+        raise
+    _print_lines(_sum_up(entry, arrivals), to_stderr=json)
+    for line in _list_problems(arrivals):
+        say(line)
+    if json:
+        print_json(_describe(entry) | {"arrivals": arrivals})
+    _refuse_failures(entry, arrivals)
+
+
+@app.command("list")
+def list_data(json: options.Json = False) -> None:
+    """Show what there is, under which licence, and where it lies.
+
+    \b
+    Examples:
+      ragbed data list
+      ragbed data list --json
+    """
+    from ragbed.catalog import CATALOG
+    from ragbed.cli.console import print_json
+
+    for entry in CATALOG.values():
+        _print_lines(_show(entry), to_stderr=json)
+    if json:
+        print_json({"entries": [_describe(entry) for entry in CATALOG.values()]})
+
+
+@app.command("path")
+def print_path(name: Name, json: options.Json = False) -> None:
+    """Print where NAME lies, and nothing else.
+
+    That is a folder for a set of files, and the file for one dataset. The exit code is 1 if it is not here.
+
+    \b
+    Examples:
+      ls $(ragbed data path rgb)
+      head -1 $(ragbed data path en_refine)
+    """
+    from ragbed.catalog import dataset_names, files_here, folder_of
+    from ragbed.cli.console import print_json, say
+
+    names = dataset_names()
+    entry = names[name][0] if name in names else _look_up(name)
+    here, folder = files_here(entry, data_root()), folder_of(entry, data_root())
+    path = folder / names[name][1].name if name in names else folder
+    if not here or (name in names and path not in here):
+        raise RagbedError(f"{name} is not here; bring it with: ragbed data get {entry.name}")
+    if len(here) < len(entry.files) and name not in names:
+        say(f"{len(here)} of {len(entry.files)} files are there; bring the others with: ragbed data get {entry.name}")
+    if json:
+        print_json({"name": name, "path": str(path)})
+    else:
+        typer.echo(str(path))
+
+
+def _look_up(name: str) -> Entry:
+    from ragbed.catalog import CATALOG, dataset_names
+
+    if name in CATALOG:
+        return CATALOG[name]
+    if name in dataset_names():
+        owner = dataset_names()[name][0].name
+        raise UsageError(f"{name} is one of the files of {owner}; bring them with: ragbed data get {owner}")
+    raise UnknownName("data", name, CATALOG)
+
+
+def _check_options(source: Path | None, mirror: str | None) -> None:
+    if source is not None and mirror is not None:
+        raise UsageError("--from and --mirror: files come from one place; give one of the two.")
+    if source is not None and not source.is_dir():
+        raise UsageError(f"--from {source}: no such folder.")
+    if mirror is not None and not mirror.startswith(("https://", "http://")):
+        raise UsageError(f"--mirror {mirror!r}: allowed are addresses that begin with https:// or http://.")
+
+
+def _bring(entry: Entry, source: Path | None, mirror: str | None) -> list[Arrival]:
+    from dataclasses import replace
+
+    from ragbed.catalog import bring
+    from ragbed.cli.progress import DownloadProgress
+
+    if entry.source is None:
+        return [bring.Arrival(file.name, "here") for file in entry.files]
+    if source is not None:
+        return bring.take(entry, data_root(), source)
+    if mirror is not None:
+        entry = replace(entry, source=mirror.rstrip("/"))
+    with DownloadProgress() as progress:
+        return bring.download(entry, data_root(), progress)
+
+
+def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
+    from ragbed.cli.console import console, printable
+
+    out = console(to_stderr=to_stderr)
+    for line in lines:
+        out.print(printable(line), soft_wrap=True)
+
+
+def _introduce(entry: Entry) -> list[str]:
+    terms = f" ({entry.terms})" if entry.terms else ""
+    lines = [f"{entry.name}: {entry.about}", f"Licence: {entry.licence}{terms}"]
+    return [*lines, f"Please cite: {entry.cite}"] if entry.cite else lines
+
+
+def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
+    from ragbed.catalog import folder_of
+
+    words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not in that folder"}
+    lines = [""]
+    for state, word in words.items():
+        if names := [one.file for one in arrivals if one.state == state]:
+            lines.append(f"{word}: {', '.join(names)}")
+    if aside := [one.set_aside for one in arrivals if one.set_aside]:
+        lines.append(f"Found wrong in its place and set aside: {', '.join(aside)}")
+    good = [one.file for one in arrivals if one.state in ("here", "brought")]
+    lines.append(f"{len(good)} of {len(arrivals)} files in {folder_of(entry, data_root())}")
+    if good and entry.kind == "dataset":
+        lines.append(f"Use them by name, as in: ragbed cases {Path(good[0]).stem}")
+    return lines
+
+
+def _list_problems(arrivals: list[Arrival]) -> list[str]:
+    """What went wrong, the same thing only once."""
+    alike: dict[str, list[Arrival]] = {}
+    for one in arrivals:
+        if one.state == "failed" and one.problem:
+            alike.setdefault(one.problem.replace(one.file, ""), []).append(one)
+    lines = []
+    for first, *others in alike.values():
+        also = f" The same goes for {', '.join(one.file for one in others)}." if others else ""
+        lines.append(f"{first.problem}{also}")
+    return lines
+
+
+def _refuse_failures(entry: Entry, arrivals: list[Arrival]) -> None:
+    failed = [one.file for one in arrivals if one.state == "failed"]
+    if failed:
+        advice = "Run the same command again, or take files that you have: --from DIR."
+        raise DownloadError(f"{len(failed)} of {len(arrivals)} files of {entry.name} could not be brought. {advice}")
+    if all(one.state == "missing" for one in arrivals):
+        wanted = ", ".join(file.name for file in entry.files)
+        raise DownloadError(f"the folder holds none of the files of {entry.name} ({wanted}).")
+
+
+def _show(entry: Entry) -> list[str]:
+    from ragbed.catalog import files_here, folder_of
+
+    root = data_root()
+    here, folder = len(files_here(entry, root)), folder_of(entry, root)
+    count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
+    names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if len(entry.files) > 1 else ""
+    if here == 0:
+        where = f"not here: ragbed data get {entry.name}"
+    elif entry.source is None:
+        where = f"comes with ragbed: {folder / entry.files[0].name}"
+    elif here < len(entry.files):
+        where = f"{here} of {len(entry.files)} files here, in {folder}; the others: ragbed data get {entry.name}"
+    else:
+        where = f"here: {folder}"
+    facts = f"{count}, {entry.megabytes:g} MB, {entry.licence}{names}"
+    return [f"{entry.name:9}{entry.about}", f"{'':9}{facts}", f"{'':9}{where}"]
+
+
+def _describe(entry: Entry) -> dict[str, object]:
+    """An entry for machines."""
+    from ragbed.catalog import files_here, folder_of
+
+    here = files_here(entry, data_root())
+    return {
+        "name": entry.name,
+        "about": entry.about,
+        "licence": entry.licence,
+        "version": entry.version,
+        "folder": str(folder_of(entry, data_root())),
+        "files": [file.name for file in entry.files],
+        "here": [path.name for path in here],
+        "complete": len(here) == len(entry.files),
+    }

@@ -1,0 +1,1 @@
+"""The outside world: everything that crosses the network passes here."""

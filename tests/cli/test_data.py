@@ -1,0 +1,253 @@
+"""`ragbed data`, typed as a user types it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.catalog import CATALOG, Entry, File, bring
+from ragbed.cli.progress import DownloadProgress
+from tests.cli.typed import Done, type_command
+from tests.web.fault_server import FaultServer, running_server, status
+
+CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n'}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with running_server() as running:
+        running.files |= CONTENTS
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Entry:
+    files = tuple(File(name, f"sha256:{hashlib.sha256(content).hexdigest()}") for name, content in CONTENTS.items())
+    entry = Entry(
+        "tiny", "two small files", "dataset", "CC0", files, 0.01, cite="Somebody", source="http://no.test", version="v1"
+    )
+    monkeypatch.setitem(CATALOG, "tiny", entry)
+    return entry
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def mirror(server: FaultServer) -> str:
+    return server.url("")
+
+
+def type_data(root: Path, *words: str) -> Done:
+    return type_command("data", *words, env={"RAGBED_DATA_DIR": str(root)})
+
+
+def test_get_shows_the_licence_first_and_says_where_the_files_are(root: Path, mirror: str) -> None:
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "tiny: two small files",
+        "Licence: CC0",
+        "Please cite: Somebody",
+        "",
+        "Brought and checked: one.json, two.json",
+        f"2 of 2 files in {root / 'tiny' / 'v1'}",
+        "Use them by name, as in: ragbed cases one",
+    ]
+    assert done.err == ""
+    assert {path.name: path.read_bytes() for path in (root / "tiny" / "v1").glob("*.json")} == CONTENTS
+
+
+def test_a_second_get_asks_nothing_of_the_network(root: Path, server: FaultServer, mirror: str) -> None:
+    type_data(root, "get", "tiny", "--mirror", mirror)
+    asked = len(server.asked)
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert (done.code, len(server.asked)) == (0, asked)
+    assert "Already here and right: one.json, two.json" in done.out
+
+
+def test_get_says_what_it_set_aside(root: Path, mirror: str) -> None:
+    type_data(root, "get", "tiny", "--mirror", mirror)
+    (root / "tiny" / "v1" / "two.json").write_text("edited")
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert done.code == 0
+    assert "Found wrong in its place and set aside: two.json.changed" in done.out
+
+
+def test_failures_are_said_once_and_end_with_1(root: Path, server: FaultServer, mirror: str) -> None:
+    server.scripts |= {name: [status(404)] for name in CONTENTS}
+    done = type_data(root, "get", "tiny", "--mirror", mirror)
+    assert done.code == 1
+    problem, verdict = done.err.splitlines()
+    assert problem == (
+        f"one.json could not be downloaded from {server.url('one.json')}: "
+        "the server answered 404 Not Found. The same goes for two.json."
+    )
+    assert verdict.startswith("ragbed: 2 of 2 files of tiny could not be brought. Run the same command again, or")
+
+
+def test_get_as_json_is_the_only_line_on_stdout(root: Path, server: FaultServer, mirror: str) -> None:
+    server.scripts["two.json"] = [status(404)]
+    done = type_data(root, "get", "tiny", "--mirror", mirror, "--json")
+    assert done.code == 1
+    summary = json.loads(done.out)
+    assert summary["licence"] == "CC0"
+    assert summary["folder"] == str(root / "tiny" / "v1")
+    assert (summary["here"], summary["complete"]) == (["one.json"], False)
+    assert [one["state"] for one in summary["arrivals"]] == ["brought", "failed"]
+    assert "404" in summary["arrivals"][1]["problem"]
+    assert done.err.splitlines()[1] == "Licence: CC0"
+
+
+def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path))
+    assert done.code == 0
+    assert "Brought and checked: one.json\nNot in that folder: two.json\n1 of 2 files in " in done.out
+
+
+def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
+    (tmp_path / "two.json").write_bytes(b"{}")
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path))
+    assert done.code == 1
+    assert f"{tmp_path / 'two.json'} (2 bytes, sha256:" in done.err
+    assert "ragbed: 1 of 2 files of tiny could not be brought." in done.err
+    assert [path.name for path in root.rglob("*.json")] == ["one.json"]
+
+
+def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path))
+    assert done.code == 1
+    assert done.err == "ragbed: the folder holds none of the files of tiny (one.json, two.json).\n"
+
+
+def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
+    server.files |= {f"data/{path.name}": path.read_bytes() for path in rgb_dir.glob("*.json")}
+    absent = {f"data/{file.name}" for file in CATALOG["rgb"].files} - server.files.keys()
+    server.scripts |= {name: [status(404)] for name in absent}
+    done = type_data(root, "get", "rgb", "--mirror", server.url("data/"))
+    assert done.code == (1 if absent else 0)
+    assert "Licence: CC BY-NC-SA 4.0 (" in done.out
+    for path in root.rglob("*.json"):
+        assert path.read_bytes() == (rgb_dir / path.name).read_bytes()
+    assert len(list(root.rglob("*.json"))) == 8 - len(absent)
+
+
+def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
+    done = type_data(root, "get", "figure1")
+    assert done.code == 0
+    assert "Already here and right: figure1.jsonl" in done.out
+    assert not root.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("get", "rgbb"), "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, rgb, tiny."),
+        (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb; bring them with: ragbed data get rgb"),
+        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder."),
+        (("get", "tiny", "--mirror", "ftp://x"), "allowed are addresses that begin with https:// or http://."),
+        (("get", "tiny", "--mirror", "http://x", "--from", "."), "files come from one place; give one of the two."),
+        (("path", "nothing"), "ragbed: unknown data 'nothing'."),
+    ],
+)
+def test_what_cannot_be_asked_for_ends_with_2(root: Path, words: tuple[str, ...], message: str) -> None:
+    done = type_data(root, *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_an_interrupt_says_that_what_came_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bring, "download", interrupt)
+    done = type_data(root, "get", "tiny")
+    assert done.code == 130
+    assert "What came is kept; the same command goes on from there." in done.err
+
+
+def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> None:
+    before = type_data(root, "list").out
+    assert "not here: ragbed data get rgb" in before
+    assert "8 files, 37 MB, CC BY-NC-SA 4.0; names: en, en_refine, en_int, en_fact, zh," in before
+    assert "comes with ragbed: " in before
+    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
+    type_data(root, "get", "tiny", "--from", str(tmp_path))
+    assert "1 of 2 files here, in " in type_data(root, "list").out
+    (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
+    type_data(root, "get", "tiny", "--from", str(tmp_path))
+    assert f"         here: {root / 'tiny' / 'v1'}\n" in type_data(root, "list").out
+
+
+def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
+    entries = {entry["name"]: entry for entry in json.loads(type_data(root, "list", "--json").out)["entries"]}
+    assert list(entries) == ["figure1", "rgb", "tiny"]
+    assert entries["figure1"]["complete"] is True
+    assert (len(entries["rgb"]["files"]), entries["rgb"]["here"]) == (8, [])
+
+
+def test_path_prints_the_folder_or_the_file_and_nothing_else(root: Path, tmp_path: Path) -> None:
+    missing = type_data(root, "path", "tiny")
+    assert (missing.code, missing.out) == (1, "")
+    assert missing.err == "ragbed: tiny is not here; bring it with: ragbed data get tiny\n"
+    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
+    type_data(root, "get", "tiny", "--from", str(tmp_path))
+    done = type_data(root, "path", "tiny")
+    assert (done.code, done.out) == (0, f"{root / 'tiny' / 'v1'}\n")
+    assert "1 of 2 files are there; bring the others with: ragbed data get tiny" in done.err
+    assert type_data(root, "path", "one").out == f"{root / 'tiny' / 'v1' / 'one.json'}\n"
+    assert type_data(root, "path", "two").code == 1
+    assert json.loads(type_data(root, "path", "one", "--json").out)["path"].endswith("one.json")
+    assert type_data(root, "path", "figure1").out.endswith("figure1.jsonl\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def show(sink: io.StringIO, monkeypatch: pytest.MonkeyPatch, seconds: list[float]) -> str:
+    """What a download of two pieces prints, the clock being looked at at these times."""
+    monkeypatch.setattr(sys, "stderr", sink)
+    monkeypatch.setenv("TERM", "xterm")
+    times = iter(seconds)
+    with DownloadProgress(lambda: next(times, seconds[-1])) as progress:
+        progress.advance("one.json", 1_500_000, 3_000_000)
+        progress.advance("one.json", 3_000_000, 3_000_000)
+    return sink.getvalue()
+
+
+def test_a_quick_download_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert show(Terminal(), monkeypatch, [0, 0.1]) == ""
+    assert show(io.StringIO(), monkeypatch, [0, 0.1]) == ""
+
+
+def test_a_long_one_shows_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar = show(Terminal(), monkeypatch, [0, 0, 1])
+    assert "one.json" in bar
+    assert "3.0/3.0 MB" in bar
+    assert show(io.StringIO(), monkeypatch, [0, 0, 11]) == "1.5 MB so far\n"
+
+
+def test_a_stumble_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", sink)
+    with DownloadProgress() as progress:
+        progress.stumble("one.json", "the server fell silent", 0.5)
+        progress.stumble("two.json", "the server fell silent", 0.5)
+        progress.stumble("two.json", "wrong bytes", 0)
+    assert sink.getvalue().splitlines() == [
+        "one.json: the server fell silent; trying again in 0.5 s",
+        "two.json: wrong bytes; trying again",
+    ]

@@ -1,0 +1,270 @@
+"""Our own layout: nested, balanced, stable, and exact or infeasible."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragbed.datasets import Dataset, native
+from ragbed.schema import Case, Item, Passage
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.order import slot_of
+from ragbed.testbeds.settings import Settings
+from ragbed.text import mentions_answer
+from tests.items import base_item, fact_item, integration_item
+
+_RATIOS = tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8))
+
+
+def _write(folder: Path, items: list[Item]) -> Dataset:
+    path = folder / "made.jsonl"
+    path.write_bytes(b"".join(map(native.to_line, items)))
+    return Dataset("made", path)
+
+
+def _cases(dataset: Dataset, testbed: str = "noise", **settings: object) -> list[Case]:
+    return list(TESTBEDS[testbed].cases(dataset, Settings(**settings)))  # type: ignore[arg-type]
+
+
+def _drawn(case: Case, stance: str) -> set[str]:
+    return {document.text for document in case.documents if document.stance == stance}
+
+
+def test_document_sets_are_nested_across_ratios(tmp_path: Path) -> None:
+    cases = {case.noise: case for case in _cases(_write(tmp_path, [base_item()]))}
+    for less, more in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
+        assert _drawn(cases[more], "supports") < _drawn(cases[less], "supports")
+        assert _drawn(cases[less], "distracts") < _drawn(cases[more], "distracts")
+
+
+def test_a_document_keeps_its_slot_at_every_ratio(tmp_path: Path) -> None:
+    for item in range(7):
+        dataset = _write(tmp_path, [base_item(number) for number in range(item + 1)])
+        cases = [case for case in _cases(dataset) if case.item == str(item)]
+        assert len({case.slots[0] for case in cases}) == 1
+        for case in cases:
+            assert [case.documents[slot].stance for slot in case.slots] == ["supports"] * len(case.slots)
+
+
+@pytest.mark.parametrize("docs", [1, 3, 5, 10, 20])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_rank_visits_every_slot_equally_often(docs: int, seed: int) -> None:
+    for rank in range(docs):
+        for items in (docs, 3 * docs, 3 * docs + 2):
+            counts = Counter(slot_of(rank, ordinal, seed, docs) for ordinal in range(items))
+            assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
+
+
+def test_supporting_documents_are_balanced_over_slots_of_a_published_file(rgb_dir: Path) -> None:
+    dataset = Dataset("zh_refine", rgb_dir / "zh_refine.json")
+    for seed in range(20):
+        counts: Counter[tuple[float | None, int]] = Counter()
+        for case in _cases(dataset, seed=seed, noise=(Fraction("0.4"), Fraction("0.8"))):
+            counts.update((case.noise, slot) for slot in case.slots)
+        assert {counts[0.4, slot] for slot in range(5)} == {180}
+        assert {counts[0.8, slot] for slot in range(5)} == {60}
+
+
+@given(items=st.integers(1, 30), docs=st.integers(2, 5), seed=st.integers(0, 10**6), bearing=st.integers(1, 4))
+def test_slot_counts_differ_by_at_most_one_up_to_five_documents(items: int, docs: int, seed: int, bearing: int) -> None:
+    counts = Counter(
+        slot_of(rank, ordinal, seed, docs) for ordinal in range(items) for rank in range(min(bearing, docs))
+    )
+    assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
+
+
+@pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
+def test_appending_items_changes_no_old_case(tmp_path: Path, arms: tuple[str, ...]) -> None:
+    items = [base_item(number, distracts=10) for number in range(40)]
+    few = _cases(_write(tmp_path, items[:20]), arms=arms)
+    many = _cases(_write(tmp_path, items), arms=arms)
+    assert all(case.feasible for case in few)
+    assert few == many[: len(few)]
+
+
+def test_neither_limit_nor_language_changes_a_case(tmp_path: Path) -> None:
+    items = [base_item(number, lang="zh" if number % 3 else "en") for number in range(30)]
+    dataset = _write(tmp_path, items)
+    everything = {case.case: case for case in _cases(dataset, arms=("random",))}
+    for case in _cases(dataset, arms=("random",), limit=7) + _cases(dataset, arms=("random",), langs=("zh",)):
+        assert everything[case.case] == case
+
+
+def test_another_seed_draws_and_places_otherwise(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [base_item(number, supports=9, distracts=9) for number in range(20)])
+    zero, one = (_cases(dataset, seed=seed, noise=(Fraction("0.8"),)) for seed in (0, 1))
+    assert [case.documents for case in zero] != [case.documents for case in one]
+    assert sum(_drawn(a, "supports") == _drawn(b, "supports") for a, b in zip(zero, one, strict=True)) < 10
+
+
+def test_the_asked_mix_is_delivered_or_the_case_is_infeasible(rgb_dir: Path) -> None:
+    feasible = 0
+    for file, testbed in (("zh_refine", "noise"), ("zh_int", "integration"), ("en_fact", "counterfactual")):
+        dataset = Dataset(file, rgb_dir / f"{file}.json")
+        for docs in (1, 3, 5, 10, 20):
+            for case in _cases(dataset, testbed, docs=docs, noise=_RATIOS):
+                if case.feasible:
+                    feasible += 1
+                    distracting = sum(document.stance == "distracts" for document in case.documents)
+                    assert len(case.documents) == case.k == docs
+                    assert Fraction(distracting, docs) == Fraction(str(case.noise))
+                    assert case.noise_real == case.noise
+                    assert case.messages
+                else:
+                    assert case.reason
+                    assert not case.documents
+                    assert not case.messages
+    assert feasible > 4_000
+
+
+@pytest.mark.parametrize(
+    ("supports", "distracts", "noise", "docs", "reason", "real"),
+    [
+        (3, 6, "0", 5, "needs 5 supporting documents, has 3", 0.4),
+        (6, 1, "0.4", 5, "needs 2 distracting documents, has 1", 0.2),
+        (2, 1, "0.4", 5, "needs 3 supporting documents, has 2", 1 / 3),
+        (0, 0, "0.4", 5, "needs 3 supporting documents, has 0", None),
+        (6, 6, "0.4", 3, "noise 0.4 of 3 documents is 1.2 documents; ask for 1/3 or 2/3", 1 / 3),
+        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; ask for 0 or 1", 1.0),
+    ],
+)
+def test_an_infeasible_case_says_why_and_what_could_be_had(
+    tmp_path: Path, supports: int, distracts: int, noise: str, docs: int, reason: str, real: float | None
+) -> None:
+    dataset = _write(tmp_path, [base_item(supports=supports, distracts=distracts)])
+    (case,) = _cases(dataset, noise=(Fraction(noise),), docs=docs)
+    assert (case.feasible, case.reason, case.noise_real) == (False, reason, real)
+
+
+def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
+    texts = ("a", "a", "a", "b", "c", "d", "e")
+    item = base_item(passages=tuple(Passage(text=text, stance="supports") for text in texts))
+    for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
+        (case,) = _cases(_write(tmp_path, [item]), noise=(Fraction(0),), docs=docs)
+        assert Counter(document.text for document in case.documents) == expected
+
+
+def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path) -> None:
+    items = [base_item(number) for number in range(12)]
+    items.append(base_item(12, answer=(("gold-3-GOLD",), ("Q4",))))
+    for case in _cases(_write(tmp_path, items), arms=("random",)):
+        for document in case.documents:
+            if document.stance == "distracts":
+                assert document.kind == "random"
+                assert document.item != case.item
+                assert not mentions_answer(document.text, case.answer)
+
+
+def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [base_item(number) for number in range(12)])
+    by_item: dict[str, list[Case]] = {}
+    for case in _cases(dataset, arms=("random",)):
+        by_item.setdefault(case.item, []).append(case)
+    for cases in by_item.values():
+        for less, more in itertools.pairwise(cases):
+            assert _drawn(less, "distracts") < _drawn(more, "distracts")
+
+
+def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(tmp_path: Path) -> None:
+    items = [base_item(number, distracts=10) for number in range(15)]
+    fixed: dict[tuple[str, int], Case] = {}
+    for case in _cases(_write(tmp_path, items), arms=("fixed",)):
+        assert len(_drawn(case, "supports")) == 1
+        if case.arm == "fixed":
+            fixed[case.item, case.k] = case
+        else:
+            twin = fixed[case.item, case.k]
+            assert case.slots == twin.slots
+            assert list(map(_length, case.documents)) == list(map(_length, twin.documents))
+            assert _drawn(case, "distracts").isdisjoint(_drawn(twin, "distracts"))
+    assert sorted({k for _, k in fixed}) == [1, 2, 3, 5, 10]
+
+
+def _length(document: object) -> int:
+    return len(document.text)  # type: ignore[attr-defined]
+
+
+def test_rotations_ask_every_item_at_every_slot(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [base_item(number) for number in range(3)])
+    plain = _cases(dataset, noise=(Fraction("0.8"),))
+    rotated = _cases(dataset, noise=(Fraction("0.8"),), rotate=True)
+    assert len(rotated) == 15
+    for item in "012":
+        assert sorted(case.slots[0] for case in rotated if case.item == item) == [0, 1, 2, 3, 4]
+        assert len({frozenset(map(_text, case.documents)) for case in rotated if case.item == item}) == 1
+    assert plain == [case for case in rotated if case.rotation == 0]
+
+
+def _text(document: object) -> str:
+    return document.text  # type: ignore[attr-defined,no-any-return]
+
+
+def test_rejection_gives_distracting_documents_only(tmp_path: Path) -> None:
+    (case,) = _cases(_write(tmp_path, [base_item()]), "rejection")
+    assert (case.noise, case.noise_real, case.slots, case.expect) == (1.0, 1.0, (), "refuse")
+    assert {document.stance for document in case.documents} == {"distracts"}
+
+
+def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [integration_item(0, (4, 1, 3)), integration_item(1, (1, 1, 1, 1))])
+    cases = {(case.item, case.noise): case for case in _cases(dataset, "integration")}
+    for noise in (0.0, 0.2, 0.4):
+        parts = {text.split()[2] for text in _drawn(cases["0", noise], "supports")}
+        assert parts == {"0", "1", "2"}
+    assert cases["1", 0.0].reason == "needs 5 supporting documents, has 4"
+    assert cases["1", 0.4].reason == "4 sub-questions need a document each, the mix leaves room for 3"
+
+
+@pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])
+def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str) -> None:
+    for case in _cases(
+        _write(tmp_path, [fact_item(number) for number in range(9)]), "counterfactual", correct=(Fraction(correct),)
+    ):
+        true = {text.split()[-1] for text in _drawn(case, "supports")}
+        wrong = {text.split()[-1] for text in _drawn(case, "contradicts")}
+        assert case.feasible
+        assert not true & wrong
+        assert len(true) == float(correct) * 5
+        assert [case.documents[slot].stance for slot in case.slots] == ["contradicts"] * len(wrong) + [
+            "supports"
+        ] * len(true)
+
+
+def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
+    shares = tuple(Fraction(tenths, 5) for tenths in range(6))
+    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    for less, more in itertools.pairwise(cases):
+        assert _drawn(less, "supports") < _drawn(more, "supports")
+        assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
+
+
+def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
+    shares = (Fraction(0), Fraction(4, 5), Fraction(1))
+    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    assert [case.expect for case in cases] == ["correct", "correct", "answer"]
+
+
+def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [fact_item(0)])
+    (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))
+    assert case.reason == "noise and correct together ask for more than 5 documents"
+
+
+def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
+    dataset = _write(tmp_path, [base_item(0), fact_item(1), integration_item(2, (2, 2))])
+    cases = _cases(dataset, "closed-book")
+    assert [(case.item, case.k, case.noise, case.expect) for case in cases] == [
+        (item, 0, None, "answer") for item in "012"
+    ]
+    assert all("ocument" not in message.content for case in cases for message in case.messages)
+
+
+def test_layout_is_the_same_in_every_process() -> None:
+    """Pinned once: a change of these numbers changes every case anyone has stored."""
+    assert [slot_of(rank, 0, 0, 5) for rank in range(5)] == [1, 4, 2, 0, 3]
