@@ -1,0 +1,1 @@
+"""Talking to language models, and the baselines that need none."""
