@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 
 from ragbed.schema import Lang
 from ragbed.worlds.grammar import Template
@@ -61,9 +62,19 @@ class Domain:
 
 @dataclass(frozen=True)
 class Banks:
-    """All text of one language."""
+    """All text of one language.
+
+    Attributes:
+        lang: Which.
+        words: Sections of the name bank that hold no slots, written out: one draw gives a name.
+        names: All sections of the name bank.
+        fillers: What any news text may say, by voice.
+        domains: The kinds of events.
+        facts: What everybody knows.
+    """
 
     lang: Lang
+    words: dict[str, tuple[str, ...]]
     names: dict[str, tuple[Template, ...]]
     fillers: dict[str, tuple[Template, ...]]
     domains: tuple[Domain, ...]
@@ -92,9 +103,12 @@ def load_banks(lang: Lang) -> Banks:
     """Reads and parses the banks of a language, once."""
     folder = files("ragbed.worlds") / lang
     domain_files = sorted((folder / "domains").iterdir(), key=lambda file: file.name)
+    names = _plain_sections((folder / "names.txt").read_text("utf-8"))
+    written_out = {title: [template.expansions() for template in templates] for title, templates in names.items()}
     return Banks(
         lang=lang,
-        names=_plain_sections((folder / "names.txt").read_text("utf-8")),
+        words={title: tuple(chain.from_iterable(texts)) for title, texts in written_out.items() if all(texts)},
+        names=names,
         fillers=_plain_sections((folder / "fillers.txt").read_text("utf-8")),
         domains=tuple(_domain(file.name.removesuffix(".txt"), file.read_text("utf-8")) for file in domain_files),
         facts=tuple(read_sections((folder / "facts.txt").read_text("utf-8"))),

@@ -85,7 +85,7 @@ def _length(dial: str | None, on: bool, draw: Draw) -> int:
 
 
 def _hedge(brief: Brief, on: bool, draw: Draw, role: str) -> Plan:
-    earlier = [event for event in brief.siblings() if event.edition < brief.target.edition]
+    earlier = [event for event in brief.siblings if event.edition < brief.target.edition]
     guess = Statement(Act.HEDGE, brief.target, brief.relation, role=role)
     plan = Plan((guess, Statement(Act.FACT, draw.pick(earlier), brief.relation)), "distracts", "rumour")
     return plan if on else plan.moved(1, FOREIGN)
@@ -98,7 +98,7 @@ def _sibling(brief: Brief, on: bool, draw: Draw, role: str) -> Plan:
 
 def _outdated(brief: Brief, on: bool, draw: Draw, role: str) -> Plan:
     early = Statement(Act.STALE, brief.target, brief.relation, role=role)
-    plan = Plan((early, Statement(Act.FACT, draw.pick(brief.siblings()), brief.relation)), "distracts", "outdated")
+    plan = Plan((early, Statement(Act.FACT, draw.pick(brief.siblings), brief.relation)), "distracts", "outdated")
     return plan if on else plan.moved(1, FOREIGN)
 
 

@@ -32,14 +32,22 @@ class Draw:
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to bound − 1; the bias is below bound / 2³²."""
-        if not self._pool:
-            self._pool = list(_WORDS.unpack(blake2b(self._count.to_bytes(8, "little"), key=self._key).digest()))
-            self._count += 1
-        return (self._pool.pop() * bound) >> 32
+        try:
+            return (self._pool.pop() * bound) >> 32
+        except IndexError:
+            return (self._next() * bound) >> 32
 
     def pick(self, choices: Sequence[T]) -> T:
         """One of the choices."""
-        return choices[self.below(len(choices))]
+        try:  # as in `below`; the call saved is a tenth of the time a document takes
+            return choices[(self._pool.pop() * len(choices)) >> 32]
+        except IndexError:
+            return choices[(self._next() * len(choices)) >> 32]
+
+    def _next(self) -> int:
+        self._pool.extend(_WORDS.unpack(blake2b(self._count.to_bytes(8, "little"), key=self._key).digest()))
+        self._count += 1
+        return self._pool.pop()
 
     def between(self, low: int, high: int) -> int:
         """A whole number from low to high, both included."""

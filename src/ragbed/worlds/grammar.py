@@ -26,7 +26,13 @@ class Choice(NamedTuple):
     options: tuple[tuple[Part, ...], ...]
 
 
-Part: TypeAlias = "str | Slot | Choice"
+class Words(NamedTuple):
+    """A choice among plain words: by far the most frequent one, and written without going deeper."""
+
+    options: tuple[str, ...]
+
+
+Part: TypeAlias = "str | Slot | Choice | Words"
 
 
 class Template:
@@ -45,6 +51,18 @@ class Template:
         self.parts = _parse(source)
         self.slots = frozenset(_slot_names(self.parts))
 
+    def expansions(self) -> list[str] | None:
+        """Everything it can say, or None if that depends on slots."""
+        texts = [""]
+        for part in self.parts:
+            if isinstance(part, str):
+                texts = [text + part for text in texts]
+            elif isinstance(part, Words):
+                texts = [text + word for text in texts for word in part.options]
+            else:
+                return None
+        return texts
+
     def write(self, fill: Fill, draw: Draw) -> str:
         """The text with its slots filled and its choices made."""
         out: list[str] = []
@@ -58,9 +76,10 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: Draw, out: list[str]) -> N
             out.append(part)
         elif type(part) is Slot:
             out.append(fill(part.name))
+        elif type(part) is Words:
+            out.append(part.options[draw.below(len(part.options))])
         elif type(part) is Choice:
-            options = part.options
-            _write(options[draw.below(len(options))], fill, draw, out)
+            _write(part.options[draw.below(len(part.options))], fill, draw, out)
 
 
 def _slot_names(parts: tuple[Part, ...]) -> Iterator[str]:
@@ -83,6 +102,7 @@ def _parse_parts(source: str, start: int, *, inside: bool) -> tuple[tuple[Part, 
     """Reads to the end, or inside a choice to its next '|' or ']'; returns where it stopped."""
     parts: list[Part] = []
     literal, at = "", start
+    part: Part
     stops = "|]" if inside else "]"
     while at < len(source) and source[at] not in stops:
         if source[at] in "{[":
@@ -106,11 +126,14 @@ def _parse_slot(source: str, at: int) -> tuple[Slot, int]:
     return Slot(source[at + 1 : end]), end + 1
 
 
-def _parse_choice(source: str, at: int) -> tuple[Choice, int]:
+def _parse_choice(source: str, at: int) -> tuple[Choice | Words, int]:
     options: list[tuple[Part, ...]] = []
     while at < len(source) and source[at] in "[|":
         option, at = _parse_parts(source, at + 1, inside=True)
         options.append(option)
     if at >= len(source):
         raise ValueError(f"'[' without ']' in {source!r}")
+    words = ["".join(part for part in option if isinstance(part, str)) for option in options]
+    if all(len(option) == bool(word) for option, word in zip(options, words, strict=True)):
+        return Words(tuple(words)), at + 1
     return Choice(tuple(options)), at + 1

@@ -59,16 +59,13 @@ def make_integration(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
     for attempt in range(_ATTEMPTS):
         key = (recipe.seed, recipe.lang, "integration", ordinal, attempt)
         case = _integration_case(setting, key)
-        sketches: list[tuple[int, Sketch]] = []
         draw = Draw(*key, "plans")
-        parts = range(len(case.brief.asked))
-        for part in parts:
-            brief = replace(case.brief, part=part)
-            sketches += [(part, sketch_support(None, False, brief, draw)) for _ in range(recipe.part_supports)]
-        for number in range(recipe.distractors):
-            part = number % len(parts)
-            brief = replace(case.brief, part=part)
-            sketches.append((part, sketch_distractor(None, False, brief, draw, number)))
+        parts = [replace(case.brief, part=part) for part in range(len(case.brief.asked))]
+        sketches = [sketch_support(None, False, brief, draw) for brief in parts for _ in range(recipe.part_supports)]
+        sketches += [
+            sketch_distractor(None, False, parts[number % len(parts)], draw, number)
+            for number in range(recipe.distractors)
+        ]
         cast = Cast(setting, key, case.brief, case.question, case.families, {TRUE: recipe.part_supports})
         item = _item(case, recipe, _write_all(cast, recipe, sketches))
         if is_true(item):
@@ -80,8 +77,13 @@ def _name(kind: str, lang: str, ordinal: int) -> str:
     return f"{lang}-{kind}-{ordinal}"
 
 
-def _families(setting: Setting, domain: Domain, key: tuple[str | int, ...]) -> tuple[Family, Family, Family]:
+def _families(
+    setting: Setting, domain: Domain, key: tuple[str | int, ...], *, alone: bool
+) -> tuple[Family, Family, Family]:
+    """The family asked about and, unless it is alone, those that a dial may put in its place."""
     family = Family(setting, domain, key)
+    if alone:
+        return family, family, family
     others = [other for other in setting.banks.domains if other is not domain]
     elsewhere = Draw(*key, "elsewhere").pick(others)
     return family, Family(setting, domain, (*key, 1), like=family), Family(setting, elsewhere, (*key, 2), like=family)
@@ -91,7 +93,7 @@ def _base_case(setting: Setting, key: tuple[str | int, ...], dial: str | None) -
     draw = Draw(*key, "case")
     needs_early = dial == "outdated"
     domain = draw.pick([one for one in setting.banks.domains if not needs_early or _early_relations(one)])
-    families = _families(setting, domain, key)
+    families = _families(setting, domain, key, alone=dial is None)
     event = _middle_event(families[0], draw)
     relation = draw.pick(_early_relations(domain) if needs_early else domain.asked)
     brief = Brief(families[0], ((event, relation),))
@@ -108,18 +110,17 @@ def _middle_event(family: Family, draw: Draw) -> Event:
 
 def _base_item(setting: Setting, recipe: Recipe, case: _Case, dial: str | None, on: bool) -> Item:
     draw = Draw(*case.key, "plans")
-    sketches = [(0, sketch_support(dial, on, case.brief, draw)) for _ in range(recipe.supports)]
-    sketches += [(0, sketch_distractor(dial, on, case.brief, draw, number)) for number in range(recipe.distractors)]
+    sketches = [sketch_support(dial, on, case.brief, draw) for _ in range(recipe.supports)]
+    sketches += [sketch_distractor(dial, on, case.brief, draw, number) for number in range(recipe.distractors)]
     agreeing = {TRUE: recipe.supports, "wrong": recipe.distractors}
     cast = Cast(setting, case.key, case.brief, case.question, case.families, agreeing)
-    passages = [replace_fields(passage, part=None) for passage in _write_all(cast, recipe, sketches)]
-    return _item(case, recipe, passages)
+    return _item(case, recipe, _write_all(cast, recipe, sketches))
 
 
 def _integration_case(setting: Setting, key: tuple[str | int, ...]) -> _Case:
     draw = Draw(*key, "case")
     domain = draw.pick(setting.banks.domains)
-    families = _families(setting, domain, key)
+    families = _families(setting, domain, key, alone=True)
     family = families[0]
     asked: list[tuple[Event, str]]
     if draw.chance(35):
@@ -146,15 +147,11 @@ def _ask(brief: Brief, draw: Draw, *, named: bool) -> str:
     return text[0].upper() + text[1:]
 
 
-def _write_all(cast: Cast, recipe: Recipe, sketches: Iterable[tuple[int, Sketch]]) -> list[Passage]:
-    passages = []
-    for number, (part, sketch) in enumerate(sketches):
-        length = Draw(*cast.key, "length", number).between(recipe.tokens * 3 // 4, recipe.tokens * 5 // 4)
-        shape = Shape(max(length, sketch.least_tokens), sketch.far, sketch.insert)
-        plan = replace(sketch.plan, part=part)
-        passage = Scribe(cast, plan, number).write(shape)
-        passages.append(replace_fields(passage, part=part if plan.stance == "supports" else None))
-    return passages
+def _write_all(cast: Cast, recipe: Recipe, sketches: Iterable[Sketch]) -> list[Passage]:
+    return [
+        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.far, sketch.insert))
+        for number, sketch in enumerate(sketches)
+    ]
 
 
 def _item(case: _Case, recipe: Recipe, passages: list[Passage]) -> Item:

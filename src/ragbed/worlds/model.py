@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 from ragbed.worlds.banks import Banks, Domain
@@ -69,7 +70,7 @@ class Family:
         self._values: dict[tuple[Event, str, str], Value] = {}
         self._days: dict[Event, date] = {}
 
-    @property
+    @cached_property
     def events(self) -> list[Event]:
         """All its events, the earliest first."""
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
@@ -91,8 +92,8 @@ class Family:
         if key not in self._values:
             draw = Draw(*self.key, event.edition, event.variant, relation, role)
             day = self.day(event) if role == TRUE else self._wrong_day(event, draw)
-            level = Draw(*self.key, relation, "level")
-            self._values[key] = self.shop.make(self.domain.relations[relation].maker, day, draw, level)
+            maker = self.domain.relations[relation].maker
+            self._values[key] = self.shop.make(maker, day, draw, lambda: Draw(*self.key, relation, "level"))
         return self._values[key]
 
     def _wrong_day(self, event: Event, draw: Draw) -> date:

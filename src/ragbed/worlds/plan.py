@@ -8,8 +8,11 @@ about next year. That is why a reader that sees a document and no question canno
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
 
 from ragbed.schema import Stance
 from ragbed.worlds.banks import STALE
@@ -30,8 +33,7 @@ class Act(StrEnum):
     FILLER = "filler"
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """One sentence to be.
 
     Attributes:
@@ -69,7 +71,7 @@ class Plan:
 
     def moved(self, abroad: int, kind: str) -> Plan:
         """The same document about another family: what a twin has in place of a confusing one."""
-        moved = tuple(replace(statement, abroad=abroad) for statement in self.statements)
+        moved = tuple(statement._replace(abroad=abroad) for statement in self.statements)
         return replace(self, statements=moved, kind=kind)
 
 
@@ -92,11 +94,17 @@ class Brief:
         """The event in question."""
         return self.asked[self.part][0]
 
+    @cached_property
+    def asked_relations(self) -> frozenset[str]:
+        """All relations in question."""
+        return frozenset(relation for _, relation in self.asked)
+
     @property
     def relation(self) -> str:
         """The relation in question."""
         return self.asked[self.part][1]
 
+    @cached_property
     def siblings(self) -> list[Event]:
         """Events that are asked about in no part, the earliest first."""
         taken = {event for event, _ in self.asked}
@@ -124,11 +132,11 @@ def plan_support(brief: Brief, form: str, draw: Draw) -> Plan:
     second: Event | None
     if form in ("rumour", "history"):
         is_later = form == "history" and draw.chance(50)
-        others = [event for event in brief.siblings() if (event.edition < target.edition) == is_later]
+        others = [event for event in brief.siblings if (event.edition < target.edition) == is_later]
         others = [event for event in others if event.edition != target.edition]
         first, second = (target, draw.pick(others)) if is_later else (draw.pick(others), target)
     elif form in ("partial", "outdated"):
-        first, second = draw.pick(brief.siblings()), target
+        first, second = draw.pick(brief.siblings), target
     else:
         first, second = target, None
     return Plan(_statements(brief, form, first, second, "rumour"), "supports", "related", brief.part)
@@ -136,7 +144,7 @@ def plan_support(brief: Brief, form: str, draw: Draw) -> Plan:
 
 def plan_distractor(brief: Brief, form: str, draw: Draw, role: str) -> Plan:
     """A document that shares almost everything with a supporting one and does not state the answer."""
-    siblings, target = brief.siblings(), brief.target
+    siblings, target = brief.siblings, brief.target
     first: Event
     second: Event | None
     confusing = form in ("partial", "outdated") or (form == "rumour" and draw.chance(60))
@@ -154,19 +162,29 @@ def plan_distractor(brief: Brief, form: str, draw: Draw, role: str) -> Plan:
 
 def _statements(brief: Brief, form: str, first: Event, second: Event | None, role: str) -> tuple[Statement, ...]:
     """The sentences of a form; the second event's fact closes those that have two."""
-    asked = brief.relation
-    openings = {
-        "report": (Statement(Act.FACT, first, asked), Statement(Act.DETAIL, first, named=False)),
-        "feature": (
-            Statement(Act.INTRO, first),
-            Statement(Act.FILLER, first),
-            Statement(Act.FACT, first, asked, named=False),
-        ),
-        "history": (Statement(Act.FACT, first, asked),),
-        "rumour": (Statement(Act.HEDGE, first, asked, role=role),),
-        "partial": (Statement(Act.DETAIL, first), Statement(Act.DETAIL, first, named=False)),
-        "update": (Statement(Act.STALE, first, asked, role="early"), Statement(Act.FACT, first, asked, named=False)),
-        "outdated": (Statement(Act.STALE, first, asked, role="early"),),
-    }
-    closing = () if second is None else (Statement(Act.FACT, second, asked),)
-    return openings[form] + closing
+    opening = _OPENINGS[form](first, brief.relation, role)
+    return opening if second is None else (*opening, Statement(Act.FACT, second, brief.relation))
+
+
+def _feature(event: Event, asked: str, _: str) -> tuple[Statement, ...]:
+    return (
+        Statement(Act.INTRO, event),
+        Statement(Act.FILLER, event, named=False),
+        Statement(Act.FACT, event, asked, named=False),
+    )
+
+
+def _update(event: Event, asked: str, _: str) -> tuple[Statement, ...]:
+    return Statement(Act.STALE, event, asked, "early"), Statement(Act.FACT, event, asked, named=False)
+
+
+_OPENINGS: dict[str, Callable[[Event, str, str], tuple[Statement, ...]]] = {
+    "report": lambda event, asked, _: (Statement(Act.FACT, event, asked), Statement(Act.DETAIL, event, named=False)),
+    "feature": _feature,
+    "history": lambda event, asked, _: (Statement(Act.FACT, event, asked),),
+    "rumour": lambda event, asked, role: (Statement(Act.HEDGE, event, asked, role),),
+    "partial": lambda event, _, __: (Statement(Act.DETAIL, event), Statement(Act.DETAIL, event, named=False)),
+    "update": _update,
+    "outdated": lambda event, asked, _: (Statement(Act.STALE, event, asked, "early"),),
+}
+"""What each form opens with: said of the first event, for the relation asked, in the role of a wrong value."""

@@ -15,8 +15,8 @@ from ragbed.worlds.draw import Draw
 from ragbed.worlds.tongue import Tongue
 
 
-_Draws: TypeAlias = tuple[Draw, Draw]
-"""The value's own chance, and its family's."""
+_Draws: TypeAlias = tuple[Draw, Callable[[], Draw]]
+"""The value's own chance, and how to get its family's."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,19 @@ class Workshop:
 
     def name(self, section: str, draw: Draw) -> str:
         """Something called as a section of the name bank says."""
+        words = self.banks.words.get(section)
+        if words is not None:
+            return draw.pick(words)
         return draw.pick(self.banks.names[section]).write(lambda slot: self.name(slot, draw), draw)
 
-    def make(self, maker: tuple[str, ...], day: date, draw: Draw, level: Draw) -> Value:
+    def make(self, maker: tuple[str, ...], day: date, draw: Draw, level: Callable[[], Draw]) -> Value:
         """A value of the type that a relation's header names.
 
         Args:
             maker: The type and its arguments.
             day: When the event took place.
             draw: Where the value's chance comes from.
-            level: Where its magnitude comes from, the same for all events of a family: a company's
+            level: Gives what its magnitude comes from, the same for all events of a family: a company's
                 sales do not grow a hundredfold from one quarter to the next.
         """
         kind, *arguments = maker
@@ -88,15 +91,14 @@ def _date(shop: Workshop, _: list[str], day: date, __: _Draws) -> Value:
 def _number(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
     low, high, step, units = arguments
     decimals = len(step.partition(".")[2])
-    count = _near(round(float(low) / float(step)), round(float(high) / float(step)), draws)
+    count = _near(round(float(low) / float(step)), round(float(high) / float(step)), draws[0], draws[1]())
     number = f"{count * float(step):.{decimals}f}"
     forms = tuple(form for unit in units.split("|") for form in shop.tongue.number_forms(number, unit))
     return Value(forms, forms)
 
 
-def _near(low: int, high: int, draws: _Draws) -> int:
+def _near(low: int, high: int, draw: Draw, level: Draw) -> int:
     """A whole number within about half and double of the family's level."""
-    draw, level = draws
     centre = level.between(low, high)
     return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
 
@@ -110,9 +112,9 @@ def _percent(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Va
 
 def _money(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
     """Two or three digits that mean something, then zeros."""
-    draw, level = draws
+    draw, level = draws[0], draws[1]()
     scale = 10 ** max(level.between(len(arguments[0]) - 1, len(arguments[1]) - 1) - 1, 0)
-    amount = min(max(_near(11, 99, draws) * scale, int(arguments[0])), int(arguments[1]))
+    amount = min(max(_near(11, 99, draw, level) * scale, int(arguments[0])), int(arguments[1]))
     if draw.chance(40):
         amount += draw.between(1, 9) * scale // 10
     forms = shop.tongue.money_forms(amount, shop.currency)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from ragbed.schema import Passage
@@ -22,6 +23,8 @@ _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_SHARE = 70
 """Of a hundred second mentions, how many leave out the family's name."""
+_LEAST_SENTENCES = 3
+"""With two, one sentence in common would be most of the document."""
 _TRIES = 6
 """How often two documents of an item may draw the same two templates for the same events before it is
 let pass: they would share most of their words."""
@@ -49,6 +52,7 @@ class Cast:
     fillers: list[Template] = field(default_factory=list)
     content: tuple[str, ...] = ()
     _seen: set[tuple[object, ...]] = field(default_factory=set)
+    _turns: dict[tuple[object, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         bank = self.setting.banks.fillers
@@ -56,6 +60,13 @@ class Cast:
         own = self.brief.family.domain.sections["filler"]
         self.fillers = Draw(*self.key, "fillers").shuffled([*general, *own, *own])
         self.content = self.setting.tongue.content_words(self.question)
+
+    def rotate(self, templates: Sequence[Template], about: tuple[object, ...], draw: Draw) -> Template:
+        """One of the templates, no one twice for the same subject before all have had their turn."""
+        first = draw.below(len(templates))
+        turn = self._turns.get(about, first)
+        self._turns[about] = turn + 1
+        return templates[turn % len(templates)]
 
     def is_fresh(self, wording: list[tuple[Template, Event]]) -> bool:
         """Whether no earlier document of the item has two of these templates together."""
@@ -72,12 +83,14 @@ class Shape:
     """How long a document is and in which order it goes.
 
     Attributes:
-        tokens: The length to reach.
+        tokens: The length about which to end: from three quarters to five quarters of it.
+        least_tokens: The length to reach in any case.
         far: Whether the answer comes only after everything else (the distance dial).
         insert: A sentence that a dial puts in front, and its stand-in.
     """
 
     tokens: int
+    least_tokens: int = 0
     far: bool = False
     insert: Statement | None = None
 
@@ -89,6 +102,7 @@ class Scribe:
         self._cast, self._plan, self._number = cast, plan, number
         self._draw = Draw(*cast.key, "document", number)
         self._names = cast.setting.banks.names
+        self._words = cast.setting.banks.words
         self._fillers_used = number * 3
         self._statement = Statement(Act.FILLER)
         self._family = cast.families[0]
@@ -111,15 +125,18 @@ class Scribe:
             head = tongue.dateline(self.fill("town"), day, outlet)
             lines[0] = (head + lines[0][0], lines[0][1])
             text = head + text
-        return self._passage(text, lines, voice, f"https://{site}.example/{day:%Y/%m/%d}/{draw.tag()}", day)
+        return self._passage(text, lines, voice, f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}", day)
 
     def fill(self, slot: str) -> str:
         """What stands in a slot of the sentence at hand."""
         draw = self._draw
+        words = self._words.get(slot)
+        if words is not None:
+            return words[draw.below(len(words))]
         if slot == "v":
-            words = draw.pick(self._family.value(self._statement.event, self._statement.relation, self._statement.role).forms)
-            self._value_words = words
-            return words
+            about = self._statement
+            self._value_words = draw.pick(self._family.value(about.event, about.relation, about.role).forms)
+            return self._value_words
         if slot == "E":
             return self._event()
         if slot in self._names:
@@ -166,15 +183,19 @@ class Scribe:
             return statement, draw.pick(domain.sections["intro"])
         if statement.act in _SECTIONS:
             return statement, draw.pick(self._cast.setting.banks.fillers[_SECTIONS[statement.act]])
-        kept_back = {relation for _, relation in brief.asked} - {statement.relation}
         relation = statement.relation
+        kept_back = brief.asked_relations - {relation}
         if statement.act is Act.DETAIL or relation not in domain.relations:
             fresh = [name for name in domain.asked if name not in kept_back | self._told]
-            relation = draw.pick(fresh or [name for name in domain.asked if name not in kept_back])
+            if not fresh:
+                return statement._replace(act=Act.INTRO), draw.pick(domain.sections["intro"])
+            relation = draw.pick(fresh)
             self._told.add(relation)
         options = domain.relations[relation].wording[_MARKS[statement.act]]
-        allowed = [template for template in options if not template.slots & kept_back] or list(options)
-        return replace(statement, relation=relation), draw.pick(allowed)
+        if kept_back:
+            options = tuple(template for template in options if not template.slots & kept_back) or options
+        about = (statement.act, statement.event, relation)
+        return statement._replace(relation=relation), self._cast.rotate(options, about, draw)
 
     def _render(self, statement: Statement, template: Template) -> str:
         self._turn_to(statement)
@@ -192,7 +213,8 @@ class Scribe:
         padding: list[Line] = []
         count = self._cast.setting.tongue.count_tokens
         length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
-        while length < shape.tokens:
+        enough = max(shape.least_tokens, self._draw.between(shape.tokens * 3 // 4, shape.tokens * 5 // 4))
+        while length < enough or len(lines) + len(written) + len(padding) < _LEAST_SENTENCES:
             padding.append((self._render(*self._choose(back)), None))
             length += count(padding[-1][0])
         if voice in _ENDINGS:
@@ -239,6 +261,7 @@ class Scribe:
             text=text,
             stance=plan.stance,
             kind=plan.kind,
+            part=plan.part if supports and len(cast.brief.asked) > 1 else None,
             support=find_support(text, lines, cast.brief.asked[plan.part]) if supports else None,
             url=url,
             date=day.isoformat(),
