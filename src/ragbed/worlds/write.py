@@ -21,7 +21,7 @@ _GUESSING_VOICES = ("rumour",) * 4 + ("preview",) * 3 + ("wire",) * 3 + ("blog",
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_SHARE = 70
+_SHORT_SHARE = 55
 """Of a hundred second mentions, how many leave out the family's name."""
 _LEAST_SENTENCES = 3
 """With two, one sentence in common would be most of the document."""
