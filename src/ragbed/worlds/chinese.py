@@ -24,6 +24,12 @@ def _below_ten_thousand(number: int) -> str:
     return words
 
 
+def spoken(number: int) -> str:
+    """A count as one says it: 两万 and 两千, but 二百 and 二十."""
+    words = numeral(number)
+    return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
+
+
 def numeral(number: int) -> str:
     """A whole number in Chinese numerals, as 一万二千四百; below a hundred 十五 rather than 一十五."""
     if number >= 10**8:
@@ -54,7 +60,7 @@ class Chinese:
         if "." in number:
             return (f"{number}{unit}",)
         whole = int(number)
-        return tuple(form + unit for form in (number, *_in_ten_thousands(whole), numeral(whole)))
+        return tuple(form + unit for form in (number, *_in_ten_thousands(whole), spoken(whole)))
 
     def percent_forms(self, number: str) -> tuple[str, ...]:
         """With the sign, or as 百分之."""
@@ -65,7 +71,7 @@ class Chinese:
     def money_forms(self, amount: int, currency: str) -> tuple[str, ...]:
         """Digits with 万 or 亿, and numerals."""
         short = _in_ten_thousands(amount) or (str(amount),)
-        return tuple(form + currency for form in (*short, numeral(amount)))
+        return tuple(form + currency for form in (*short, spoken(amount)))
 
     def date_forms(self, day: date) -> tuple[str, ...]:
         """In digits with and without the year, and in numerals."""
@@ -79,6 +85,10 @@ class Chinese:
         """A foreign name also by its last part, where that is long enough to be told apart."""
         last = name.rsplit("·", 1)[-1]
         return (name, last) if last != name and len(last) >= 3 else (name,)
+
+    def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
+        """No others: documents use them all."""
+        return forms
 
     def ordinal(self, number: int) -> str:
         """As 第几."""

@@ -24,10 +24,11 @@ class English:
     """The conventions of English; see `Tongue`."""
 
     def number_forms(self, number: str, unit: str) -> tuple[str, ...]:
-        """Digits with thousands separators, and without."""
+        """Digits with thousands separators; four of them also without."""
         if "." in number or len(number) < 4:
             return (f"{number} {unit}",)
-        return (f"{int(number):,} {unit}", f"{number} {unit}")
+        plain = (f"{number} {unit}",) if len(number) == 4 else ()
+        return (f"{int(number):,} {unit}", *plain)
 
     def percent_forms(self, number: str) -> tuple[str, ...]:
         """In words and with the sign."""
@@ -39,7 +40,8 @@ class English:
             if amount >= size:
                 scaled = f"{amount / size:.2f}".rstrip("0").rstrip(".")
                 return (f"{scaled} {word} {currency}", f"{scaled}{letters} {currency}")
-        return (f"{amount:,} {currency}",) if amount < 10_000 else (f"{amount:,} {currency}", f"{amount} {currency}")
+        thousands = (f"{amount // 1000}k {currency}",) if amount >= 10_000 and amount % 1000 == 0 else ()
+        return (f"{amount:,} {currency}", *thousands)
 
     def date_forms(self, day: date) -> tuple[str, ...]:
         """Day first and month first, with the year and without."""
@@ -56,6 +58,10 @@ class English:
         bare = name.removeprefix("the ")
         short = re.split(r", | in ", bare)[0]
         return (bare,) if short == bare else (bare, short)
+
+    def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
+        """Also without thousands separators, as models often write."""
+        return tuple(dict.fromkeys((*forms, *(form.replace(",", "") for form in forms))))
 
     def ordinal(self, number: int) -> str:
         """As a word; there are ten at most."""

@@ -28,6 +28,9 @@ class Tongue(Protocol):
     def name_aliases(self, name: str) -> tuple[str, ...]:
         """The ways in which a reader may give a name."""
 
+    def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
+        """Number forms with those that an answer may use though documents do not."""
+
     def ordinal(self, number: int) -> str:
         """A rank among editions, in words."""
 

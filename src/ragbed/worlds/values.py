@@ -94,7 +94,7 @@ def _number(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Val
     count = _near(round(float(low) / float(step)), round(float(high) / float(step)), draws[0], draws[1]())
     number = f"{count * float(step):.{decimals}f}"
     forms = tuple(form for unit in units.split("|") for form in shop.tongue.number_forms(number, unit))
-    return Value(forms, forms)
+    return Value(forms, shop.tongue.with_variants(forms))
 
 
 def _near(low: int, high: int, draw: Draw, level: Draw) -> int:
@@ -111,14 +111,14 @@ def _percent(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Va
 
 
 def _money(shop: Workshop, arguments: list[str], _: date, draws: _Draws) -> Value:
-    """Two or three digits that mean something, then zeros."""
+    """Two or three digits that mean something, then zeros; the bounds say how many digits there are in all."""
     draw, level = draws[0], draws[1]()
     scale = 10 ** max(level.between(len(arguments[0]) - 1, len(arguments[1]) - 1) - 1, 0)
-    amount = min(max(_near(11, 99, draw, level) * scale, int(arguments[0])), int(arguments[1]))
+    amount = _near(11, 99, draw, level) * scale
     if draw.chance(40):
         amount += draw.between(1, 9) * scale // 10
     forms = shop.tongue.money_forms(amount, shop.currency)
-    return Value(forms, forms)
+    return Value(forms, shop.tongue.with_variants(forms))
 
 
 _MAKERS: dict[str, Callable[[Workshop, list[str], date, _Draws], Value]] = {
