@@ -1,6 +1,6 @@
 """Draws what `ragbed demo` prints as docs/images/demo.svg, for the README.
 
-    python scripts/draw_demo.py
+python scripts/draw_demo.py
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     """Records the English half of the demo and saves it."""
     recorder = Console(record=True, width=WIDTH, file=io.StringIO(), highlight=False, force_terminal=True)
     with patch("ragbed.cli.console.console", lambda **_: recorder):
-        demo.demo(lang="en")
+        demo.demo(["--lang", "en"], standalone_mode=False)
     path = Path(__file__).parent.parent / "docs" / "images" / "demo.svg"
     path.parent.mkdir(parents=True, exist_ok=True)
     drawing = recorder.export_svg(title="ragbed demo --lang en", unique_id="demo")

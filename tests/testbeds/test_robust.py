@@ -144,10 +144,23 @@ def test_an_infeasible_case_says_why_and_what_could_be_had(
 
 def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
     texts = ("a", "a", "a", "b", "c", "d", "e")
-    item = base_item(passages=tuple(Passage(text=text, stance="supports") for text in texts))
+    item = base_item(passages=tuple(Passage(text=text, stance="distracts") for text in texts))
     for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
-        (case,) = _cases(_write(tmp_path, [item]), noise=(Fraction(0),), docs=docs)
+        (case,) = _cases(_write(tmp_path, [item]), "rejection", docs=docs)
         assert Counter(document.text for document in case.documents) == expected
+
+
+def test_a_document_that_belies_its_label_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
+    leak = Passage(text="Q0: it is GOLD-0-gold after all.", stance="distracts")
+    empty = Passage(text="Q0: nothing here.", stance="supports")
+    plain = base_item(supports=4, distracts=4)
+    dataset = _write(tmp_path, [base_item(passages=(empty, leak, *plain.passages))])
+    for noise, has_empty, has_leak in (("0", True, False), ("0.2", False, False), ("0.8", False, False)):
+        (case,) = _cases(dataset, noise=(Fraction(noise),))
+        texts = {document.text for document in case.documents}
+        assert (empty.text in texts, leak.text in texts) == (has_empty, has_leak)
+    (case,) = _cases(dataset, "rejection")
+    assert leak.text in {document.text for document in case.documents}
 
 
 def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path) -> None:

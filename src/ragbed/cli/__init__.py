@@ -7,48 +7,34 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
-import typer
+import click
 
 from ragbed import __version__
 from ragbed.cli import cases, data, demo, export, lint
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
-app = typer.Typer(
-    name="ragbed",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,  # rich's help costs 0.13 s at every start
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-COMMANDS = (demo.demo, cases.cases, lint.lint, export.export)
+COMMANDS = (demo.demo, data.data, lint.lint, cases.cases, export.export)
 """In the order in which the help lists them."""
 
-for _command in COMMANDS:
-    app.command()(_command)
-app.add_typer(data.app, name="data")
+
+class _Group(click.Group):
+    """Lists the commands in our order rather than by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ragbed {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _ragbed(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="ragbed %(version)s")
+def app() -> None:
     """A test bed for language models that are handed retrieved documents.
 
     It measures RGB's four abilities (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. No telemetry, no login.
+
+    Every option can also be set by its twin in the environment: RAGBED_NOISE for --noise.
 
     \b
     Examples:
@@ -59,14 +45,21 @@ def _ragbed(
     """
 
 
+for _command in COMMANDS:
+    app.add_command(_command)
+
+
 def main() -> None:
     """Runs the command line; errors for the user print as one line and set the exit code."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except RagbedError as error:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
         sys.exit(130)
     except BrokenPipeError:  # the reader of a pipe went away, as `head` does

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Unpack
 
-import typer
+import click
 
 from ragbed.cli import options
 
 if TYPE_CHECKING:
+    from ragbed.cli.layout import LayoutOptions
     from ragbed.testbeds.tally import Tally
 
 
@@ -20,26 +21,15 @@ _FEW = 2
 """Reasons shown per condition; `--json` has them all."""
 
 
-def cases(
-    data: options.Data,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where the case lines go; '-' for standard output."),
-    ] = None,
-    testbeds: options.Testbeds = None,
-    noise: options.Noise = None,
-    docs: options.Docs = 5,
-    correct: options.Correct = "0",
-    arms: options.Arms = "related",
-    rotations: options.Rotations = "1",
-    profile: options.Profile = "robust",
-    lang: options.Lang = "en,zh",
-    limit: options.Limit = None,
-    seed: options.Seed = 0,
-    prompt: options.Prompt = None,
-    json: options.Json = False,
-    config: options.Config = None,
-) -> None:
+@click.command()
+@options.data_argument
+@options.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For the case lines; '-' is stdout."
+)
+@options.layout_options
+@options.json_option
+@options.config_option
+def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
     """Lay out the testbeds of a dataset and count what is feasible.
 
     Every testbed that the items allow, one case a line, ready to be asked; nobody is asked. Without -o
@@ -55,29 +45,15 @@ def cases(
 
     from ragbed.cli.console import print_json
     from ragbed.cli.data import open_data
-    from ragbed.cli.layout import read_settings, split
+    from ragbed.cli.layout import read_layout
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
 
-    settings = read_settings(
-        {
-            "noise": noise,
-            "docs": docs,
-            "correct": correct,
-            "arms": arms,
-            "rotations": rotations,
-            "profile": profile,
-            "lang": lang,
-            "limit": limit,
-            "seed": seed,
-            "prompt": prompt,
-        }
-    )
-    names = None if testbeds is None else split(testbeds, "--testbeds")
+    names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
     encoder, tally = msgspec.json.Encoder(), Tally()
     with _sink(output) as sink:
-        for dataset in open_data(data):
+        for dataset in open_data(list(data)):
             for case in lay_out(dataset, chosen, settings, named=names is not None):
                 tally.add(case)
                 if sink is not None:

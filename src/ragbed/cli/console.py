@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -27,6 +25,8 @@ def say(message: str) -> None:
 
 def print_json(summary: object) -> None:
     """Prints a machine-readable summary as one line on standard output."""
+    import msgspec
+
     sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from ragbed.cli import options
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from ragbed.catalog.bring import Arrival
     from ragbed.datasets import Dataset
 
-app = typer.Typer(
-    no_args_is_help=True, help="Bring published data, checked against pinned hashes, and see where it is."
-)
+name_argument = click.argument("name", metavar="NAME")
 
-Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="A name that `ragbed data list` shows.")]
+
+@click.group()
+def data() -> None:
+    """Bring published data, and say where it lies."""
 
 
 def data_root() -> Path:
@@ -38,17 +39,12 @@ def open_data(specs: list[str]) -> list[Dataset]:
     return open_datasets(specs, data_root())
 
 
-@app.command("get")
-def get_data(
-    name: Name,
-    source: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="Copy from this folder instead of downloading.")
-    ] = None,
-    mirror: Annotated[
-        str | None, typer.Option(metavar="URL", help="Download from this folder of another server; the checks stay.")
-    ] = None,
-    json: options.Json = False,
-) -> None:
+@data.command("get")
+@name_argument
+@options.option("--from", "source", type=click.Path(path_type=Path), metavar="DIR", help="Copy instead of downloading.")
+@options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checks stay.")
+@options.json_option
+def get_data(name: str, source: Path | None, mirror: str | None, json: bool) -> None:
     """Bring the files of NAME, each checked against its pinned hash.
 
     What is here and right is left alone; a download that was cut goes on where it stopped. The files
@@ -80,8 +76,9 @@ def get_data(
     _refuse_failures(entry, arrivals)
 
 
-@app.command("list")
-def list_data(json: options.Json = False) -> None:
+@data.command("list")
+@options.json_option
+def list_data(json: bool) -> None:
     """Show what there is, under which licence, and where it lies.
 
     \b
@@ -98,8 +95,10 @@ def list_data(json: options.Json = False) -> None:
         print_json({"entries": [_describe(entry) for entry in CATALOG.values()]})
 
 
-@app.command("path")
-def print_path(name: Name, json: options.Json = False) -> None:
+@data.command("path")
+@name_argument
+@options.json_option
+def print_path(name: str, json: bool) -> None:
     """Print where NAME lies, and nothing else.
 
     That is a folder for a set of files, and the file for one dataset. The exit code is 1 if it is not here.
@@ -123,7 +122,7 @@ def print_path(name: Name, json: options.Json = False) -> None:
     if json:
         print_json({"name": name, "path": str(path)})
     else:
-        typer.echo(str(path))
+        click.echo(str(path))
 
 
 def _look_up(name: str) -> Entry:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import click
+
 from ragbed.cli import options
 
 if TYPE_CHECKING:
@@ -33,7 +35,9 @@ _WORDS: dict[Lang, tuple[str, str, str]] = {"en": ("Question", "Document", "Expe
 _MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradicts": ("✗", "red")}
 
 
-def demo(lang: options.Lang = "en,zh") -> None:
+@click.command()
+@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
+def demo(lang: str) -> None:
     """Show the four abilities on the examples of Figure 1.
 
     They are the paper's, in our own words, laid out as a model would get them, with what is expected of it.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from ragbed.cli import options
 
 
-def export(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A file, or the name of data that `ragbed data list` shows.")
-    ],
-    to: Annotated[str, typer.Option(help="native (with provenance) or rgb.", envvar="RAGBED_TO")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the items go.")],
-    json: options.Json = False,
-) -> None:
+@click.command()
+@click.argument("data", metavar="DATA")
+@options.option("--to", required=True, metavar="FORMAT", help="native (with provenance) or rgb.")
+@options.option("--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FILE", help="For the items.")
+@options.json_option
+def export(data: str, to: str, output: Path, json: bool) -> None:
     """Write a dataset in another format.
 
     What came from RGB's files goes back to the same bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TypedDict, TypeVar, get_args
@@ -14,12 +15,18 @@ from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 NameT = TypeVar("NameT", bound=str)
 
 
-class LayoutOptions(TypedDict):
-    """The options as typed."""
+class MixOptions(TypedDict):
+    """The options of `mix_options`, as typed."""
 
     noise: str | None
     docs: int
     correct: str
+
+
+class LayoutOptions(MixOptions):
+    """The options of `layout_options`, as typed."""
+
+    testbeds: str | None
     arms: str
     rotations: str
     profile: str
@@ -29,19 +36,26 @@ class LayoutOptions(TypedDict):
     prompt: Path | None
 
 
-def read_settings(options: LayoutOptions) -> Settings:
-    """Checks the options one by one and against each other."""
-    profile = options["profile"]
-    if profile not in PROFILES:
-        raise UnknownName("profile", profile, PROFILES)
+def read_mix(options: MixOptions) -> Settings:
+    """Which mixes are asked for, all else as it is by default."""
     if options["docs"] < 1:
         raise UsageError(f"--docs {options['docs']}: allowed are 1 and more; for none use --testbeds closed-book.")
-    if options["rotations"] not in ("1", "all"):
-        raise UsageError(f"--rotations {options['rotations']!r}: allowed are 1 and all.")
-    settings = Settings(
+    return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
         docs=options["docs"],
         correct=_ratios(options["correct"], "--correct"),
+    )
+
+
+def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
+    """The testbeds named, if any, and how they are to be laid out; checked one by one and against each other."""
+    profile = options["profile"]
+    if profile not in PROFILES:
+        raise UnknownName("profile", profile, PROFILES)
+    if options["rotations"] not in ("1", "all"):
+        raise UsageError(f"--rotations {options['rotations']!r}: allowed are 1 and all.")
+    settings = replace(
+        read_mix(options),
         arms=tuple(_one_of("arm", name, ARMS) for name in split(options["arms"], "--arms")),
         rotate=options["rotations"] == "all",
         profile=profile,
@@ -55,7 +69,8 @@ def read_settings(options: LayoutOptions) -> Settings:
             f"--profile {profile} repeats the original code, which has one arm, one order and one fixed "
             "generator; use --profile robust with --arms, --rotations and --seed."
         )
-    return settings
+    names = options["testbeds"]
+    return None if names is None else split(names, "--testbeds"), settings
 
 
 def read_langs(text: str) -> tuple[Lang, ...]:

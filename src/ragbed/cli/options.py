@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Any, TypeAlias
 
-import typer
+import click
 
 from ragbed.errors import UsageError
 
+Command: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Command], Command]
 
-def _read_config(context: typer.Context, path: Path | None) -> Path | None:
+
+def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
+    """An option whose twin in the environment is RAGBED_ and its long name."""
+    long = next(name for name in names if name.startswith("--"))
+    twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
+    shown = settings.get("default") is not None and not settings.get("is_flag")
+    return click.option(*names, envvar=twin, show_default=shown, **settings)
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """Several options as one decorator; the help lists them in this order."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
     """Takes the options of a TOML file, by their long names, as defaults."""
     if path is not None:
         try:
@@ -20,76 +43,59 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
             raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
-        known = {name: parameter.name for parameter in context.command.params for name in _long_names(parameter.opts)}
+        known = {name.removeprefix("--"): one.name for one in context.command.params for name in one.opts}
         for name in options:
             if name not in known:
                 raise UsageError(f"--config {path}: {name!r} is no option of this command.")
-        context.default_map = {str(known[name]): _as_text(value) for name, value in options.items()}
+        context.default_map = {str(known[name]): _as_typed(value) for name, value in options.items()}
     return path
 
 
-def _long_names(spellings: list[str]) -> list[str]:
-    return [spelling.removeprefix("--") for spelling in spellings if spelling.startswith("--")]
-
-
-def _as_text(value: object) -> object:
+def _as_typed(value: object) -> object:
     """A TOML list is what a comma-separated option says."""
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
-Data: TypeAlias = Annotated[
-    list[str],
-    typer.Argument(metavar="DATA...", help="A file, NAME=FILE, or the name of data that `ragbed data list` shows."),
-]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Machine-readable summary as the last line on stdout.", envvar="RAGBED_JSON")
-]
-Config: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="TOML file with options by their long names.",
-        envvar="RAGBED_CONFIG",
-        callback=_read_config,
-        is_eager=True,
+data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+"""Files, NAME=FILE, or names of data that `ragbed data list` shows."""
+
+json_option: Decorator = option("--json", is_flag=True, help="Machine-readable summary as the last line on stdout.")
+
+config_option: Decorator = option(
+    "--config",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    expose_value=False,
+    callback=_read_config,
+    help="TOML file with options by their long names.",
+)
+
+mix_options: Decorator = together(
+    option("--noise", metavar="SHARES", help="Of distracting documents, as 0,0.2,2/3. Default: the paper's."),
+    option("--docs", type=int, default=5, help="Documents per question."),
+    option("--correct", metavar="SHARES", default="0", help="Counterfactual: of true documents."),
+)
+
+layout_options: Decorator = together(
+    option(
+        "--testbeds",
+        metavar="NAMES",
+        help="Of noise, rejection, integration, counterfactual, closed-book. Default: all that fit.",
     ),
-]
-Testbeds: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Comma-separated: noise, rejection, integration, counterfactual, closed-book. Default: all that fit.",
-        envvar="RAGBED_TESTBEDS",
+    mix_options,
+    option(
+        "--arms",
+        metavar="NAMES",
+        default="related",
+        help="What distracts: related (the paper's), random (documents of other questions), fixed (one supporting "
+        "document, ever more distracting ones, and a length-matched control).",
     ),
-]
-Noise: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help="Shares of distracting documents, as 0,0.2,2/3. Default: the paper's.", envvar="RAGBED_NOISE"),
-]
-Docs: TypeAlias = Annotated[int, typer.Option(help="Documents per question.", envvar="RAGBED_DOCS")]
-Correct: TypeAlias = Annotated[
-    str, typer.Option(help="Counterfactual: shares of true documents.", envvar="RAGBED_CORRECT")
-]
-Arms: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="What the distracting documents are: related (the paper's), random (of other questions), "
-        "fixed (one supporting, ever more distracting, with a length-matched control).",
-        envvar="RAGBED_ARMS",
+    option("--rotations", metavar="1|all", default="1", help="'all' asks every item at every slot."),
+    option("--profile", default="robust", help="robust, paper, code-2023 or code-2024."),
+    option("--lang", metavar="LANGS", default="en,zh", help="Languages to take."),
+    option("--limit", metavar="N|0.x", help="First N items of each dataset, or that fraction."),
+    option("--seed", type=int, default=0, help="Of the layout."),
+    option(
+        "--prompt", type=click.Path(path_type=Path), metavar="DIR", help="Other instruction files (en/system.md, …)."
     ),
-]
-Rotations: TypeAlias = Annotated[
-    str, typer.Option(help="'all' asks every item with its documents at every slot.", envvar="RAGBED_ROTATIONS")
-]
-Profile: TypeAlias = Annotated[
-    str, typer.Option(help="robust, paper, code-2023 or code-2024.", envvar="RAGBED_PROFILE")
-]
-Lang: TypeAlias = Annotated[str, typer.Option(help="Languages to take.", envvar="RAGBED_LANG")]
-Limit: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help="First N items of each dataset, or a fraction below 1 of them.", envvar="RAGBED_LIMIT"),
-]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Of the layout.", envvar="RAGBED_SEED")]
-Prompt: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(help="Folder with other instruction files (en/system.md, en/user.md, …).", envvar="RAGBED_PROMPT"),
-]
+)

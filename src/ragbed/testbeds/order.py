@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 
-from ragbed.schema import Document, Item, Stance
+from ragbed.schema import Document, Item, Passage, Stance
+from ragbed.text import holds_answer, plain, spaceless
 
 _GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
 """The golden ratio, in whole numbers so that every machine agrees: its multiples, modulo one, spread evenly."""
@@ -49,7 +50,7 @@ def order_item(item: Item, seed: int) -> Ordered:
 
     def ordered(stance: Stance) -> list[int]:
         pool = [index for index, passage in enumerate(item.passages) if passage.stance == stance]
-        return _repeats_last(item, sorted(pool, key=lambda index: (digest(key, item.passages[index].text), index)))
+        return _doubtful_last(item, sorted(pool, key=lambda index: (digest(key, item.passages[index].text), index)))
 
     return Ordered(
         item=item,
@@ -93,16 +94,25 @@ def _spread(docs: int) -> tuple[int, ...]:
     return tuple(slots)
 
 
-def _repeats_last(item: Item, pool: Sequence[int]) -> list[int]:
-    """A text that stands in the pool twice is drawn again only when nothing else is left."""
+def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
+    """What stands in the pool twice, or under a label that its text belies, is drawn only when nothing else is left."""
     seen: set[str] = set()
-    first: list[int] = []
-    again: list[int] = []
+    good: list[int] = []
+    doubtful: list[int] = []
     for index in pool:
-        text = item.passages[index].text
-        (again if text in seen else first).append(index)
-        seen.add(text)
-    return first + again
+        passage = item.passages[index]
+        (doubtful if passage.text in seen or _is_belied(item, passage) else good).append(index)
+        seen.add(passage.text)
+    return good + doubtful
+
+
+def _is_belied(item: Item, passage: Passage) -> bool:
+    """Whether a supporting passage lacks the answer, or another holds it."""
+    text = spaceless(passage.text) if item.lang == "zh" else plain(passage.text)
+    if passage.stance != "supports":
+        return holds_answer(text, item.answer)
+    slots = item.answer if passage.part is None else (tuple(alias for aliases in item.answer for alias in aliases),)
+    return not holds_answer(text, slots)
 
 
 def _one_of_each_part(item: Item, pool: Iterable[int]) -> list[int]:

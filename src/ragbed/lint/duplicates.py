@@ -1,0 +1,159 @@
+"""The same text twice: within a list, across labels, or as a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+
+from ragbed.lint.rule import Fault, Find, Survey, View, dataset_rule, rule
+from ragbed.schema import Stance
+
+_GRAM_CHARS = 5
+_FIFTHS = 4
+"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other
+(the design's containment of 0.8, in whole numbers so that no rounding decides)."""
+_MOST_CHARS = 100_000
+"""Longer texts are compared by this much of their beginning, to bound the memory; RGB's longest has 1,745."""
+_POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
+
+
+@rule(
+    "exact-duplicate",
+    "warning",
+    "a document stands twice in its list",
+    fix="Remove the later one: a prompt with both has one document less than it seems.",
+    definitions=_POOLS,
+)
+def exact_duplicate(view: View) -> Iterator[Fault]:
+    """Equal, character by character, to an earlier document of the same stance."""
+    for stance in _POOLS:
+        first: dict[str, int] = {}
+        for index in view.pools[stance]:
+            original = first.setdefault(view.item.passages[index].text, index)
+            if original != index:
+                yield view.fault(index, f"is {view.name(original)} again", (stance,))
+
+
+@rule(
+    "near-duplicate",
+    "warning",
+    "a document is nearly, or exactly, an earlier one of the item",
+    fix="Keep the fuller one of the two.",
+)
+def near_duplicate(view: View) -> Iterator[Fault]:
+    """5-character grams without white space, |A∩B| / min(|A|,|B|) ≥ 0.8; supporting and distracting documents."""
+    for index, partners in _near(view).items():
+        earlier = min(partners, default=index)
+        if earlier < index:
+            yield view.fault(index, f"is nearly {view.name(earlier)}")
+
+
+@rule(
+    "cross-label-duplicate",
+    "warning",
+    "a distracting document is nearly a supporting one",
+    fix="Decide which it is: one label must be wrong, or the answer hangs on a few words.",
+)
+def cross_label_duplicate(view: View) -> Iterator[Fault]:
+    """Near duplicates, as above, of opposite label; the distracting one is counted."""
+    supports = set(view.pools["supports"])
+    for index, partners in _near(view).items():
+        if index not in supports and (twins := partners & supports):
+            yield view.fault(index, f"is nearly {view.name(min(twins))}")
+
+
+@rule(
+    "both-labels",
+    "error",
+    "a distracting document is identical to a supporting one",
+    fix="Remove it from one of the two lists.",
+)
+def both_labels(view: View) -> Iterator[Fault]:
+    """Equal, character by character."""
+    passages = view.item.passages
+    supporting = {passages[index].text: index for index in reversed(view.pools["supports"])}
+    for index in view.pools["distracts"]:
+        twin = supporting.get(passages[index].text)
+        if twin is not None:
+            yield view.fault(index, f"is identical to {view.name(twin)}")
+
+
+SAME, OTHER = "same dataset", "other dataset"
+
+
+@dataset_rule(
+    "duplicate-question",
+    "warning",
+    "another item asks the same question",
+    fix="Remove one; in two datasets, treat both as one question when estimating uncertainty.",
+    definitions=(SAME, OTHER),
+)
+def duplicate_question(survey: Survey) -> Find:
+    """Equal, character by character, within the dataset or in one that was linted before it."""
+    own = survey.questions.setdefault(survey.dataset.name, {})
+    others = {name: asked for name, asked in survey.questions.items() if name != survey.dataset.name}
+
+    def find(view: View) -> Iterator[Fault]:
+        key = hash(view.item.question)  # 64 bits: among a million questions a false alarm is a 1 in 10⁷ event
+        places = [(SAME, f"item {own[key]}")] if key in own else []
+        places += [(OTHER, f"{name}, item {asked[key]}") for name, asked in others.items() if key in asked]
+        own.setdefault(key, view.item.id)
+        if places:
+            senses = tuple(dict.fromkeys(sense for sense, _ in places))
+            yield Fault(view.field("question"), f"is asked by {' and '.join(at for _, at in places)} too", senses)
+
+    return find
+
+
+def find_near(texts: Sequence[str]) -> list[set[int]]:
+    """For each text, those that are near duplicates of it, by index; exact.
+
+    A gram that stands in one text only can be shared with none, so a text most of whose grams are its own
+    needs no comparison: what is left is counted by way of an index from grams to texts.
+    """
+    grams = [_grams(text) for text in texts]
+    spread = Counter(chain.from_iterable(grams))
+    common = {gram for gram, count in spread.items() if count > 1}
+    shared = [own & common for own in grams]
+    small = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
+    wanted = set[str]().union(*(shared[index] for index in small))
+    holders: dict[str, list[int]] = {gram: [] for gram in wanted}
+    for index, some in enumerate(shared):
+        for gram in some & wanted:
+            holders[gram].append(index)
+    near: list[set[int]] = [set() for _ in texts]
+    for index in small:
+        size = len(grams[index])
+        overlap = Counter(chain.from_iterable(holders[gram] for gram in shared[index]))
+        for other, count in overlap.items():
+            if other != index and size <= len(grams[other]) and 5 * count >= _FIFTHS * size:
+                near[index].add(other)
+                near[other].add(index)
+    return near
+
+
+@lru_cache(maxsize=1)  # two rules ask in turn about the same item
+def _near(view: View) -> dict[int, set[int]]:
+    """For each supporting or distracting passage its near duplicates, copies of its own text among them."""
+    copies: dict[str, list[int]] = {}
+    for index, passage in enumerate(view.item.passages):
+        if passage.stance != "contradicts":
+            copies.setdefault(passage.text, []).append(index)
+    distinct = list(copies)
+    near: dict[int, set[int]] = {}
+    for text, partners in zip(distinct, find_near(distinct), strict=True):
+        own = copies[text] if len(_bare(text)) >= _GRAM_CHARS else ()
+        alike = set(chain(own, *(copies[distinct[other]] for other in partners)))
+        near |= {index: alike - {index} for index in copies[text]}
+    return dict(sorted(near.items()))
+
+
+def _grams(text: str) -> set[str]:
+    bare = _bare(text)
+    return {bare[at : at + _GRAM_CHARS] for at in range(len(bare) - _GRAM_CHARS + 1)}
+
+
+def _bare(text: str) -> str:
+    return "".join(text[:_MOST_CHARS].split())

@@ -1,0 +1,168 @@
+"""`ragbed lint`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragbed.cli import lint as command
+from ragbed.datasets import Dataset
+from ragbed.lint import RULES, Check
+from tests.cli.typed import type_command
+
+BAD = {"id": 1, "query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
+CLEAN = {
+    "id": 2,
+    "query": "Who lost?",
+    "answer": [["Bo Raymond", "B. Raymond"]],
+    "positive": [f"Bo Raymond came last in race {'abcde'[n] * 9}." for n in range(5)],
+    "negative": [f"Nobody knows who came last in {'vwxyz'[n] * 40}." for n in range(5)],
+}
+
+
+def _write(path: Path, *records: object) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return str(path)
+
+
+def test_errors_are_listed_with_place_and_fix_and_exit_1(tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN))
+    assert done.code == 1
+    assert "made: 2 items, 12 documents" in done.out
+    assert "item 1, line 1, negative[0]: holds the full answer: ‘ann lee’ (plain, boundary)" in done.out
+    assert RULES["gold-in-negative"].fix in done.out
+    assert "Mend the errors first" in done.out.splitlines()[-1]
+
+
+def test_a_clean_dataset_exits_0(tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", CLEAN))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[-1].startswith("0 errors, 0 warnings, 0 notes. Nothing is wrong.")
+
+
+def test_warnings_alone_exit_0(tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", CLEAN | {"negative": []}))
+    assert done.code == 0
+    assert "empty-pool" in done.out
+
+
+def test_only_the_first_few_of_a_rule_are_shown_unless_all_are_asked_for(tmp_path: Path) -> None:
+    path = _write(tmp_path / "made.json", *(BAD | {"id": number} for number in range(20)))
+    few = type_command("lint", path, "--only", "both-labels")
+    every = type_command("lint", path, "--only", "both-labels", "--all")
+    assert few.out.count("is identical to positive[0]") == 3
+    assert "… and 17 more" in few.out
+    assert every.out.count("is identical to positive[0]") == 20
+    assert "more" not in every.out
+    assert few.out.splitlines()[-1].endswith("--only RULE --all lists all that a rule finds.")
+    assert every.out.splitlines()[-1].endswith("Mend the errors first: they make scores wrong.")
+
+
+def test_json_is_the_last_line_and_alone_on_stdout(tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN), "--json")
+    assert done.code == 1
+    assert len(done.out.splitlines()) == 1
+    summary = json.loads(done.out)
+    assert summary["ok"] is False
+    assert summary["findings"]["error"] == 2
+    (report,) = summary["data"]
+    assert (report["data"], report["items"], report["documents"]) == ("made", 2, 12)
+    counts = {(count["rule"], count["definition"]): count for count in report["counts"]}
+    assert counts["gold-in-negative", "plain"] == {
+        "rule": "gold-in-negative",
+        "severity": "error",
+        "definition": "plain",
+        "items": 1,
+        "documents": 1,
+        "findings": 1,
+    }
+    assert report["statistics"]["records"] == 2
+    assert report["findings"][0] == {
+        "data": "made",
+        "item": "1",
+        "line": 1,
+        "rule": "gold-in-negative",
+        "severity": "error",
+        "where": "negative[0]",
+        "message": "holds the full answer: ‘ann lee’",
+        "fix": RULES["gold-in-negative"].fix,
+        "definitions": ["plain", "boundary"],
+        "document": True,
+    }
+    assert "made: 2 items" in done.err
+
+
+def test_only_record_validates(tmp_path: Path) -> None:
+    good = type_command("lint", _write(tmp_path / "good.json", BAD), "--only", "record")
+    assert (good.code, good.out.splitlines()[-1]) == (0, "0 errors, 0 warnings, 0 notes. All records are valid.")
+    bad = type_command("lint", _write(tmp_path / "bad.json", BAD, {"id": 2}, BAD), "--only", "record")
+    assert bad.code == 1
+    assert "line 2, query: is missing" in bad.out
+    assert "line 3, id: '1' stands on an earlier line too" in bad.out
+
+
+def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
+    paths = [_write(tmp_path / f"{name}.json", CLEAN) for name in ("one", "two")]
+    done = type_command("lint", *paths)
+    assert done.out.index("one: 1 item, 10 documents") < done.out.index("two: 1 item, 10 documents")
+    assert "item 2, line 1, query: is asked by one, item 2 too (other dataset)" in done.out
+
+
+def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
+    path = _write(tmp_path / "made.json", CLEAN)
+    done = type_command("lint", path, "--docs", "10", "--noise", "0,0.5", "--only", "mix")
+    assert done.code == 0
+    assert "item 2, line 1, noise@noise=0: needs 10 supporting documents, has 5" in done.out
+    assert "noise=0.5" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--only", "gold-in-negatives"), "Did you mean 'gold-in-negative'?"),
+        (("--skip", "nonsense"), "unknown rule 'nonsense'"),
+        (("--skip", "record"), "cannot be skipped"),
+        (("--only", "mix,,markup"), "has an empty part"),
+        (("--noise", "1.3"), "out of range"),
+        (("--docs", "0"), "allowed are 1 and more"),
+    ],
+)
+def test_wrong_usage_exits_2_with_what_is_allowed(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = type_command("lint", _write(tmp_path / "made.json", CLEAN), *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_a_missing_file_exits_2_and_a_broken_one_1(tmp_path: Path) -> None:
+    assert type_command("lint", str(tmp_path / "none.json")).code == 2
+    assert type_command("lint", str(tmp_path)).code == 2
+    (tmp_path / "broken.json").write_bytes(b"\xff\xfe{\x00")
+    done = type_command("lint", str(tmp_path / "broken.json"))
+    assert done.code == 1
+    assert "is UTF-16" in done.out
+
+
+def test_nothing_from_the_data_reaches_the_terminal_raw(tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\u202e[red]"
+    record = BAD | {"id": evil, "query": evil, "answer": [evil], "negative": [evil], "positive": [evil], evil: 1}
+    for path in (
+        _write(tmp_path / "evil.json", {key: value for key, value in record.items() if key != evil}),
+        _write(tmp_path / "wrong.json", record),
+    ):
+        done = type_command("lint", path, "--all")
+        assert done.code == 1
+        assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
+        assert "[red]" in done.out
+
+
+def test_a_long_check_says_that_it_is_alive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(_write(tmp_path / "made.json", CLEAN))
+    ticks = iter([0.0, 1.0, 3.0, 4.0, 14.0])
+    with command._Progress(clock=lambda: next(ticks)) as progress:
+        check = Check(Dataset("made", path), [])
+        check.items, check.bytes_read = 7, path.stat().st_size // 2
+        for _ in range(4 * command._LOOK_EVERY):
+            progress.watch(check)
+    assert capsys.readouterr().err.splitlines() == ["made: 7 items so far (50%)"] * 2
