@@ -13,7 +13,6 @@ import argparse
 import importlib
 import importlib.util
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,23 +21,37 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from ragbed.datasets import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.prompts import Instructions
-from ragbed.schema import Item, Lang
+from ragbed.schema import Item, Lang, Message
 from ragbed.testbeds.choose import choose_testbeds, lay_out
 from ragbed.testbeds.settings import PROFILES, Settings
 from ragbed.text import holds_answer
 from ragbed.worlds import DIALS, Recipe, make_items, write_world
 from ragbed.worlds.quality import measure_giveaway, measure_openings, measure_overlap
 
+Ask: TypeAlias = Callable[[Sequence[Message]], str]
+
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
 GIVEAWAY_ITEMS, LEXICAL_ITEMS, CLOSED_ITEMS = 1500, 1000, 300
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 REAL_DIALS = ("contradiction", "hedge", "sibling")
+_SPEED = """
+import resource, sys
+from pathlib import Path
+from ragbed.worlds import Recipe, make_items, write_world
+
+if __name__ == "__main__":
+    recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=45, dials=())
+    write_world((recipe,), {{"base": {count}}}, Path(sys.argv[1]), workers=2)
+    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    lengths = [p.dials["length_tokens"] for item in make_items(recipe, "base", 0, 100) for p in item.passages]
+    print(*peaks, sum(lengths) // len(lengths))
+"""
 _INSTRUCTIONS = Instructions(PROFILES["robust"].prompts)
 
 
@@ -105,28 +118,20 @@ def measure_lexical(lang: Lang) -> bool:
 
 def measure_speed(lang: Lang, count: int) -> list[bool]:
     """Ten documents of about 60 tokens an item, in two processes; extrapolated to a million items."""
-    code = (
-        "from pathlib import Path; import sys; from ragbed.worlds import Recipe, write_world; "
-        f"write_world((Recipe({SEED}, {lang!r}, 5, 5, tokens=45, dials=()),), {{'base': {count}}}, Path(sys.argv[1]), workers=2)"
-    )
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "speed.py"  # a file, because workers import it again
-        script.write_text(f"if __name__ == '__main__':\n    {code}\n", "utf-8")
+        script = Path(folder) / "speed.py"  # a file, because the workers import it again
+        script.write_text(_SPEED.format(seed=SEED, lang=lang, count=count), "utf-8")
         before = time.perf_counter()
-        subprocess.run([sys.executable, str(script), folder], check=True)
-        seconds = time.perf_counter() - before
-        items = make_items(Recipe(SEED, lang, 5, 5, tokens=45, dials=()), "base", 0, 100)
-        lengths = [int((passage.dials or {})["length_tokens"]) for item in items for passage in item.passages]
-    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    minutes = seconds / count * 1_000_000 / 60
-    mean = sum(lengths) / len(lengths)
+        told = subprocess.run([sys.executable, str(script), folder], check=True, stdout=subprocess.PIPE, text=True)
+        minutes = (time.perf_counter() - before) / count * 1_000_000 / 60
+    parent_kb, worker_kb, tokens = map(int, told.stdout.split())
     return [
-        _tell(f"{lang}: minutes for 1,000,000 items, from {count:,} (mean {mean:.0f} tokens)", minutes, 20),
-        _tell(f"{lang}: largest process, MB (three processes)", peak_mb, 100),
+        _tell(f"{lang}: minutes for 1,000,000 items, from {count:,} (mean length {tokens} tokens)", minutes, 20),
+        _tell(f"{lang}: memory in MB, this process and two workers", (parent_kb + 2 * worker_kb) / 1024, 300),
     ]
 
 
-def open_model() -> Callable[[Sequence[Any]], str]:
+def open_model() -> Ask:
     """SmolLM2 in this process, greedy."""
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # spinning threads take the cores from each other
     xllamacpp = importlib.import_module("xllamacpp")
@@ -140,7 +145,7 @@ def open_model() -> Callable[[Sequence[Any]], str]:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
     server = xllamacpp.Server(parameters)
 
-    def ask(messages: Sequence[Any]) -> str:
+    def ask(messages: Sequence[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         reply = server.handle_chat_completions({"messages": turns, "max_tokens": 32, "temperature": 0})
         return str(reply["choices"][0]["message"]["content"])
@@ -148,22 +153,22 @@ def open_model() -> Callable[[Sequence[Any]], str]:
     return ask
 
 
-def measure_closed_book(ask: Callable[[Sequence[Any]], str]) -> bool:
+def measure_closed_book(ask: Ask) -> bool:
     """No document, no answer: nobody has read this news."""
     items = make_items(Recipe(SEED, "en"), "base", 0, CLOSED_ITEMS)
     right = sum(_is_right(item, ask(_INSTRUCTIONS.messages("en", item.question, []))) for item in items)
     return _tell(f"SmolLM2 closed-book, right of {CLOSED_ITEMS}", right, 0)
 
 
-def measure_dial(ask: Callable[[Sequence[Any]], str], dial: str, pairs: int) -> bool:
-    """One supporting document between two distracting ones: what turning the dial on does to right answers."""
+def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
+    """A supporting document and then a distracting one: what turning the dial on does to right answers."""
     if dial not in DIALS:
         sys.exit(f"unknown dial {dial!r}")
     recipe = Recipe(SEED, "en", 4, 4, tokens=45, dials=(dial,), mixed=False)
     items = list(make_items(recipe, "base", 0, 2 * pairs))
     table = {(off, on): 0 for off in (False, True) for on in (False, True)}
     for off, on in zip(items[::2], items[1::2], strict=True):
-        table[tuple(_is_right(item, ask(_prompt(item))) for item in (off, on))] += 1  # type: ignore[index]
+        table[_is_right(off, ask(_prompt(off))), _is_right(on, ask(_prompt(on)))] += 1
     lost, won = table[True, False], table[False, True]
     chance = sum(comb(lost + won, k) for k in range(lost, lost + won + 1)) / 2 ** (lost + won)
     right_off, right_on = table[True, True] + lost, table[True, True] + won
@@ -171,14 +176,18 @@ def measure_dial(ask: Callable[[Sequence[Any]], str], dial: str, pairs: int) -> 
     return _tell(label, chance, 0.05)
 
 
-def _prompt(item: Item) -> Sequence[Any]:
+def _prompt(item: Item) -> Sequence[Message]:
+    """As short as can be: with the testbeds' long instruction a model of this size answers hardly anything."""
     support = next(passage.text for passage in item.passages if passage.stance == "supports")
-    others = [passage.text for passage in item.passages if passage.stance == "distracts"]
-    return _INSTRUCTIONS.messages(item.lang, item.question, [others[0], support, others[1]])
+    other = next(passage.text for passage in item.passages if passage.stance == "distracts")
+    text = f"Read the news and answer the question.\n\n{support}\n\n{other}\n\nQuestion: {item.question}"
+    return [Message(role="user", content=text)]
 
 
 def _is_right(item: Item, reply: str) -> bool:
-    return holds_answer(reply.lower(), item.answer)
+    """Contained, and a number also without its unit: small models tend to leave it out."""
+    bare = [alias.split()[0] for alias in item.answer[0] if alias[0].isdigit()]
+    return holds_answer(reply.lower(), item.answer) or any(len(number) > 2 and number in reply for number in bare)
 
 
 def _tell(what: str, value: float, most: float, *, least: float | None = None) -> bool:

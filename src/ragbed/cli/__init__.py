@@ -11,11 +11,11 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cases, data, demo, export, lint
+from ragbed.cli import cases, data, demo, export, lint, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
-COMMANDS = (demo.demo, data.data, lint.lint, cases.cases, export.export)
+COMMANDS = (demo.demo, data.data, lint.lint, cases.cases, export.export, world.world)
 """In the order in which the help lists them."""
 
 

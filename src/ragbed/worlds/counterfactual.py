@@ -25,7 +25,6 @@ from ragbed.worlds.values import Workshop
 STRENGTHS = ("subtle", "plausible", "blatant")
 """How far the false answer is from the true one, in the order of the bank's columns."""
 
-TRUE_DOCUMENTS, DISTRACTORS = 6, 6
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
@@ -78,12 +77,12 @@ def _item(setting: Setting, recipe: Recipe, key: tuple[str | int, ...], fact: Fa
     fake = (fact.fakes[strength],)
     said = setting.tongue.content_words(question)
     writer = _Writer(setting, recipe, key, said, STRENGTHS[strength])
-    truths = [writer.tell(number, _Telling(fact, fact.answer), None) for number in range(TRUE_DOCUMENTS)]
-    edits = [writer.tell(number, _Telling(fact, fake), number) for number in range(TRUE_DOCUMENTS)]
+    numbers = range(recipe.true_documents)
+    truths = [writer.tell(number, _Telling(fact, fact.answer), None) for number in numbers]
+    edits = [writer.tell(number, _Telling(fact, fake), number) for number in numbers]
     siblings = [other for other in read_facts(setting.banks.lang) if other.kind == fact.kind and other != fact]
     others = [
-        writer.distract(TRUE_DOCUMENTS + number, fact, draw.pick(siblings) if number % 2 else None)
-        for number in range(DISTRACTORS)
+        writer.distract(len(numbers) + number, fact, draw.pick(siblings) if number % 2 else None) for number in numbers
     ]
     return Item(
         id=f"{recipe.lang}-fact-{key[3]}",
@@ -178,7 +177,7 @@ class _Writer:
         day = date(2015, 1, 1) + timedelta(days=draw.below(3650))
         dials = base_dials("plain", text, self._said, tongue) | {
             "distance_tokens": 0 if told.stance != "distracts" else NO_DISTANCE,
-            "agreeing_sources": TRUE_DOCUMENTS if told.stance != "distracts" else 0,
+            "agreeing_sources": self._recipe.true_documents if told.stance != "distracts" else 0,
             "partial": told.kind == "partial",
             "contradiction": told.stance == "contradicts",
             "strength": self._strength,
@@ -189,7 +188,7 @@ class _Writer:
             kind=told.kind,
             edit_of=told.edit_of,
             support=(start, start + len(core)) if told.stance != "distracts" else None,
-            url=f"https://{site}.example/{day:%Y/%m/%d}/{draw.tag()}",
+            url=f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}",
             date=day.isoformat(),
             dials=dials,
         )

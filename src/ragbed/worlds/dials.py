@@ -33,6 +33,9 @@ FAR_TOKENS = 110
 """Least length of a document under the distance dial: its answer then stands some 60 tokens or more
 from the name, which is where section 14.6 of the requirements begins to call it far."""
 
+_CLEAR_FORMS = ("report", "feature")
+"""Forms that name no other event."""
+
 FOREIGN = "foreign"
 """Kind of a document about another family of the same domain: what stands in for a confusing one."""
 
@@ -48,8 +51,8 @@ class Sketch:
 
 
 def sketch_support(dial: str | None, on: bool, brief: Brief, draw: Draw) -> Sketch:
-    """A supporting document under a dial."""
-    form = draw_form(brief, draw)
+    """A supporting document under a dial; it tells of nothing else, so that the dial is the only trouble."""
+    form = draw_form(brief, draw) if dial is None else draw.pick(_CLEAR_FORMS)
     if dial == "distance":
         plan = plan_support(brief, "feature", draw)
         pair = tuple(statement for statement in plan.statements if statement.act is not Act.FILLER)

@@ -58,7 +58,7 @@ def make_integration(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
     """The integration item of an ordinal: two to five sub-answers, no two of them in one document."""
     for attempt in range(_ATTEMPTS):
         key = (recipe.seed, recipe.lang, "integration", ordinal, attempt)
-        case = _integration_case(setting, key)
+        case = _integration_case(setting, key, recipe.most_parts)
         draw = Draw(*key, "plans")
         parts = [replace(case.brief, part=part) for part in range(len(case.brief.asked))]
         sketches = [sketch_support(None, False, brief, draw) for brief in parts for _ in range(recipe.part_supports)]
@@ -117,7 +117,7 @@ def _base_item(setting: Setting, recipe: Recipe, case: _Case, dial: str | None, 
     return _item(case, recipe, _write_all(cast, recipe, sketches))
 
 
-def _integration_case(setting: Setting, key: tuple[str | int, ...]) -> _Case:
+def _integration_case(setting: Setting, key: tuple[str | int, ...], most_parts: int) -> _Case:
     draw = Draw(*key, "case")
     domain = draw.pick(setting.banks.domains)
     families = _families(setting, domain, key, alone=True)
@@ -129,7 +129,7 @@ def _integration_case(setting: Setting, key: tuple[str | int, ...]) -> _Case:
         asked = [(event, relation) for event in draw.shuffled(middle)[: draw.pick(_YEARS)]]
     else:
         event = _middle_event(family, draw)
-        count = min(draw.pick(_FACETS), len(domain.asked) - 1)
+        count = min(draw.pick(_FACETS), len(domain.asked) - 1, most_parts)
         asked = [(event, relation) for relation in draw.shuffled(domain.asked)[:count]]
     brief = Brief(family, tuple(asked))
     same_event = len({event for event, _ in asked}) == 1

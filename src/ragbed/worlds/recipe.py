@@ -9,10 +9,11 @@ from msgspec import Struct
 from ragbed.schema import Lang
 from ragbed.worlds.dials import DIALS
 
-_BLOCK, _PLAIN = 10, 6
-"""Of every ten base items of the default mix six have no dial; two dials take the other four, each an
-item with the dial off and, right after it, its twin with the dial on. The one that is off comes first,
-so that however many items are asked for, no dial is on without its twin."""
+_BLOCK, _PLAIN = 10, 8
+"""Of every ten base items of the default mix eight have no dial; the other two are an item with a dial
+off and, right after it, its twin with the dial on. The one that is off comes first, so that however many
+items are asked for, no dial is on without its twin. Not more than two, because items with a dial are
+less well mixed: a classifier that sees no question tells their documents apart (docs/world.md)."""
 
 
 class Turn(NamedTuple):
@@ -34,6 +35,10 @@ class Recipe(Struct, frozen=True):
     """Distracting documents of a base or integration item."""
     part_supports: int = 5
     """Supporting documents of each sub-question."""
+    most_parts: int = 5
+    """Sub-questions of an integration item, at most."""
+    true_documents: int = 10
+    """True documents of a counterfactual item; there are as many edits of them and as many distracting ones."""
     tokens: int = 60
     """About how long a document is; each draws its length from three quarters to five quarters of it."""
     dials: tuple[str, ...] = DIALS
