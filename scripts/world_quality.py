@@ -172,7 +172,9 @@ def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
     lost, won = table[True, False], table[False, True]
     chance = sum(comb(lost + won, k) for k in range(lost, lost + won + 1)) / 2 ** (lost + won)
     right_off, right_on = table[True, True] + lost, table[True, True] + won
-    label = f"SmolLM2, dial {dial}: right {right_off} off, {right_on} on, of {pairs}; {lost} lost, {won} won; one-sided p"
+    label = (
+        f"SmolLM2, dial {dial}: right {right_off} off, {right_on} on, of {pairs}; {lost} lost, {won} won; one-sided p"
+    )
     return _tell(label, chance, 0.05)
 
 

@@ -151,5 +151,8 @@ def _bar(total: int) -> Iterator[Callable[[int], None] | None]:
 def _print_files(folder: Path, made: World, *, to_stderr: bool) -> None:
     from ragbed.cli.console import print_table
 
-    rows = [(str(folder / name), file.items, file.documents, file.bytes, file.sha256[:12]) for name, file in made.files.items()]
+    rows = [
+        (str(folder / name), file.items, file.documents, file.bytes, file.sha256[:12])
+        for name, file in made.files.items()
+    ]
     print_table("World", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=to_stderr)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 
 from ragbed.schema import Lang
 from ragbed.worlds.grammar import Template
@@ -104,15 +103,20 @@ def load_banks(lang: Lang) -> Banks:
     folder = files("ragbed.worlds") / lang
     domain_files = sorted((folder / "domains").iterdir(), key=lambda file: file.name)
     names = _plain_sections((folder / "names.txt").read_text("utf-8"))
-    written_out = {title: [template.expansions() for template in templates] for title, templates in names.items()}
     return Banks(
         lang=lang,
-        words={title: tuple(chain.from_iterable(texts)) for title, texts in written_out.items() if all(texts)},
+        words={title: texts for title, templates in names.items() if (texts := _written_out(templates))},
         names=names,
         fillers=_plain_sections((folder / "fillers.txt").read_text("utf-8")),
         domains=tuple(_domain(file.name.removesuffix(".txt"), file.read_text("utf-8")) for file in domain_files),
         facts=tuple(read_sections((folder / "facts.txt").read_text("utf-8"))),
     )
+
+
+def _written_out(templates: tuple[Template, ...]) -> tuple[str, ...]:
+    """All that some templates can say; nothing if that depends on slots."""
+    texts = [template.expansions() for template in templates]
+    return tuple(text for each in texts for text in each or ()) if all(texts) else ()
 
 
 def _plain_sections(text: str) -> dict[str, tuple[Template, ...]]:

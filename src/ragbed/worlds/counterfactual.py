@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ragbed.schema import Item, Lang, Passage
+from ragbed.schema import Item, Lang, Passage, Stance
 from ragbed.worlds.banks import ASK, FACT, Section, load_banks
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.grammar import Template
@@ -25,6 +25,7 @@ from ragbed.worlds.values import Workshop
 STRENGTHS = ("subtle", "plausible", "blatant")
 """How far the false answer is from the true one, in the order of the bank's columns."""
 
+_Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
@@ -116,7 +117,9 @@ class _Writer:
         self._shop = Workshop(setting.banks, setting.tongue, "")
         self._sections = _sections(setting.banks.lang)
         bank = setting.banks.fillers
-        fillers = [one for name in ("scene", "quote", "background") for one in bank[name] if not one.slots & _EVENT_SLOTS]
+        fillers = [
+            one for name in ("scene", "quote", "background") for one in bank[name] if not one.slots & _EVENT_SLOTS
+        ]
         self._fillers = Draw(*key, "fillers").shuffled(fillers)
         self._frames = Draw(*key, "frames").shuffled(self._sections["frame"].templates())
 
@@ -125,13 +128,13 @@ class _Writer:
         draw = Draw(*self._key, "document", number)
         fact = telling.fact
         claim = draw.pick(_wording(self._setting)[fact.kind].templates(FACT))
-        slots = {"s": fact.subject, "a": telling.answer}
+        slots: _Slots = {"s": fact.subject, "a": telling.answer}
         slots["C"] = self._write(claim, slots, draw)
         frame = self._frames[number % len(self._frames)]
         lines = [self._sentence(frame, slots, draw)]
         if draw.chance(50):
             lines.append(self._sentence(draw.pick(self._sections["again"].templates()), slots, draw))
-        stance = "supports" if edit_of is None else "contradicts"
+        stance: Stance = "supports" if edit_of is None else "contradicts"
         return self._passage(lines, draw, Passage(text="", stance=stance, edit_of=edit_of, kind="related"))
 
     def distract(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
@@ -148,7 +151,7 @@ class _Writer:
         dials = {**(passage.dials or {}), "sibling": True, "agreeing_sources": 0}
         return replace(passage, stance="distracts", kind="sibling", support=None, dials=dials)
 
-    def _write(self, template: Template, slots: dict[str, str | tuple[str, ...]], draw: Draw) -> str:
+    def _write(self, template: Template, slots: _Slots, draw: Draw) -> str:
         def fill(slot: str) -> str:
             words = slots.get(slot)
             if words is None:
@@ -157,7 +160,7 @@ class _Writer:
 
         return template.write(fill, draw)
 
-    def _sentence(self, template: Template, slots: dict[str, str | tuple[str, ...]], draw: Draw) -> str:
+    def _sentence(self, template: Template, slots: _Slots, draw: Draw) -> str:
         return self._setting.tongue.sentence(self._write(template, slots, draw))
 
     def _passage(self, lines: list[str], draw: Draw, told: Passage) -> Passage:

@@ -75,7 +75,7 @@ def sketch_distractor(dial: str | None, on: bool, brief: Brief, draw: Draw, numb
     plan = plan_distractor(brief, form, draw, role)
     if dial in _PLANNERS:
         return Sketch(_PLANNERS[dial](brief, on, draw, role))
-    if dial in _INSERTS:
+    if dial is not None and dial in _INSERTS:
         plan = plan_distractor(brief, draw.pick(("report", "history")), draw, role)
         insert = Statement(_INSERTS[dial] if on else Act.FILLER, brief.target)
         return Sketch(replace(plan, kind=dial) if on else plan, insert=insert)
@@ -135,7 +135,7 @@ _PLANNERS: dict[str | None, Callable[[Brief, bool, Draw, str], Plan]] = {
     "agreement": _agreement,
     "random": _random,
 }
-_INSERTS: dict[str | None, Act] = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
+_INSERTS: dict[str, Act] = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
 
 DIALS = ("distance", "hedge", "sibling", "outdated", "partial", "contradiction", "agreement", "random", "refusal",
          "overlap", "length")  # fmt: skip

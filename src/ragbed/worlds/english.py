@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from datetime import date
 
 _MONTHS = (
-    "January February March April May June July August September October November December"
-).split()  # fmt: skip
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _WORD = re.compile(r"[A-Za-z0-9']+")
 _COMMON = frozenset(
-    "a an the of in on at to for with by and or was were is did do does what which who whom whose when where how many "
-    "much its it from according".split()
-)
+    {"a", "an", "the", "of", "in", "on", "at", "to", "for", "with", "by", "and", "or", "was", "were", "is", "did", "do",
+     "does", "what", "which", "who", "whom", "whose", "when", "where", "how", "many", "much", "its", "it", "from"}
+)  # fmt: skip
 TOKENS_PER_WORD = 4 / 3
 """Byte-pair vocabularies of current models give about four tokens for three English words of news with
 invented names; measured with SmolLM2's own tokenizer."""

@@ -19,7 +19,6 @@ from ragbed.datasets.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.schema import Item
 from ragbed.store import write_whole
-from ragbed.worlds.banks import load_banks
 from ragbed.worlds.counterfactual import make_counterfactual
 from ragbed.worlds.items import make_base, make_integration
 from ragbed.worlds.model import Setting, open_setting
@@ -63,7 +62,7 @@ class World(Struct, frozen=True):
 
 def make_items(recipe: Recipe, kind: str, start: int, stop: int) -> Iterator[Item]:
     """Yields the items of a range of ordinals; each depends on its own ordinal only."""
-    setting = open_setting(load_banks(recipe.lang))
+    setting = open_setting(recipe.lang)
     for ordinal in range(start, stop):
         yield MAKERS[kind](setting, recipe, ordinal)
 

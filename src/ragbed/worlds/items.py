@@ -50,7 +50,9 @@ def make_base(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
         twins = {state: _base_item(setting, recipe, case, dial, state) for state in ({False, True} if dial else {on})}
         if all(is_true(item) for item in twins.values()):
             mark = _name("base", recipe.lang, root) if dial and on else None
-            return replace_fields(twins[on], id=_name("base", recipe.lang, ordinal), dial=dial if on else None, twin=mark)
+            return replace_fields(
+                twins[on], id=_name("base", recipe.lang, ordinal), dial=dial if on else None, twin=mark
+            )
     raise AssertionError(f"no world found for base item {ordinal} of {recipe}")
 
 
@@ -133,9 +135,7 @@ def _integration_case(setting: Setting, key: tuple[str | int, ...], most_parts: 
         asked = [(event, relation) for relation in draw.shuffled(domain.asked)[:count]]
     brief = Brief(family, tuple(asked))
     same_event = len({event for event, _ in asked}) == 1
-    questions = [
-        _ask(replace(brief, part=part), draw, named=part == 0 or not same_event) for part in range(len(asked))
-    ]
+    questions = [_ask(replace(brief, part=part), draw, named=part == 0 or not same_event) for part in range(len(asked))]
     return _Case(brief, setting.tongue.join_questions(questions), families, key)
 
 

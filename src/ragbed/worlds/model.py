@@ -12,9 +12,12 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
-from ragbed.worlds.banks import Banks, Domain
+from ragbed.schema import Lang
+from ragbed.worlds.banks import Banks, Domain, load_banks
+from ragbed.worlds.chinese import Chinese
 from ragbed.worlds.draw import Draw
-from ragbed.worlds.tongue import Tongue, speak
+from ragbed.worlds.english import English
+from ragbed.worlds.tongue import Tongue
 from ragbed.worlds.values import Value, Workshop
 
 EDITIONS = 5
@@ -59,10 +62,10 @@ class Family:
         draw = Draw(*key, "family")
         self.domain, self.key, self._setting = domain, key, setting
         self.tag = draw.tag()
-        self.first_year = like.first_year if like else draw.between(_FIRST_YEAR, _LAST_YEAR)
+        self.first_year: int = like.first_year if like else draw.between(_FIRST_YEAR, _LAST_YEAR)
         pair = draw.pick(domain.sections["variant"]).source.split("|")
         divided = len(like.variants) > 1 if like else draw.chance(50)
-        self.variants = tuple(word.strip() for word in draw.shuffled(pair)) if divided else ("",)
+        self.variants: tuple[str, ...] = tuple(word.strip() for word in draw.shuffled(pair)) if divided else ("",)
         nameless = Workshop(setting.banks, setting.tongue, "")
         self.shop = Workshop(setting.banks, setting.tongue, nameless.name("currency", draw))
         self.name = draw.pick(domain.sections["family"]).write(lambda slot: nameless.name(slot, draw), draw)
@@ -112,6 +115,7 @@ class Family:
         return draw.pick(self.domain.sections[section]).write(slots.__getitem__, draw)
 
 
-def open_setting(banks: Banks) -> Setting:
+def open_setting(lang: Lang) -> Setting:
     """A language's banks with its conventions."""
-    return Setting(banks, speak(banks.lang))
+    tongues: dict[Lang, Tongue] = {"en": English(), "zh": Chinese()}
+    return Setting(load_banks(lang), tongues[lang])

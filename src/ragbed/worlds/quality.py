@@ -6,8 +6,10 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from math import exp, sqrt
 from typing import NamedTuple
+from zlib import crc32
 
 from ragbed.schema import Item, Passage
 
@@ -105,9 +107,7 @@ def _sharers(own: array[int], index: dict[int, list[int]], at: int) -> Iterator[
 
 def measure_openings(items: Iterable[Item]) -> tuple[float, str]:
     """The share of documents that open with the most frequent first terms, and these."""
-    openings = Counter(
-        " ".join(terms_of(passage.text[:200])[:OPENING]) for item in items for passage in item.passages
-    )
+    openings = Counter(" ".join(terms_of(passage.text[:200])[:OPENING]) for item in items for passage in item.passages)
     words, count = openings.most_common(1)[0]
     return count / openings.total(), words
 
@@ -153,8 +153,9 @@ def rank_auc(scored: Iterable[tuple[float, int]]) -> float:
 def _examples(item: Item) -> Iterator[tuple[list[int], int]]:
     for passage in item.passages:
         terms = terms_of(passage.text)
-        words = [*terms, *(f"{one} {two}" for one, two in zip(terms, terms[1:], strict=False))]
-        features = {hash(word) % _FEATURES for word in words} | {hash(f"length {len(terms) // 10}") % _FEATURES}
+        words = [*terms, *(f"{one} {two}" for one, two in pairwise(terms))]
+        words.append(f"length {len(terms) // 10}")
+        features = {crc32(word.encode()) % _FEATURES for word in words}  # hash() differs from run to run
         yield sorted(features), int(passage.stance == "supports")
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
 from typing import Protocol
-
-from ragbed.schema import Lang
 
 
 class Tongue(Protocol):
@@ -51,13 +48,3 @@ class Tongue(Protocol):
 
     def content_words(self, question: str) -> tuple[str, ...]:
         """What to look for in a document to see how much it shares with a question."""
-
-
-@cache
-def speak(lang: Lang) -> Tongue:
-    """The conventions of a language."""
-    from ragbed.worlds.chinese import Chinese
-    from ragbed.worlds.english import English
-
-    tongues: dict[Lang, Tongue] = {"en": English(), "zh": Chinese()}
-    return tongues[lang]

@@ -14,7 +14,6 @@ from ragbed.worlds.banks import Banks
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.tongue import Tongue
 
-
 _Draws: TypeAlias = tuple[Draw, Callable[[], Draw]]
 """The value's own chance, and how to get its family's."""
 

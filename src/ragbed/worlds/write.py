@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -17,7 +17,9 @@ from ragbed.worlds.plan import Act, Brief, Plan, Statement
 _MARKS = {Act.FACT: FACT, Act.DETAIL: FACT, Act.HEDGE: HEDGE, Act.STALE: STALE}
 _SECTIONS = {Act.REFUSAL: "refusal", Act.ECHO: "echo"}
 _VOICES = ("wire",) * 5 + ("plain",) * 4 + ("feature",) * 3 + ("blog",) * 2 + ("release", "obituary", "snippet")
-_GUESSING_VOICES = ("rumour",) * 4 + ("preview",) * 3 + ("wire",) * 3 + ("blog",) * 2 + ("feature", "obituary", "snippet")
+_GUESSING_VOICES = (
+    ("rumour",) * 4 + ("preview",) * 3 + ("wire",) * 3 + ("blog",) * 2 + ("feature", "obituary", "snippet")
+)
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
@@ -125,7 +127,9 @@ class Scribe:
             head = tongue.dateline(self.fill("town"), day, outlet)
             lines[0] = (head + lines[0][0], lines[0][1])
             text = head + text
-        return self._passage(text, lines, voice, f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}", day)
+        return self._passage(
+            text, lines, voice, f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}", day
+        )
 
     def fill(self, slot: str) -> str:
         """What stands in a slot of the sentence at hand."""
@@ -133,20 +137,25 @@ class Scribe:
         words = self._words.get(slot)
         if words is not None:
             return words[draw.below(len(words))]
-        if slot == "v":
-            about = self._statement
-            self._value_words = draw.pick(self._family.value(about.event, about.relation, about.role).forms)
-            return self._value_words
-        if slot == "E":
-            return self._event()
+        own = _OWN_SLOTS.get(slot)
+        if own is not None:
+            return own(self)
         if slot in self._names:
             return draw.pick(self._names[slot]).write(self.fill, draw)
-        if slot == "F":
-            section = "call" if self._statement.named else "organ"
-            return draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, draw)
-        if slot == "Q":
-            return self._cast.question
         return draw.pick(self._family.value(self._statement.event, slot).forms)
+
+    def _value(self) -> str:
+        about = self._statement
+        self._value_words = self._draw.pick(self._family.value(about.event, about.relation, about.role).forms)
+        return self._value_words
+
+    def _call(self) -> str:
+        """The family, by its name or by what it is."""
+        section = "call" if self._statement.named else "organ"
+        return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
+
+    def _question(self) -> str:
+        return self._cast.question
 
     def _event(self) -> str:
         """The event: by its full name at first, then mostly by what tells it from its siblings."""
@@ -268,3 +277,12 @@ class Scribe:
             snippet_of=url if voice == "snippet" else None,
             dials=dials,
         )
+
+
+_OWN_SLOTS: dict[str, Callable[[Scribe], str]] = {
+    "v": Scribe._value,
+    "E": Scribe._event,
+    "F": Scribe._call,
+    "Q": Scribe._question,
+}
+"""Slots that stand for what the document is about: the value, the event, its family, the question."""
