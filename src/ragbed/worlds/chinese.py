@@ -8,7 +8,7 @@ from datetime import date
 
 _DIGITS = "零一二三四五六七八九"
 _UNITS = ("", "十", "百", "千")
-_ENDS = "。！？…：”"
+_ENDS = ("。", "！", "？", "…", "：", "。”", "！”", "？”")
 _COMMON = re.compile(r"[的了是在于和与为几多少哪谁什么吗呢，。？《》“”、]")
 
 
@@ -96,11 +96,11 @@ class Chinese:
 
     def sentence(self, words: str) -> str:
         """A full stop last; what already ends in a mark keeps it."""
-        return words if words[-1] in _ENDS else words + "。"
+        return words if words.endswith(_ENDS) else words + "。"
 
-    def dateline(self, town: str, day: date, outlet: str) -> str:
-        """As agencies write it: outlet, town, day."""
-        return f"{outlet}{town}{day.month}月{day.day}日电　"
+    def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
+        """As agencies write it: outlet, town, day, reporter."""
+        return f"{outlet}{town}{day.month}月{day.day}日电（记者{reporter}）"
 
     def join(self, sentences: Sequence[str]) -> str:
         """With nothing between them."""

@@ -27,6 +27,9 @@ STRENGTHS = ("subtle", "plausible", "blatant")
 
 _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
+_CORE_TOKENS = 25
+"""What a sentence that states an answer counts for when a document is filled up, whatever its length: a
+longer false answer must not leave an edited document shorter by a sentence."""
 _EVENT_SLOTS = {"F", "E", "Q"}
 
 
@@ -169,9 +172,11 @@ class _Writer:
         core = lines[0]
         at = draw.below(len(self._fillers))
         opens = draw.chance(40)
-        while tongue.count_tokens(tongue.join(lines)) < length:
+        counted = len(lines) * _CORE_TOKENS
+        while counted < length:
             at += 1
             filler = self._sentence(self._fillers[at % len(self._fillers)], {}, draw)
+            counted += tongue.count_tokens(filler)
             lines = [filler, *lines] if opens else [*lines, filler]
             opens = False
         text = tongue.join(lines)

@@ -74,7 +74,7 @@ class English:
         words = words[:start] + words[start].upper() + words[start + 1 :]
         return words if words[-1] in ".?!…" or words.endswith(('?"', '."')) else words + "."
 
-    def dateline(self, town: str, day: date, outlet: str) -> str:
+    def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:  # noqa: ARG002 - not in English
         """As agencies write it: TOWN, day month (outlet)."""
         return f"{town.upper()}, {day.day} {_MONTHS[day.month - 1]} ({outlet}) – "
 

@@ -74,6 +74,7 @@ def write_world(
     *,
     workers: int | None = None,
     watch: Callable[[int], None] | None = None,
+    prefix: str = "",
 ) -> World:
     """Writes `{lang}_{kind}.jsonl` for every language and kind, and a manifest last.
 
@@ -83,20 +84,22 @@ def write_world(
         folder: Where they go; made if it is not there.
         workers: Processes; None takes as many as there are cores. The bytes do not depend on it.
         watch: Called with the number of items written since the last call.
+        prefix: What the names of all files begin with.
     """
+    manifest = folder / f"{prefix}{MANIFEST}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST).unlink(missing_ok=True)  # an old one must not vouch for new files
+        manifest.unlink(missing_ok=True)  # an old one must not vouch for new files
     except OSError as error:
         raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
     files = {}
     for recipe in recipes:
         for kind, count in counts.items():
             if count:
-                name = f"{recipe.lang}_{kind}.jsonl"
+                name = f"{prefix}{recipe.lang}_{kind}.jsonl"
                 files[name] = _write_file(folder / name, recipe, kind, count, (workers, watch))
     world = World(__version__, GENERATOR, recipes, files)
-    with write_whole(folder / MANIFEST) as sink:
+    with write_whole(manifest) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
     return world
 

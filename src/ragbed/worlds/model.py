@@ -112,7 +112,8 @@ class Family:
             "nth": self._setting.tongue.ordinal(self._first_rank + event.edition),
             "var": variant + space,
         }
-        return draw.pick(self.domain.sections[section]).write(slots.__getitem__, draw)
+        name = draw.pick(self.domain.sections[section]).write(slots.__getitem__, draw)
+        return name.replace("s's ", "s' ")
 
 
 def open_setting(lang: Lang) -> Setting:

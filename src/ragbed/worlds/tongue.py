@@ -34,7 +34,7 @@ class Tongue(Protocol):
     def sentence(self, words: str) -> str:
         """Words with their capital letter and full stop."""
 
-    def dateline(self, town: str, day: date, outlet: str) -> str:
+    def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
         """What a wire report opens with."""
 
     def join(self, sentences: Sequence[str]) -> str:

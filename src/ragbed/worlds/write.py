@@ -60,7 +60,7 @@ class Cast:
         bank = self.setting.banks.fillers
         general = [template for section in _GENERAL_FILLERS for template in bank[section]]
         own = self.brief.family.domain.sections["filler"]
-        self.fillers = Draw(*self.key, "fillers").shuffled([*general, *own, *own])
+        self.fillers = Draw(*self.key, "fillers").shuffled([*general, *own])
         self.content = self.setting.tongue.content_words(self.question)
 
     def rotate(self, templates: Sequence[Template], about: tuple[object, ...], draw: Draw) -> Template:
@@ -124,7 +124,7 @@ class Scribe:
         lines = self._order(core, voice, shape)
         text = tongue.join([line for line, _ in lines])
         if voice == "wire":
-            head = tongue.dateline(self.fill("town"), day, outlet)
+            head = tongue.dateline(self.fill("town"), day, outlet, self.fill("someone"))
             lines[0] = (head + lines[0][0], lines[0][1])
             text = head + text
         return self._passage(
