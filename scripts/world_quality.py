@@ -12,28 +12,32 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol
 
 from ragbed.datasets import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.prompts import Instructions
-from ragbed.schema import Item, Lang, Message
+from ragbed.schema import Item, Lang, Message, Passage
 from ragbed.testbeds.choose import choose_testbeds, lay_out
 from ragbed.testbeds.settings import PROFILES, Settings
 from ragbed.text import holds_answer
 from ragbed.worlds import DIALS, Recipe, make_items, write_world
 from ragbed.worlds.quality import measure_giveaway, measure_openings, measure_overlap
 
-Ask: TypeAlias = Callable[[Sequence[Message]], str]
+
+class Ask(Protocol):
+    def __call__(self, messages: Sequence[Message], options: Sequence[str] = ()) -> str: ...
+
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -145,9 +149,12 @@ def open_model() -> Ask:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
     server = xllamacpp.Server(parameters)
 
-    def ask(messages: Sequence[Message]) -> str:
+    def ask(messages: Sequence[Message], options: Sequence[str] = ()) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        reply = server.handle_chat_completions({"messages": turns, "max_tokens": 32, "temperature": 0})
+        body: dict[str, Any] = {"messages": turns, "max_tokens": 24, "temperature": 0}
+        if options:
+            body["grammar"] = "root ::= " + " | ".join(json.dumps(option) for option in options)
+        reply = server.handle_chat_completions(body)
         return str(reply["choices"][0]["message"]["content"])
 
     return ask
@@ -161,14 +168,18 @@ def measure_closed_book(ask: Ask) -> bool:
 
 
 def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
-    """A supporting document and then a distracting one: what turning the dial on does to right answers."""
+    """What turning a dial on does to the choice between the answer and a distracting document's value.
+
+    The model reads one supporting document and one distracting one and may reply with either's
+    value and nothing else: free replies of a model of this size mostly repeat the question.
+    """
     if dial not in DIALS:
         sys.exit(f"unknown dial {dial!r}")
     recipe = Recipe(SEED, "en", 4, 4, tokens=45, dials=(dial,), mixed=False)
     items = list(make_items(recipe, "base", 0, 2 * pairs))
     table = {(off, on): 0 for off in (False, True) for on in (False, True)}
     for off, on in zip(items[::2], items[1::2], strict=True):
-        table[_is_right(off, ask(_prompt(off))), _is_right(on, ask(_prompt(on)))] += 1
+        table[_chooses_right(ask, off), _chooses_right(ask, on)] += 1
     lost, won = table[True, False], table[False, True]
     chance = sum(comb(lost + won, k) for k in range(lost, lost + won + 1)) / 2 ** (lost + won)
     right_off, right_on = table[True, True] + lost, table[True, True] + won
@@ -178,12 +189,15 @@ def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
     return _tell(label, chance, 0.05)
 
 
-def _prompt(item: Item) -> Sequence[Message]:
-    """As short as can be: with the testbeds' long instruction a model of this size answers hardly anything."""
-    support = next(passage.text for passage in item.passages if passage.stance == "supports")
-    other = next(passage.text for passage in item.passages if passage.stance == "distracts")
-    text = f"Read the news and answer the question.\n\n{support}\n\n{other}\n\nQuestion: {item.question}"
-    return [Message(role="user", content=text)]
+def _chooses_right(ask: Ask, item: Item) -> bool:
+    right = next(passage for passage in item.passages if passage.stance == "supports")
+    wrong = next(passage for passage in item.passages if passage.stance == "distracts" and _value(passage))
+    text = f"{wrong.text}\n\n{right.text}\n\nQuestion: {item.question}\nAnswer with a name, a date or a number."
+    return ask([Message(role="user", content=text)], (_value(right), _value(wrong))) == _value(right)
+
+
+def _value(passage: Passage) -> str:
+    return str((passage.dials or {})["states"])
 
 
 def _is_right(item: Item, reply: str) -> bool:

@@ -42,6 +42,7 @@ def test_supporting_documents_give_the_answer_and_no_others_do(lang: Lang, kind:
             told = [holds_slot(passage.text.lower(), slot) for slot in item.answer]
             assert any(told) == (passage.stance == "supports")
             if passage.stance == "supports":
+                assert holds_slot(str((passage.dials or {})["states"]).lower(), item.answer[passage.part or 0])
                 start, end = passage.support or (0, 0)
                 assert holds_slot(passage.text[start:end].lower(), item.answer[passage.part or 0])
                 assert told.count(True) == 1
@@ -105,7 +106,7 @@ def test_an_edited_document_differs_from_its_original_in_the_answer_alone(lang: 
 @pytest.mark.parametrize("lang", LANGS)
 def test_every_dial_is_recorded_on_every_document(lang: Lang) -> None:
     named = {"distance_tokens", "overlap", "length_tokens", "agreeing_sources", "voice", "hedge", "sibling", "outdated"}
-    named |= {"partial", "contradiction", "random", "refusal"}
+    named |= {"partial", "contradiction", "random", "refusal", "states"}
     for kind in _KINDS:
         for item in _items(lang, kind):
             assert all(named <= set(passage.dials or {}) for passage in item.passages)

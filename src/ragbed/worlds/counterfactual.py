@@ -138,7 +138,8 @@ class _Writer:
         if draw.chance(50):
             lines.append(self._sentence(draw.pick(self._sections["again"].templates()), slots, draw))
         stance: Stance = "supports" if edit_of is None else "contradicts"
-        return self._passage(lines, draw, Passage(text="", stance=stance, edit_of=edit_of, kind="related"))
+        told = Passage(text="", stance=stance, edit_of=edit_of)
+        return self._passage(lines, draw, told, telling.answer[0])
 
     def distract(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
         """A document about the subject that does not give the answer, or about a neighbouring fact."""
@@ -166,7 +167,7 @@ class _Writer:
     def _sentence(self, template: Template, slots: _Slots, draw: Draw) -> str:
         return self._setting.tongue.sentence(self._write(template, slots, draw))
 
-    def _passage(self, lines: list[str], draw: Draw, told: Passage) -> Passage:
+    def _passage(self, lines: list[str], draw: Draw, told: Passage, states: str = "") -> Passage:
         tongue = self._setting.tongue
         length = draw.between(self._recipe.tokens * 3 // 4, self._recipe.tokens * 5 // 4)
         core = lines[0]
@@ -184,7 +185,8 @@ class _Writer:
         _, _, site = draw.pick(self._setting.banks.names["outlet"]).source.partition("=")
         day = date(2015, 1, 1) + timedelta(days=draw.below(3650))
         dials = base_dials("plain", text, self._said, tongue) | {
-            "distance_tokens": 0 if told.stance != "distracts" else NO_DISTANCE,
+            "distance_tokens": NO_DISTANCE if told.kind == "partial" else 0,
+            "states": states,
             "agreeing_sources": self._recipe.true_documents if told.stance != "distracts" else 0,
             "partial": told.kind == "partial",
             "contradiction": told.stance == "contradicts",

@@ -31,22 +31,23 @@ Line: TypeAlias = tuple[str, Trace | None]
 def find_support(text: str, lines: list[Line], asked: tuple[Event, str]) -> tuple[int, int] | None:
     """Start and end of the sentence that states what is asked."""
     for line, trace in lines:
-        if trace is not None:
-            statement = trace.statement
-            told = (statement.event, statement.relation) == asked and statement.abroad == 0
-            if told and statement.act is Act.FACT and statement.role == TRUE:
-                start = text.find(line)
-                return start, start + len(line)
+        if trace is not None and _states(trace.statement, asked):
+            start = text.find(line)
+            return start, start + len(line)
     return None
 
 
-def measure_distance(text: str, lines: list[Line], relation: str, count_tokens: Callable[[str], int]) -> int:
-    """Tokens between a value of the relation asked about and the nearest earlier full name of its event.
+def measure_value(
+    text: str, lines: list[Line], asked: tuple[Event, str], count_tokens: Callable[[str], int]
+) -> tuple[int, str]:
+    """The value that a document gives for the relation asked about, and how far it is from its event's name.
 
-    Where the name follows in the same sentence the tokens between them count; where the document
-    never names the event, all that precede the value do.
+    That is the answer if it is there, otherwise the first value of that relation. The distance is in
+    tokens from the nearest earlier full name of the event; where the name follows in the same
+    sentence the tokens between them count, and where it never comes all that precede the value.
     """
     anchors: dict[tuple[Event, int], int] = {}
+    found = (NO_DISTANCE, "")
     at = 0
     for line, trace in lines:
         start = text.find(line, at)
@@ -54,18 +55,33 @@ def measure_distance(text: str, lines: list[Line], relation: str, count_tokens: 
         if trace is None:
             continue
         key = (trace.statement.event, trace.statement.abroad)
-        name_at = _place(line, trace.event_words, start)
-        if trace.value_words and trace.statement.relation == relation:
-            value_at = _place(line, trace.value_words, start)
-            if trace.event_words:
-                first, last = sorted((name_at, value_at))
-                first += len(trace.event_words if first == name_at else trace.value_words)
-            else:
-                first, last = anchors.get(key, 0), value_at
-            return count_tokens(text[first:last])
+        if trace.value_words and trace.statement.relation == asked[1]:
+            is_answer = _states(trace.statement, asked)
+            if is_answer or not found[1]:
+                first, last = _between(line, trace, start, anchors.get(key, 0))
+                found = count_tokens(text[first:last]), trace.value_words
+            if is_answer:
+                break
         if trace.event_words:
-            anchors[key] = name_at + len(trace.event_words)
-    return NO_DISTANCE
+            anchors[key] = _place(line, trace.event_words, start) + len(trace.event_words)
+    return found
+
+
+def _states(statement: Statement, asked: tuple[Event, str]) -> bool:
+    """Whether a statement is the answer."""
+    is_asked = (statement.event, statement.relation) == asked and statement.abroad == 0
+    return is_asked and statement.act is Act.FACT and statement.role == TRUE
+
+
+def _between(line: str, trace: Trace, start: int, anchor: int) -> tuple[int, int]:
+    """Where the stretch between the event's name and the value begins and ends."""
+    value_at = _place(line, trace.value_words, start)
+    if not trace.event_words:
+        return anchor, value_at
+    name_at = _place(line, trace.event_words, start)
+    if name_at < value_at:
+        return name_at + len(trace.event_words), value_at
+    return value_at + len(trace.value_words), name_at
 
 
 def _place(line: str, words: str, start: int) -> int:
@@ -89,6 +105,7 @@ def base_dials(voice: str, text: str, content: tuple[str, ...], tongue: Tongue) 
         "length_tokens": tongue.count_tokens(text),
         "distance_tokens": NO_DISTANCE,
         "overlap": round(shared, 2),
+        "states": "",
         "agreeing_sources": 0,
         **dict.fromkeys(_KINDS, False),
     }

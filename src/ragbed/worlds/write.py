@@ -10,7 +10,7 @@ from ragbed.schema import Passage
 from ragbed.worlds.banks import FACT, HEDGE, STALE
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.grammar import Template
-from ragbed.worlds.measure import Line, Trace, base_dials, find_support, measure_distance
+from ragbed.worlds.measure import Line, Trace, base_dials, find_support, measure_value
 from ragbed.worlds.model import TRUE, Event, Family, Setting
 from ragbed.worlds.plan import Act, Brief, Plan, Statement
 
@@ -255,11 +255,12 @@ class Scribe:
 
     def _passage(self, text: str, lines: list[Line], voice: str, url: str, day: date) -> Passage:
         plan, cast, tongue = self._plan, self._cast, self._cast.setting.tongue
-        relation = cast.brief.asked[plan.part][1]
+        distance, words = measure_value(text, lines, cast.brief.asked[plan.part], tongue.count_tokens)
         roles = [statement.role for statement in plan.statements if statement.act is Act.FACT]
         role = TRUE if plan.stance == "supports" else next((role for role in roles if role != TRUE), "")
         dials = base_dials(voice, text, cast.content, tongue) | {
-            "distance_tokens": measure_distance(text, lines, relation, tongue.count_tokens),
+            "distance_tokens": distance,
+            "states": words,
             "agreeing_sources": cast.agreeing.get(role, 1) if role else 0,
             "hedge": any(statement.act is Act.HEDGE for statement in plan.statements),
         }
