@@ -10,12 +10,10 @@ import pytest
 _ROOT = Path(__file__).parent.parent
 
 
-def _shared(folder: str) -> Path:
-    """RGB's files are not ours to ship: CI has them beside the checkout, others name them or skip."""
-    named = os.environ.get("RAGBED_RGB_DIR")
-    path = Path(named).parent / folder if named else _ROOT.parent / "shared" / folder
-    if not path.is_dir():
-        message = f"{folder} is not here; name RGB's data folder by RAGBED_RGB_DIR to run this test"
+def _needed(path: Path) -> Path:
+    """RGB's files are not ours to ship: CI has them beside the checkout, others name their folder or skip."""
+    if not path.exists():
+        message = f"{path.name} is not here; name the folder of RGB's data by RAGBED_RGB_DIR to run this test"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
@@ -24,12 +22,20 @@ def _shared(folder: str) -> Path:
 
 @pytest.fixture(scope="session")
 def rgb_dir() -> Path:
-    return _shared("rgb-data")
+    named = os.environ.get("RAGBED_RGB_DIR")
+    return _needed(Path(named) if named else _ROOT.parent / "shared" / "rgb-data")
 
 
 @pytest.fixture(scope="session")
-def golden_dir() -> Path:
-    return _shared("golden")
+def en_top4(rgb_dir: Path) -> Path:
+    """An excerpt of English documents, which is no file of RGB's own."""
+    return _needed(rgb_dir / "en_top4.jsonl")
+
+
+@pytest.fixture(scope="session")
+def golden_dir(rgb_dir: Path) -> Path:
+    """What the original code made of the data, as hashes."""
+    return _needed(rgb_dir.parent / "golden")
 
 
 @pytest.fixture(autouse=True)

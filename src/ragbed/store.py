@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import mkstemp
 from typing import IO
 
 from ragbed.errors import DataError, RagbedError, UsageError
@@ -26,7 +26,7 @@ _OTHER_ENCODINGS = {
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yields each line that is not blank, with its number counted from 1, in bounded memory."""
-    with _open(path) as source:
+    with _open(path) as source, _naming(path, "read"):
         head = source.peek(4)  # type: ignore[attr-defined]
         for mark, problem in _OTHER_ENCODINGS.items():
             if head.startswith(mark):
@@ -59,23 +59,44 @@ def _open(path: Path) -> IO[bytes]:
 def write_whole(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file for writing that appears under its name only when the block ends well.
 
-    The bytes go to a neighbour in the same folder, are synced and renamed; after an error or
-    an interrupt the old file, or none, is there.
+    The bytes go to a neighbour in the same folder, are synced and renamed; after an error or an interrupt the
+    old file, or none, is there. A link is followed. What is no regular file (a pipe, /dev/null) is written to directly.
     """
-    temporary: Path | None = None
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise UsageError(f"{path} is a directory; name a file inside it.")
+        with _naming(path, "written"), open(target, "wb") as special:
+            yield special
+        return
+    with _naming(path, "written"):
+        handle, name = mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
     try:
-        try:
-            with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False) as sink:
-                temporary = Path(sink.name)
-                yield sink
+        with open(temporary, "wb") as sink:
+            yield sink
+            with _naming(path, "written"):
                 sink.flush()
                 os.fsync(sink.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-            temporary.replace(path)
-        except OSError as error:
-            raise RagbedError(f"{path} cannot be written: {error.strerror or error}.") from error
+        with _naming(path, "written"):
+            temporary.chmod(_usual_mode())
+            temporary.replace(target)
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+def _usual_mode() -> int:
+    """What the system would have given a new file; a temporary one is its owner's alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextmanager
+def _naming(path: Path, done: str) -> Iterator[None]:
+    """Turns what the system says into an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise RagbedError(f"{path} cannot be {done}: {error.strerror or error}.") from error

@@ -44,6 +44,13 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
     return all(holds_slot(folded_text, aliases) for aliases in answer)
 
 
+def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
+    """Whether a text holds an alias of every slot, spaces ignored on both sides in Chinese."""
+    fold = spaceless if lang == "zh" else plain
+    folded = fold(text)
+    return all(any(fold(alias) in folded for alias in aliases) for aliases in answer)
+
+
 def mentions_answer(text: str, answer: Answer) -> bool:
     """Whether any alias of any slot occurs, both sides squeezed: errs on the side of yes."""
     squeezed_text = squeezed(text)

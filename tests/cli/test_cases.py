@@ -69,17 +69,17 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
     [
         (["--noise", "1.3"], "--noise 1.3 is out of range; allowed are shares between 0 and 1"),
         (["--noise", "-0.2"], "--noise -0.2 is out of range"),
-        (["--noise", "much"], "--noise 'much' is not a number"),
+        (["--noise", "much"], "--noise 'much' is not a share"),
         (["--noise", "0,,1"], "has an empty part"),
-        (["--noise", "nan"], "is not a number"),
-        (["--docs", "0"], "--docs 0: allowed are 1 and more; for none use --testbeds closed-book"),
-        (["--docs", "-1"], "allowed are 1 and more"),
+        (["--noise", "nan"], "is not a share"),
+        (["--docs", "0"], "--docs 0: allowed are 1 to 10,000; for none use --testbeds closed-book"),
+        (["--docs", "-1"], "allowed are 1 to 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
         (["--testbeds", "nose"], "unknown testbed 'nose'. Did you mean 'noise'? Known: noise, rejection"),
         (["--arms", "randon"], "unknown arm 'randon'. Did you mean 'random'?"),
         (["--lang", "fr"], "unknown language 'fr'. Known: en, zh"),
         (["--limit", "0"], "--limit '0': allowed are a number of items from 1, or a fraction"),
-        (["--limit", "1.5"], "--limit '1.5'"),
+        (["--limit", "1.5"], "--limit 1.5 is out of range"),
         (["--rotations", "some"], "allowed are 1 and all"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection takes 1 only"),
         (["--testbeds", "noise", "--noise", "1"], "noise takes ratios below 1"),
@@ -103,7 +103,7 @@ def test_a_testbed_named_for_items_that_do_not_allow_it_is_wrong_usage(tmp_path:
     path = tmp_path / "base.jsonl"
     path.write_bytes(native.to_line(base_item()))
     done = type_command("cases", str(path), "--testbeds", "integration", "-o", str(tmp_path / "out.jsonl"))
-    assert (done.code, done.err) == (2, "ragbed: --testbeds integration: base has no en or zh item that it takes.\n")
+    assert (done.code, done.err) == (2, "ragbed: --testbeds integration: base has no integration item in en or zh.\n")
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -140,9 +140,13 @@ def test_options_come_from_a_file_and_from_the_environment(data: str, tmp_path: 
 def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "\x1b[31mred.json"
     path.write_bytes(b"{}\n")
-    done = type_command("cases", str(path))
-    assert "\x1b" not in done.err + done.out
+    for spec in (str(path), f"red={path}"):
+        done = type_command("cases", spec)
+        assert done.code in (1, 2)
+        assert "\x1b" not in done.err + done.out
     assert r"\u001b[31mred.json:1: is neither format" in done.err
+    path.write_bytes(native.to_line(base_item(id="\x9b2J\u202e")))
+    assert not {"\x9b", "\u202e"} & set(type_command("cases", f"red={path}").out)
 
 
 def test_original_mixes_are_reported_with_their_real_noise(rgb_dir: Path) -> None:

@@ -75,10 +75,10 @@ def test_rgb_to_native_to_rgb_is_lossless(record: dict[str, object]) -> None:
     assert rgb.to_line(item) == _line(record)
 
 
-@pytest.mark.parametrize("name", ["en_fact.json", "zh_int.json", "zh_refine.json", "en_top4.jsonl"])
+@pytest.mark.parametrize("name", ["en_fact.json", "zh_int.json", "zh_refine.json"])
 def test_published_files_come_back_byte_for_byte(rgb_dir: Path, name: str) -> None:
     hasher = hashlib.sha256()
-    for number, item in Dataset("published", rgb_dir / name).numbered_items():
+    for number, item in enumerate(Dataset("published", rgb_dir / name).items(), start=1):
         hasher.update(rgb.to_line(native.read_item(Path(name), number, native.to_line(item))))
     assert hasher.hexdigest() == hashlib.sha256((rgb_dir / name).read_bytes()).hexdigest()
 

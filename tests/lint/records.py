@@ -39,7 +39,10 @@ def faults(rule: str, *items: Item) -> list[Fault]:
     """What one rule finds in a dataset of these items."""
     survey = Survey(Dataset("made", Path("made.json")), Settings())
     find = RULES[rule].bind(survey)
-    return [fault for line, item in enumerate(items, start=1) for fault in find(View("made", line, item))]
+    views = [
+        View("made", line, item, "native" if item.rgb is None else "rgb") for line, item in enumerate(items, start=1)
+    ]
+    return [fault for view in views for fault in find(view)]
 
 
 def check_file(path: Path, *rules: str) -> tuple[list[Finding], Check]:

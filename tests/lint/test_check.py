@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragbed.datasets import Dataset, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
@@ -83,6 +87,16 @@ def test_items_documents_and_senses_are_counted_apart(tmp_path: Path) -> None:
     assert check.tally.by_severity() == Counter(error=3)
 
 
+def test_places_are_spelled_as_in_the_file_even_after_an_export(tmp_path: Path) -> None:
+    bad = GOOD.replace('"Bo"', '"Ann Lee"')
+    spelled = []
+    for convert in (lambda path: path.read_bytes(), lambda path: native.to_line(next(Dataset("d", path).items()))):
+        path = _write(tmp_path / "data.json", convert(_write(tmp_path / "data.json", bad % 1)).strip())
+        findings, _ = check_file(path, "gold-in-negative")
+        spelled += [finding.where for finding in findings]
+    assert spelled == ["negative[0]", "passages[1]"]
+
+
 def test_documents_of_other_questions_are_tried(tmp_path: Path) -> None:
     line = '{"id":%d,"query":"Q%d?","answer":%s,"positive":["%s"],"negative":["the end"]}'
     path = _write(
@@ -127,11 +141,58 @@ def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction
     path = tmp_path / "data.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
     dataset = Dataset("data", path)
-    settings = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
-    cases = lay_out(dataset, choose_testbeds(None, settings), settings, named=False)
+    asked = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
+    cases = lay_out(dataset, choose_testbeds(None, asked), asked, named=False)
     infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
-    found = Check(dataset, [RULES["mix"]], settings).findings()
+    found = Check(dataset, [RULES["mix"]], asked).findings()
     assert Counter((finding.item, finding.message) for finding in found) == infeasible
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(["安 李", "70%", "é", "\0"])
+_ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(
+    question=_TEXTS,
+    answer=_ANSWERS,
+    fake=st.none() | _ANSWERS,
+    lang=st.sampled_from(["en", "zh"]),
+    stances=st.lists(st.tuples(st.sampled_from(["supports", "distracts", "contradicts"]), _TEXTS), max_size=8),
+    parts=st.booleans(),
+)
+def test_no_item_that_can_be_read_breaks_a_rule(
+    question: str,
+    answer: list[list[str]],
+    fake: list[list[str]] | None,
+    lang: str,
+    stances: list[tuple[str, str]],
+    parts: bool,
+) -> None:
+    passages = [
+        {"text": text, "stance": stance} | ({"part": n % 2} if parts and stance == "supports" else {})
+        for n, (stance, text) in enumerate(stances)
+        if stance != "contradicts" or fake is not None
+    ]
+    line = {"id": "1", "question": question, "lang": lang, "answer": answer, "passages": passages}
+    with NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(json.dumps(line | ({} if fake is None else {"fake": fake})).encode() + b"\n")
+        file.flush()
+        check = Check(Dataset("made", Path(file.name)), list(RULES.values()))
+        with Samples(None) as samples:
+            for finding in check.findings():
+                assert finding.rule != "record", finding
+                samples.add(finding)
+            assert len(json.loads(bytes(samples.as_json()))) == check.tally.by_severity().total()
+        assert json.dumps(check.statistics())
+
+
+def test_long_runs_of_spaces_take_no_time(tmp_path: Path) -> None:
+    spaces = " " * 50_000
+    record = json.loads(GOOD % 1)
+    record |= {"answer": f"a{spaces}b", "positive": [f"问题{spaces}a{spaces}b"], "query": f"a{spaces}1"}
+    _, check = check_file(_write(tmp_path / "data.json", json.dumps(record)), *RULES)
+    assert check.items == 1
 
 
 def test_every_line_is_watched(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ test_published_layouts.py.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,8 @@ from ragbed.lint import RULES, Check, Finding
 from ragbed.lint.rule import View
 from ragbed.lint.statistics import Statistics
 
+pytestmark = pytest.mark.xdist_group("published files")  # on one core, which then looks them over once
+Checked = dict[str, tuple[list[Finding], Check]]
 PINS = {
     "en_fact": "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",
     "zh_int": "e2ddb0461e2130f4b006996a574a89d5898989ff8b15f51d900c17162c7d1b17",
@@ -194,19 +195,8 @@ INDIRECT: list[tuple[str, str | None, int, set[int]]] = [
 ]
 
 
-@cache
-def _checked(folder: Path) -> dict[str, tuple[list[Finding], Check]]:
-    """All rules on all files, once."""
-    questions: dict[str, dict[int, str]] = {}
-    checked = {}
-    for name in FILES:
-        check = Check(Dataset(name, folder / f"{name}.json"), list(RULES.values()), questions=questions)
-        checked[name] = (list(check.findings()), check)
-    return checked
-
-
-def _items(folder: Path, file: str, rule: str, definition: str | None) -> list[Finding]:
-    findings, _ = _checked(folder)[file]
+def _found(checked: Checked, file: str, rule: str, definition: str | None) -> list[Finding]:
+    findings, _ = checked[file]
     return [
         finding
         for finding in findings
@@ -229,22 +219,22 @@ def test_the_files_are_those_the_design_was_measured_on(file: str, rgb_dir: Path
     ],
 )
 def test_a_count(
-    file: str, rule: str, definition: str | None, what: str, count: int, source: str, rgb_dir: Path
+    file: str, rule: str, definition: str | None, what: str, count: int, source: str, checked: Checked
 ) -> None:
-    _, check = _checked(rgb_dir)[file]
+    _, check = checked[file]
     assert getattr(check.tally.count(rule, definition), what) == count, source
 
 
 @pytest.mark.parametrize(("file", "rule", "definition", "items", "source"), NAMED)
 def test_a_count_is_of_these_items(
-    file: str, rule: str, definition: str | None, items: set[int], source: str, rgb_dir: Path
+    file: str, rule: str, definition: str | None, items: set[int], source: str, checked: Checked
 ) -> None:
-    assert {int(found.item or -1) for found in _items(rgb_dir, file, rule, definition)} == items, source
+    assert {int(found.item or -1) for found in _found(checked, file, rule, definition)} == items, source
 
 
 @pytest.mark.parametrize(("file", "path", "value", "source"), STATISTICS)
-def test_a_statistic(file: str, path: str, value: object, source: str, rgb_dir: Path) -> None:
-    _, check = _checked(rgb_dir)[file]
+def test_a_statistic(file: str, path: str, value: object, source: str, checked: Checked) -> None:
+    _, check = checked[file]
     found: object = check.statistics()
     for step in path.split("."):
         assert isinstance(found, dict)
@@ -260,22 +250,22 @@ def test_a_statistic(file: str, path: str, value: object, source: str, rgb_dir: 
 
 @pytest.mark.parametrize(("rule", "definition", "count", "named"), INDIRECT)
 def test_what_is_known_of_en_indirectly_is_found_in_its_excerpt(
-    rule: str, definition: str | None, count: int, named: set[int], rgb_dir: Path
+    rule: str, definition: str | None, count: int, named: set[int], en_top4: Path
 ) -> None:
-    check = Check(Dataset("en_top4", rgb_dir / "en_top4.jsonl"), [RULES[rule]])
+    check = Check(Dataset("en_top4", en_top4), [RULES[rule]])
     found = [found for found in check.findings() if definition is None or definition in found.definitions]
     items = {int(finding.item or -1) for finding in found}
     assert len(items) == count
     assert named <= items
 
 
-def test_a_leak_stands_among_the_first_five_in_one_item_only(rgb_dir: Path) -> None:
-    found = _items(rgb_dir, "zh_refine", "gold-in-negative", "spaceless")  # reliability, Gold-answer risk counts
+def test_a_leak_stands_among_the_first_five_in_one_item_only(checked: Checked) -> None:
+    found = _found(checked, "zh_refine", "gold-in-negative", "spaceless")  # reliability, Gold-answer risk counts
     assert {finding.item for finding in found if finding.where in [f"negative[{n}]" for n in range(5)]} == {"184"}
 
 
-def test_positives_without_gold_are_used_at_noise_0_only(rgb_dir: Path) -> None:
-    found = _items(rgb_dir, "zh_refine", "positive-without-gold", None)  # reliability, Gold-answer risk counts
+def test_positives_without_gold_are_used_at_noise_0_only(checked: Checked) -> None:
+    found = _found(checked, "zh_refine", "positive-without-gold", None)  # reliability, Gold-answer risk counts
     assert {finding.where for finding in found} == {"positive[4]"}
 
 
@@ -295,9 +285,9 @@ def test_52_dates_in_zh_refine_are_51(rgb_dir: Path) -> None:
     assert wrong == [("167", (("觉醒年代",),))]
 
 
-def test_15_numbers_inside_longer_ones_are_14(rgb_dir: Path) -> None:
+def test_15_numbers_inside_longer_ones_are_14(checked: Checked) -> None:
     """requirements §14.2; 15 needs `1月7日-2月15日` to be one number, 16 the spaces of `14:37 3月10日` to be none."""
-    _, check = _checked(rgb_dir)["zh_refine"]
+    _, check = checked["zh_refine"]
     statistics = check.statistics()
     assert statistics is not None
     assert statistics["numeric_hits"] == {

@@ -16,10 +16,9 @@ import pytest
 
 from ragbed.datasets import Dataset
 from ragbed.lint import RULES, Check
-from ragbed.prompts import Instructions
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.settings import PROFILES, Settings
+from ragbed.testbeds.settings import Settings
 from ragbed.text import holds_answer, spaceless
 
 RATIOS = tuple(Fraction(fifths, 5) for fifths in range(6))
@@ -37,7 +36,6 @@ def _cases(
         docs=docs,
         correct=(correct,),
         profile=profile,
-        instructions=Instructions(PROFILES[profile].prompts),
     )
     cases: dict[Fraction, list[Case]] = {ratio: [] for ratio in RATIOS}
     for testbed in TESTBEDS_OF[path.stem]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ragbed.datasets import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.order import slot_of
+from ragbed.testbeds.order import Turns, slot_of
 from ragbed.testbeds.settings import Settings
 from ragbed.text import mentions_answer
 from tests.items import base_item, fact_item, integration_item
@@ -43,27 +43,62 @@ def test_document_sets_are_nested_across_ratios(tmp_path: Path) -> None:
         assert _drawn(cases[less], "distracts") < _drawn(cases[more], "distracts")
 
 
-def test_a_document_keeps_its_slot_at_every_ratio(tmp_path: Path) -> None:
-    for item in range(7):
-        dataset = _write(tmp_path, [base_item(number) for number in range(item + 1)])
-        cases = [case for case in _cases(dataset) if case.item == str(item)]
-        assert len({case.slots[0] for case in cases}) == 1
-        for case in cases:
+def _places(case: Case) -> dict[tuple[str | None, int], int]:
+    return {(document.item, document.source): slot for slot, document in enumerate(case.documents)}
+
+
+def _moved(cases: list[Case]) -> int:
+    """How many documents that neighbouring conditions share stand elsewhere in the next."""
+    places = [_places(case) for case in cases if case.feasible]
+    return sum(less[key] != more[key] for less, more in pairwise(places) for key in less.keys() & more.keys())
+
+
+@pytest.mark.parametrize("arms", [("related",), ("random",)])
+def test_every_document_keeps_its_slot_when_the_ratio_changes(tmp_path: Path, arms: tuple[str, ...]) -> None:
+    dataset = _write(tmp_path, [base_item(number) for number in range(9)])
+    cases = _cases(dataset, arms=arms)
+    for item in range(9):
+        of_item = [case for case in cases if case.item == str(item)]
+        assert len(of_item) == 5
+        assert _moved(of_item) == 0
+        for case in of_item:
             assert [case.documents[slot].stance for slot in case.slots] == ["supports"] * len(case.slots)
+
+
+def test_every_document_keeps_its_slot_when_the_share_of_true_ones_changes(tmp_path: Path) -> None:
+    shares = tuple(Fraction(fifths, 5) for fifths in range(6))
+    assert _moved(_cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)) == 0
+
+
+def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir: Path) -> None:
+    """Measured; a turn by ordinal alone was off by 7 to 10 here."""
+    for file, testbed, docs, off in (("en_fact", "counterfactual", 5, 3), ("zh_refine", "noise", 10, 3)):
+        dataset = Dataset(file, rgb_dir / f"{file}.json")
+        for noise in _RATIOS:
+            cases = _cases(dataset, testbed, docs=docs, noise=(noise,))
+            counts = Counter(case.slots[0] for case in cases if case.feasible)
+            assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= off
+
+
+def _turns(seed: int, docs: int, items: int) -> list[int]:
+    """The turns of items that can supply every mix."""
+    turns = Turns(seed)
+    return [turns.take("en", docs, range(docs)) for _ in range(items)]
 
 
 @pytest.mark.parametrize("docs", [1, 3, 5, 10, 20])
 @pytest.mark.parametrize("seed", range(5))
 def test_every_rank_visits_every_slot_equally_often(docs: int, seed: int) -> None:
-    for rank in range(docs):
-        for items in (docs, 3 * docs, 3 * docs + 2):
-            counts = Counter(slot_of(rank, ordinal, seed, docs) for ordinal in range(items))
+    for items in (docs, 3 * docs, 3 * docs + 2):
+        turns = _turns(seed, docs, items)
+        for rank in range(docs):
+            counts = Counter(slot_of(rank, turn, docs) for turn in turns)
             assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
 
 
 def test_supporting_documents_are_balanced_over_slots_of_a_published_file(rgb_dir: Path) -> None:
     dataset = Dataset("zh_refine", rgb_dir / "zh_refine.json")
-    for seed in range(20):
+    for seed in range(8):
         counts: Counter[tuple[float | None, int]] = Counter()
         for case in _cases(dataset, seed=seed, noise=(Fraction("0.4"), Fraction("0.8"))):
             counts.update((case.noise, slot) for slot in case.slots)
@@ -73,9 +108,8 @@ def test_supporting_documents_are_balanced_over_slots_of_a_published_file(rgb_di
 
 @given(items=st.integers(1, 30), docs=st.integers(2, 5), seed=st.integers(0, 10**6), bearing=st.integers(1, 4))
 def test_slot_counts_differ_by_at_most_one_up_to_five_documents(items: int, docs: int, seed: int, bearing: int) -> None:
-    counts = Counter(
-        slot_of(rank, ordinal, seed, docs) for ordinal in range(items) for rank in range(min(bearing, docs))
-    )
+    turns = _turns(seed, docs, items)
+    counts = Counter(slot_of(rank, turn, docs) for turn in turns for rank in range(min(bearing, docs)))
     assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= 1
 
 
@@ -131,7 +165,7 @@ def test_the_asked_mix_is_delivered_or_the_case_is_infeasible(rgb_dir: Path) -> 
         (2, 1, "0.4", 5, "needs 3 supporting documents, has 2", 1 / 3),
         (0, 0, "0.4", 5, "needs 3 supporting documents, has 0", None),
         (6, 6, "0.4", 3, "noise 0.4 of 3 documents is 1.2 documents; ask for 1/3 or 2/3", 1 / 3),
-        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; ask for 0 or 1", 1.0),
+        (6, 6, "0.6", 1, "noise 0.6 of 1 documents is 0.6 documents; ask for 0", 0.0),
     ],
 )
 def test_an_infeasible_case_says_why_and_what_could_be_had(
@@ -180,7 +214,7 @@ def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
     for case in _cases(dataset, arms=("random",)):
         by_item.setdefault(case.item, []).append(case)
     for cases in by_item.values():
-        for less, more in itertools.pairwise(cases):
+        for less, more in pairwise(cases):
             assert _drawn(less, "distracts") < _drawn(more, "distracts")
 
 
@@ -194,13 +228,11 @@ def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(
         else:
             twin = fixed[case.item, case.k]
             assert case.slots == twin.slots
-            assert list(map(_length, case.documents)) == list(map(_length, twin.documents))
+            for document, related in zip(case.documents, twin.documents, strict=True):
+                assert 0 <= len(related.text) - len(document.text) < 10
+                assert document.text == document.text.rstrip()
             assert _drawn(case, "distracts").isdisjoint(_drawn(twin, "distracts"))
     assert sorted({k for _, k in fixed}) == [1, 2, 3, 5, 10]
-
-
-def _length(document: object) -> int:
-    return len(document.text)  # type: ignore[attr-defined]
 
 
 def test_rotations_ask_every_item_at_every_slot(tmp_path: Path) -> None:
@@ -252,7 +284,7 @@ def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str
 def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
     shares = tuple(Fraction(tenths, 5) for tenths in range(6))
     cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
-    for less, more in itertools.pairwise(cases):
+    for less, more in pairwise(cases):
         assert _drawn(less, "supports") < _drawn(more, "supports")
         assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
 
@@ -280,4 +312,4 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
 
 def test_layout_is_the_same_in_every_process() -> None:
     """Pinned once: a change of these numbers changes every case anyone has stored."""
-    assert [slot_of(rank, 0, 0, 5) for rank in range(5)] == [1, 4, 2, 0, 3]
+    assert [slot_of(rank, Turns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]

@@ -127,6 +127,9 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
         UsageError: There is no such file, it is not downloaded yet, or two datasets have one name.
     """
     datasets = [_open_dataset(spec, root) for spec in specs]
+    for dataset in datasets:
+        if not dataset.name.isprintable():
+            raise UsageError(f"{dataset.name!r} is no name that can be written down; rename it, as NAME=PATH.")
     for name, count in Counter(dataset.name for dataset in datasets).items():
         if count > 1:
             raise UsageError(f"{count} datasets are called {name!r}; rename one, as NAME=PATH.")

@@ -5,7 +5,9 @@ To add a command: a module with one function, and one line in COMMANDS.
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 
 import click
@@ -51,6 +53,10 @@ for _command in COMMANDS:
 
 def main() -> None:
     """Runs the command line; errors for the user print as one line and set the exit code."""
+    signal.signal(signal.SIGTERM, _end)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
     except RagbedError as error:
@@ -65,3 +71,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # what no file of ours is to blame for, as a full disk behind standard output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"ragbed: {error.strerror or error}.")
+        sys.exit(1)
+
+
+def _end(*_: object) -> None:
+    """Ends in good order when the system says so: files that are half written go."""
+    sys.exit(143)

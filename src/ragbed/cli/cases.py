@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -44,7 +41,7 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
     import msgspec
 
     from ragbed.cli.console import print_json
-    from ragbed.cli.data import open_data
+    from ragbed.cli.data import open_data, open_output
     from ragbed.cli.layout import read_layout
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
@@ -52,8 +49,9 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
     names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
     encoder, tally = msgspec.json.Encoder(), Tally()
-    with _sink(output) as sink:
-        for dataset in open_data(list(data)):
+    datasets = open_data(list(data))
+    with open_output(output, datasets) as sink:
+        for dataset in datasets:
             for case in lay_out(dataset, chosen, settings, named=names is not None):
                 tally.add(case)
                 if sink is not None:
@@ -61,20 +59,6 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
     _print_counts(tally, to_stderr=json or str(output) == "-")
     if json:
         print_json(tally.summary())
-
-
-@contextmanager
-def _sink(output: Path | None) -> Iterator[IO[bytes] | None]:
-    if output is None:
-        yield None
-    elif str(output) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.flush()
-    else:
-        from ragbed.store import write_whole
-
-        with write_whole(output) as sink:
-            yield sink
 
 
 def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
@@ -104,5 +88,6 @@ def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
             reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
             shown = "; ".join(f"{count} × {reason}" for reason, count in reasons[:_FEW])
             more = f"; {len(reasons) - _FEW} more reasons" if len(reasons) > _FEW else ""
-            where = f"{row.data} {row.testbed} noise={row.noise:.3g} arm={row.arm}"
+            correct = f" correct={row.correct:.3g}" if row.correct else ""
+            where = f"{row.data} {row.testbed} {row.lang} noise={row.noise:.3g}{correct} k={row.k} arm={row.arm}"
             out.print(printable(f"  {where}: {shown}{more}"), soft_wrap=True)

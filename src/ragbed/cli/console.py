@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_PIPE_WIDTH = 1_000
+"""Where there is no terminal whose width would count."""
 
 
 def printable(text: str) -> str:
@@ -24,10 +27,12 @@ def say(message: str) -> None:
 
 
 def print_json(summary: object) -> None:
-    """Prints a machine-readable summary as one line on standard output."""
+    """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.encode(summary) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def console(*, to_stderr: bool = False) -> Console:
@@ -40,10 +45,16 @@ def console(*, to_stderr: bool = False) -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
 ) -> None:
-    """Prints a table; columns that hold only numbers are aligned right."""
+    """Prints a table; columns that hold only numbers are aligned right.
+
+    Nothing is lost in a pipe; on a narrow terminal the first column is shortened, and no number is.
+    """
     from rich import box
     from rich.table import Table
 
+    out = console(to_stderr=to_stderr)
+    if not out.is_terminal and "COLUMNS" not in os.environ:
+        out.width = _PIPE_WIDTH
     table = Table(
         title=title,
         title_justify="left",
@@ -54,7 +65,12 @@ def print_table(
     )
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, overflow="fold")
+        width = max(len(column), *(len(_show(row[index])) for row in rows)) if index else 4
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, min_width=width)
     for row in rows:
-        table.add_row(*(printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell)) for cell in row))
-    console(to_stderr=to_stderr).print(table)
+        table.add_row(*map(_show, row))
+    out.print(table)
+
+
+def _show(cell: object) -> str:
+    return printable(f"{cell:.3g}" if isinstance(cell, float) else str(cell))

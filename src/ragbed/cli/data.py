@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -37,6 +40,23 @@ def open_data(specs: list[str]) -> list[Dataset]:
     from ragbed.catalog import open_datasets
 
     return open_datasets(specs, data_root())
+
+
+@contextmanager
+def open_output(output: Path | None, datasets: list[Dataset]) -> Iterator[IO[bytes] | None]:
+    """Where a command's lines go: nowhere, standard output for '-', or a file that appears when it is whole."""
+    from ragbed.store import write_whole
+
+    if output is None:
+        yield None
+    elif str(output) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif any(output.resolve() == dataset.path.resolve() for dataset in datasets):
+        raise UsageError(f"--output {output} is the data itself; name another file.")
+    else:
+        with write_whole(output) as sink:
+            yield sink
 
 
 @data.command("get")

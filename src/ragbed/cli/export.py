@@ -25,18 +25,19 @@ def export(data: str, to: str, output: Path, json: bool) -> None:
       ragbed export en_fact.jsonl --to rgb -o en_fact.json
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.data import open_data
+    from ragbed.cli.data import open_data, open_output
     from ragbed.datasets import FORMATS
     from ragbed.errors import UnknownName
-    from ragbed.store import write_whole
 
     if to not in FORMATS:
         raise UnknownName("format", to, FORMATS)
     (dataset,) = open_data([data])
     count = 0
-    with write_whole(output) as sink:
+    with open_output(output, [dataset]) as sink:
         for item in dataset.items():
-            sink.write(FORMATS[to].to_line(item))
+            line = FORMATS[to].to_line(item)
+            if sink is not None:
+                sink.write(line)
             count += 1
     say(f"{count} items of {dataset.name} written to {output} as {to}.")
     if json:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TypedDict, TypeVar, get_args
 
 from ragbed.errors import UnknownName, UsageError
-from ragbed.prompts import Instructions
 from ragbed.schema import Lang
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)
+_MOST_DOCS = 10_000
+"""Far more than any model reads; a slip of the finger must not plan for days."""
+_WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
 class MixOptions(TypedDict):
@@ -38,8 +41,9 @@ class LayoutOptions(MixOptions):
 
 def read_mix(options: MixOptions) -> Settings:
     """Which mixes are asked for, all else as it is by default."""
-    if options["docs"] < 1:
-        raise UsageError(f"--docs {options['docs']}: allowed are 1 and more; for none use --testbeds closed-book.")
+    if not 1 <= options["docs"] <= _MOST_DOCS:
+        allowed = f"allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book"
+        raise UsageError(f"--docs {options['docs']}: {allowed}.")
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
         docs=options["docs"],
@@ -62,12 +66,16 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
         seed=options["seed"],
         langs=read_langs(options["lang"]),
         limit=_limit(options["limit"]),
-        instructions=Instructions(PROFILES[profile].prompts, options["prompt"]),
+        prompt=options["prompt"],
     )
     if settings.original is not None and (settings.arms != ("related",) or settings.rotate or settings.seed):
         raise UsageError(
             f"--profile {profile} repeats the original code, which has one arm, one order and one fixed "
             "generator; use --profile robust with --arms, --rotations and --seed."
+        )
+    if settings.arms == ("fixed",) and (options["noise"] is not None or options["docs"] != Settings.docs):
+        raise UsageError(
+            "--arms fixed has a ladder of its own (1, 2, 3, 5 and 10 documents), without --noise and --docs."
         )
     names = options["testbeds"]
     return None if names is None else split(names, "--testbeds"), settings
@@ -100,12 +108,9 @@ def _ratios(text: str, option: str) -> tuple[Fraction, ...]:
 def _limit(text: str | None) -> int | Fraction | None:
     if text is None:
         return None
-    if text.isdigit() and int(text) > 0:
+    if _WHOLE.fullmatch(text):
         return int(text)
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(0)
-    if not 0 < share <= 1:
+    share = parse_ratio(text, "--limit") if "." in text or "/" in text else Fraction(0)
+    if not 0 < share < 1:
         raise UsageError(f"--limit {text!r}: allowed are a number of items from 1, or a fraction between 0 and 1.")
     return share

@@ -43,17 +43,32 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
             raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
-        known = {name.removeprefix("--"): one.name for one in context.command.params for name in one.opts}
+        known = {
+            name.removeprefix("--"): one
+            for one in context.command.params
+            for name in one.opts
+            if isinstance(one, click.Option) and name.startswith("--") and one.expose_value
+        }
         for name in options:
             if name not in known:
                 raise UsageError(f"--config {path}: {name!r} is no option of this command.")
-        context.default_map = {str(known[name]): _as_typed(value) for name, value in options.items()}
+        context.default_map = {
+            str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
+            for name, value in options.items()
+        }
     return path
 
 
-def _as_typed(value: object) -> object:
-    """A TOML list is what a comma-separated option says."""
-    return ",".join(map(str, value)) if isinstance(value, list) else value
+def _as_typed(one: click.Option, value: object, place: str) -> object:
+    """A value as a user would have typed it, so that it is checked as that would be; a list is comma-separated."""
+    if one.is_flag:
+        if isinstance(value, bool):
+            return value
+        raise UsageError(f"{place} must be true or false.")
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
+        raise UsageError(f"{place} must be a text, a number, or a list of these.")
+    return [str(part) for part in values] if one.multiple else ",".join(map(str, values))
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")

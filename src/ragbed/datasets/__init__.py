@@ -9,14 +9,14 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
 from math import ceil
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from ragbed.datasets import native, rgb
+from ragbed.datasets.decode import decode_line
 from ragbed.errors import DataError
 from ragbed.schema import Item, Kind
 from ragbed.store import read_lines
@@ -40,6 +40,18 @@ FORMATS: dict[str, Format] = {
     "native": native,
     "rgb": rgb,
 }
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class Line(NamedTuple):
+    """One line of a dataset: an item, or why it is none."""
+
+    number: int
+    content: Item | DataError
+    size: int
+    """In bytes."""
+    spelling: str
+    """The format, by its name; empty where none could be told."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +62,45 @@ class Dataset:
     path: Path
 
     def items(self) -> Iterator[Item]:
-        """Yields the items in file order; ids are checked to be unique."""
-        for _, item in self.numbered_items():
-            yield item
+        """Yields the items in file order, or raises what is wrong with the first line that is none."""
+        for line in self.lines():
+            if isinstance(line.content, DataError):
+                raise line.content
+            yield line.content
 
-    def numbered_items(self) -> Iterator[tuple[int, Item]]:
-        """Yields the items with the line each stands on."""
-        lines = read_lines(self.path)
-        first = next(lines, None)
-        if first is None:
-            raise DataError(self.path, "is empty; expected one JSON object a line")
-        chosen = _tell_format(self.path, *first)
+    def lines(self) -> Iterator[Line]:
+        """Yields every line as an item or as what is wrong with it; ends early only where nothing more can be read."""
+        spelling = ""
         seen: set[str] = set()
-        for number, line in chain([first], lines):
-            item = chosen.read_item(self.path, number, line)
-            if item.id in seen:
-                raise DataError(
-                    self.path, f"{item.id!r} stands on an earlier line too; ids must be unique", line=number, field="id"
-                )
-            seen.add(item.id)
-            yield number, item
+        number = 0
+        try:
+            for number, line in read_lines(self.path):
+                try:
+                    spelling = spelling or self._tell_format(number, line)
+                    item = FORMATS[spelling].read_item(self.path, number, line)
+                    if item.id in seen:
+                        problem = f"{item.id!r} stands on an earlier line too; ids must be unique"
+                        raise DataError(self.path, problem, line=number, field="id")
+                except DataError as error:
+                    yield Line(number, error, len(line), spelling)
+                else:
+                    seen.add(item.id)
+                    yield Line(number, item, len(line), spelling)
+        except DataError as error:  # another encoding, or a line without end
+            yield Line(error.line or 1, error, 0, spelling)
+        else:
+            if not number:
+                yield Line(1, DataError(self.path, "is empty; expected one JSON object a line"), 0, spelling)
+
+    def _tell_format(self, number: int, line: bytes) -> str:
+        """The name of the format, by the fields of the first line that is an object."""
+        fields = decode_line(_OBJECT, self.path, number, line)
+        for name, candidate in FORMATS.items():
+            if candidate.SIGN in fields:
+                return name
+        signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
+        found = ", ".join(fields) or "no field"
+        raise DataError(self.path, f"is neither format: a record needs {signs}; found {found}", line=number)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
         """How many items a limit lets through: itself, that fraction of them rounded up, or all (None)."""
@@ -88,18 +119,3 @@ def kind_of(item: Item) -> Kind:
     if any(passage.part is not None for passage in item.passages):
         return "integration"
     return "base"
-
-
-def _tell_format(path: Path, number: int, line: bytes) -> Format:
-    try:
-        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Not even JSON: the decoder of the likelier format will say what is wrong.
-        return next((form for form in FORMATS.values() if f'"{form.SIGN}"'.encode() in line), native)
-    for candidate in FORMATS.values():
-        if candidate.SIGN in fields:
-            return candidate
-    signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
-    raise DataError(
-        path, f"is neither format: a record needs {signs}; found {', '.join(fields) or 'no field'}", line=number
-    )

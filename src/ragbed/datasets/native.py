@@ -47,9 +47,25 @@ def _faults(item: Item) -> list[tuple[str, str]]:
             faults.append((f"{field}.edit_of", "does not name a supporting passage of the item"))
         if passage.support is not None and not 0 <= passage.support[0] < passage.support[1] <= len(passage.text):
             faults.append((f"{field}.support", "is not a span of the text"))
+    return faults + _part_faults(item)
+
+
+def _part_faults(item: Item) -> list[tuple[str, str]]:
+    faults = [
+        (f"passages[{index}].part", "is given for a passage that does not support")
+        for index, passage in enumerate(item.passages)
+        if passage.part is not None and passage.stance != "supports"
+    ]
     parts = {passage.part for passage in item.passages if passage.stance == "supports"}
     if None in parts and len(parts) > 1:
         faults.append(("passages", "some supporting passages have a part and some have none"))
+    elif None not in parts and parts != set(range(len(parts))):
+        faults.append(
+            (
+                "passages",
+                f"the parts are {sorted(part for part in parts if part is not None)}; count them from 0 without gaps",
+            )
+        )
     return faults
 
 

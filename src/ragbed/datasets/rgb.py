@@ -9,14 +9,14 @@ per sub-question, and `asnwer1` (sic), `answer2`; counterfactual with `fakeanswe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ragbed.datasets.decode import decode_line
-from ragbed.errors import DataError
+from ragbed.errors import DataError, RagbedError
 from ragbed.schema import Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
@@ -58,22 +58,50 @@ def read_item(path: Path, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Writes an item as RGB does; an item that was read from RGB gives the same bytes again."""
+    """Writes an item as RGB does; an item that was read from RGB gives the same bytes again.
+
+    RGB has no place for provenance, kinds and the language, which follows from the question's script.
+
+    Raises:
+        RagbedError: RGB's shape cannot hold the item.
+    """
     spelled = item.rgb or {}
-    record: dict[str, object] = {"id": spelled.get("id", item.id), "query": item.question}
-    record["answer"] = _as_spelled(item.answer, spelled.get("answer"))
+    number = spelled.get("id")
+    record: dict[str, object] = {
+        "id": number if str(number) == item.id else item.id,
+        "query": item.question,
+        "answer": _as_spelled(item.answer, spelled.get("answer")),
+    }
     if item.fake is not None:
         record["fakeanswer"] = _as_spelled(item.fake, spelled.get("fakeanswer"))
     record |= {name: spelled[name] for name in _SUB_ANSWERS if name in spelled}
-    supports = [passage for passage in item.passages if passage.stance == "supports"]
+    supports = [index for index, passage in enumerate(item.passages) if passage.stance == "supports"]
     if item.fake is not None:
-        record["positive_wrong"] = [p.text for p in item.passages if p.stance == "contradicts"]
-    if any(passage.part is not None for passage in supports):
-        record["positive"] = _by_part(supports)
-    else:
-        record["positive"] = [passage.text for passage in supports]
+        record["positive_wrong"] = _edits(item, supports)
+    record["positive"] = _positive([item.passages[index] for index in supports])
     record["negative"] = [passage.text for passage in item.passages if passage.stance == "distracts"]
     return json.dumps(record, ensure_ascii=False).encode() + b"\n"
+
+
+def _edits(item: Item, supports: list[int]) -> list[str]:
+    """The edited form of every supporting passage, in their order."""
+    edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
+    by_original = dict(edits)
+    if len(by_original) != len(edits) or by_original.keys() != set(supports):
+        raise RagbedError(
+            f"item {item.id} cannot be written as RGB: there every supporting passage has exactly one edited form; "
+            "give each contradicting passage its edit_of."
+        )
+    return [by_original[index] for index in supports]
+
+
+def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
+    if all(passage.part is None for passage in supports):
+        return [passage.text for passage in supports]
+    parts: dict[int, list[str]] = {}
+    for passage in supports:
+        parts.setdefault(passage.part or 0, []).append(passage.text)
+    return [parts[part] for part in sorted(parts)]
 
 
 class _Place:
@@ -99,6 +127,8 @@ class _Place:
     def passages(self, record: _RgbRecord) -> Iterator[Passage]:
         yield from self._supporting(record.positive)
         if record.positive_wrong is not UNSET:
+            if any(isinstance(entry, list) for entry in record.positive):
+                raise self.wrong("positive", "has lists beside positive_wrong; an item is of one kind only")
             if record.fakeanswer is UNSET:
                 raise self.wrong("fakeanswer", "is missing beside positive_wrong")
             if len(record.positive_wrong) != len(record.positive):
@@ -144,10 +174,3 @@ def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
     if raw is not None and not isinstance(raw, int) and _slots(raw) == slots:
         return raw
     return [list(aliases) for aliases in slots]
-
-
-def _by_part(supports: Iterable[Passage]) -> list[list[str]]:
-    parts: dict[int, list[str]] = {}
-    for passage in supports:
-        parts.setdefault(passage.part or 0, []).append(passage.text)
-    return [parts[part] for part in sorted(parts)]

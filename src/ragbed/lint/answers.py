@@ -16,11 +16,11 @@ _DIGIT = re.compile(r"\d")
 _EDGE_MARKS = "。，；：、！？,;:!?"
 """Marks that end a clause and no name; a full stop is missing because abbreviations have one."""
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(r"\s*[;|]\s*"),
-    "zh": re.compile(r"\s*(?:[;；|、]|(?<!\d),|,(?!\d))\s*"),
+    "en": re.compile(r"[;|]"),
+    "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),
 }
 """What parts a list in one string. An English comma does not (dates, places), nor does a Chinese one (titles)."""
-_ANY_SEPARATOR = re.compile(r"\s*[,，;；、|/]\s*")
+_ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
 
 
 @rule(
@@ -85,7 +85,7 @@ def single_form_number(view: View) -> Iterator[Fault]:
 )
 def flat_list(view: View) -> Iterator[Fault]:
     """RGB's files only: a list of at least two strings and nothing else."""
-    raw = (view.item.rgb or {}).get("answer")
+    raw = (view.item.rgb or {}).get("answer") if view.is_rgb else None
     if isinstance(raw, list) and len(raw) > 1 and all(isinstance(slot, str) for slot in raw):
         yield Fault("answer", f"asks for all of {_show(view.item.answer)}")
 
@@ -155,8 +155,8 @@ def edge_punctuation(view: View) -> Iterator[Fault]:
 def joined_alias(view: View) -> Iterator[Fault]:
     """Parted by ; | (in Chinese also 、 and a comma not between digits), or two parts that differ in marks only."""
     for where, alias in _spelled(view):
-        listed = len(list(filter(None, _SEPARATORS[view.item.lang].split(alias)))) > 1
-        alike = [_letters(part) for part in _ANY_SEPARATOR.split(alias) if _letters(part)]
+        listed = sum(bool(part.strip()) for part in _SEPARATORS[view.item.lang].split(alias)) > 1
+        alike = list(filter(None, map(_letters, _ANY_SEPARATOR.split(alias))))
         if listed or len(set(alike)) < len(alike):
             yield Fault(where, f"{alias} looks like a list")
 

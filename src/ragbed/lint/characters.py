@@ -6,14 +6,16 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from ragbed.lint.rule import Fault, View, quote, rule
+from ragbed.lint.rule import PLAIN, Fault, View, quote, quote_alias, rule
 
 _PROMPT_WORDS = re.compile(r"(?:问题|文档|questions?|documents?)\s*[:：]", re.IGNORECASE)
 _TEMPLATE = re.compile(
     r"<\|[\w-]+\|>|\[/?INST\]|<</?SYS>>|</?(?:doc|document|system|user|assistant)>|^###\s", re.MULTILINE
 )
-_KEY_PHRASES = re.compile(r"信息不足|事实性错误|insufficient information|factual errors", re.IGNORECASE)
+_KEY_PHRASES = ("信息不足", "事实性错误", "insufficient information", "factual errors")
 
+_WORDS = ("问题", "文档", "question", "document")
+_MARKS = ("<", "[", "###")
 WORDS, TEMPLATE = "words", "template"
 
 
@@ -66,9 +68,11 @@ def braces(view: View) -> Iterator[Fault]:
 )
 def prompt_words(view: View) -> Iterator[Fault]:
     """`words`: 问题, 文档, question or document with a colon; `template`: marks of chat templates and fences."""
-    for index, passage in enumerate(view.item.passages):
-        found = {WORDS: _PROMPT_WORDS.search(passage.text), TEMPLATE: _TEMPLATE.search(passage.text)}
-        hits = {sense: match for sense, match in found.items() if match}
+    for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
+        # Most texts have none of these, and a plain search says so sooner than a pattern.
+        words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
+        template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
+        hits = {sense: match for sense, match in ((WORDS, words), (TEMPLATE, template)) if match}
         if hits:
             match = next(iter(hits.values()))
             yield view.fault(index, quote(passage.text, *match.span()), tuple(hits))
@@ -82,7 +86,11 @@ def prompt_words(view: View) -> Iterator[Fault]:
 )
 def key_phrases(view: View) -> Iterator[Fault]:
     """Contains 信息不足, 事实性错误, insufficient information or factual errors, in any letter case."""
-    yield from _matching(view, _KEY_PHRASES)
+    for index, lowered in enumerate(view.folded[PLAIN]):
+        for phrase in _KEY_PHRASES:
+            if phrase in lowered:
+                yield view.fault(index, quote_alias(lowered, (phrase,)))
+                break
 
 
 @rule(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ragbed.datasets import Dataset
+from ragbed.datasets import Dataset, Line
 from ragbed.errors import DataError
-from ragbed.lint.record import Line, read_records, record
+from ragbed.lint.record import record
 from ragbed.lint.rule import Fault, Finding, Rule, Survey, View
 from ragbed.lint.statistics import Statistics
 from ragbed.lint.tally import Tally
@@ -43,7 +43,7 @@ class Check:
     def findings(self) -> Iterator[Finding]:
         """Yields what is wrong, in file order, and counts it; holds one item at a time."""
         finders = [(rule, rule.bind(self._survey)) for rule in self._rules]
-        for line in read_records(self.dataset):
+        for line in self.dataset.lines():
             self.bytes_read += line.size
             if self._watch is not None:
                 self._watch(self)
@@ -53,7 +53,7 @@ class Check:
             self.items += 1
             self.documents += len(line.content.passages)
             if finders:
-                view = View(self.dataset.name, line.number, line.content)
+                view = View(self.dataset.name, line.number, line.content, line.spelling)
                 self._statistics.add(view)
                 for rule, find in finders:
                     for fault in find(view):

@@ -86,8 +86,7 @@ def negatives_hold_gold(view: View) -> Iterator[Fault]:
         if together and not any(holds_answer(text, answer) for text in negatives):
             senses.append(name)
     if senses:
-        where = "negative" if view.item.rgb is not None else "passages"
-        yield Fault(where, f"together hold all {len(answer)} parts of the answer", tuple(senses))
+        yield Fault(view.pool("distracts"), f"together hold all {len(answer)} parts of the answer", tuple(senses))
 
 
 @rule(

@@ -24,11 +24,9 @@ _NEEDED: tuple[Stance, ...] = ("supports", "distracts")
 def empty_pool(view: View) -> Iterator[Fault]:
     """No supporting, no distracting, or, with a false answer, no edited document."""
     needed = (*_NEEDED, "contradicts") if view.item.fake is not None else _NEEDED
-    names = {"supports": "positive", "distracts": "negative", "contradicts": "positive_wrong"}
     for stance in needed:
         if not view.pools[stance]:
-            where = "passages" if view.item.rgb is None else names[stance]
-            yield Fault(where, f"has no document that {stance}", (stance,))
+            yield Fault(view.pool(stance), f"has no document that {stance}", (stance,))
 
 
 @rule(

@@ -57,10 +57,18 @@ class Fault(Struct, frozen=True):
 
 
 class View:
-    """An item as the rules look at it: its pools, its texts folded once, the names of its fields."""
+    """An item as the rules look at it: its pools, its texts folded once, the names of its fields.
 
-    def __init__(self, data: str, line: int, item: Item) -> None:
+    Args:
+        data: Name of the dataset.
+        line: Where it stands in the file.
+        item: The item.
+        spelling: The format of the file, whose names for fields are used.
+    """
+
+    def __init__(self, data: str, line: int, item: Item, spelling: str = "native") -> None:
         self.data, self.line, self.item = data, line, item
+        self.is_rgb = spelling == "rgb"
         self.pools: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
         for index, passage in enumerate(item.passages):
             self.pools[passage.stance].append(index)
@@ -89,7 +97,7 @@ class View:
 
     def name(self, index: int) -> str:
         """A passage as its file spells it: `negative[3]` or `positive[1][0]` in RGB's, else `passages[12]`."""
-        return f"passages[{index}]" if self.item.rgb is None else self._rgb_names[index]
+        return self._rgb_names[index] if self.is_rgb else f"passages[{index}]"
 
     @cached_property
     def _rgb_names(self) -> list[str]:
@@ -102,11 +110,13 @@ class View:
             counted[pool] += 1
         return names
 
-    def field(self, name: Literal["answer", "fake", "question"]) -> str:
+    def pool(self, stance: Stance) -> str:
+        """A list of passages as its file spells it."""
+        return _RGB_FIELDS[stance] if self.is_rgb else "passages"
+
+    def field(self, name: Literal["fake", "question"]) -> str:
         """A field of the item as its file spells it."""
-        if self.item.rgb is None or name == "answer":
-            return name
-        return {"fake": "fakeanswer", "question": "query"}[name]
+        return {"fake": "fakeanswer", "question": "query"}[name] if self.is_rgb else name
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from itertools import accumulate
 
 from ragbed.datasets import Dataset
 from ragbed.errors import DataError
-from ragbed.lint.record import read_records
 from ragbed.lint.rule import Fault, Find, Survey, View, dataset_rule
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
@@ -56,7 +55,7 @@ class _Bank:
     def __init__(self, dataset: Dataset) -> None:
         texts: dict[Lang, list[str]] = {"en": [], "zh": []}
         owners: dict[Lang, list[str]] = {"en": [], "zh": []}
-        for line in read_records(dataset):
+        for line in dataset.lines():
             item = line.content
             if isinstance(item, DataError):
                 continue

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.schema import Lang, Message
 
 REFUSAL: dict[Lang, str] = {
@@ -90,10 +90,10 @@ def _shipped(sets: tuple[str, ...], lang: str, name: str) -> str:
 def _own_texts(folder: Path) -> dict[tuple[Lang, str], str]:
     texts = {}
     for lang in _LANGS:
-        for name in _FILES:
-            path = folder / lang / name
-            if path.is_file():
-                texts[lang, name] = _own_text(path, name)
+        for path in sorted((folder / lang).glob("*.md")):
+            if path.name not in _FILES:
+                raise UnknownName("instruction file", f"{lang}/{path.name}", [f"{lang}/{name}" for name in _FILES])
+            texts[lang, path.name] = _own_text(path, path.name)
     if not texts:
         raise UsageError(f"--prompt {folder}: found none of {', '.join(f'en/{name}' for name in _FILES)} (or zh/…).")
     return texts
@@ -106,7 +106,10 @@ def _own_text(path: Path, name: str) -> str:
         raise RagbedError(f"{path} is not UTF-8.") from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
-    for placeholder in _NEEDED.get(name, ()):
+    needed = _NEEDED.get(name, ())
+    for placeholder in needed:
         if placeholder not in text:
             raise UsageError(f"{path} has no {placeholder}, so the model would not see it.")
+    for placeholder in set(_PLACEHOLDER.findall(text)) - {needed_one.strip("{}") for needed_one in needed}:
+        raise UsageError(f"{path} has {{{placeholder}}}, which is filled in user.md only.")
     return text

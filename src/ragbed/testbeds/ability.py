@@ -7,16 +7,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from typing import NamedTuple
 
 from ragbed.datasets import Dataset, kind_of
-from ragbed.schema import Case, Expectation, Item, Kind
+from ragbed.schema import Case, Document, Expectation, Item, Kind
 from ragbed.testbeds.bank import Bank, Neighbours, with_neighbours
-from ragbed.testbeds.order import order_item
+from ragbed.testbeds.names import name_case
+from ragbed.testbeds.order import Turns, order_item
 from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
 from ragbed.testbeds.settings import Condition, Settings
 
 _FIXED_LADDER = (0, 1, 2, 4, 9)
 """Distracting documents beside the one supporting in the `fixed` arm."""
+
+
+class _Supply(NamedTuple):
+    """How many documents an item has for a testbed."""
+
+    bearing: int
+    """That bear an answer."""
+    fewest: int
+    """Of these that every case needs."""
+    distracting: int
+
+    def mixes(self, docs: int) -> range:
+        """How many of so many documents may distract."""
+        return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
 
 
 @dataclass(frozen=True)
@@ -37,15 +53,57 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
+    def conditions(self, settings: Settings) -> tuple[Condition, ...]:
+        """All ways in which an item is asked."""
+        ratios = self.noise if settings.noise is None else settings.noise
+        ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
+        shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
+        asked: list[Condition] = []
+        for arm in settings.arms:
+            if arm == "fixed":
+                asked += _fixed_conditions() if self.name == "noise" else ()
+            else:
+                asked += [Condition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
+        return tuple(turned for condition in asked for turned in _rotations(condition, settings.rotate))
+
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item that this testbed takes, under every condition."""
-        conditions = tuple(self._conditions(settings))
-        for item, around, ordinal in self._items(dataset, settings, conditions):
-            for condition, plan in self._plans(item, around, ordinal, conditions, settings):
+        conditions = self.conditions(settings)
+        for item, around, turns in self._items(dataset, settings, conditions):
+            for condition, plan in self._plans(item, around, turns, conditions, settings):
                 yield self._case(dataset.name, item, condition, plan, settings)
 
+    def _items(
+        self, dataset: Dataset, settings: Settings, conditions: tuple[Condition, ...]
+    ) -> Iterator[tuple[Item, Neighbours, dict[int, int]]]:
+        """The items with those around them and their turns, by number of documents.
+
+        Neither a limit nor a choice of languages changes an item's neighbours or turns, and so no case.
+        """
+        needs_others = any(condition.arm in ("random", "control") for condition in conditions)
+        items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
+        turns, sizes = Turns(settings.seed), sorted({condition.docs for condition in conditions})
+        for item, around in islice(items, dataset.resolve_limit(settings.limit)):
+            if kind_of(item) == self.takes:
+                taken = {docs: turns.take(item.lang, docs, self._supply(item).mixes(docs)) for docs in sizes}
+                if item.lang in settings.langs:
+                    yield item, around, taken
+
+    def _supply(self, item: Item) -> _Supply:
+        stances = Counter(passage.stance for passage in item.passages)
+        if self.expect == "refuse":
+            return _Supply(0, 0, stances["distracts"])
+        parts = {passage.part for passage in item.passages if passage.stance == "supports"}
+        bearing = stances["contradicts" if self.takes == "counterfactual" else "supports"]
+        return _Supply(bearing, max(1, len(parts)), stances["distracts"])
+
     def _plans(
-        self, item: Item, around: Neighbours, ordinal: int, conditions: tuple[Condition, ...], settings: Settings
+        self,
+        item: Item,
+        around: Neighbours,
+        turns: dict[int, int],
+        conditions: tuple[Condition, ...],
+        settings: Settings,
     ) -> Iterator[tuple[Condition, Plan]]:
         if settings.original is not None:
             for condition in conditions:
@@ -54,48 +112,20 @@ class Ability:
         ordered = order_item(item, settings.seed)
         bank = Bank(ordered, around)
         for condition in conditions:
-            yield condition, plan_ours(ordered, bank, condition, self.draw, (ordinal, settings.seed))
-
-    def _conditions(self, settings: Settings) -> Iterator[Condition]:
-        ratios = self.noise if settings.noise is None else settings.noise
-        ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
-        shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
-        for arm in settings.arms:
-            if arm == "fixed":
-                asked = list(_fixed_conditions()) if self.name == "noise" else []
-            else:
-                asked = [Condition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
-            for condition in asked:
-                yield from _rotations(condition) if settings.rotate else (condition,)
-
-    def _items(
-        self, dataset: Dataset, settings: Settings, conditions: tuple[Condition, ...]
-    ) -> Iterator[tuple[Item, Neighbours, int]]:
-        """The items with those around them and their ordinal, which counts within a language.
-
-        Neither a limit nor a choice of languages changes an item's neighbours or ordinal, and so no case.
-        """
-        needs_others = any(condition.arm in ("random", "control") for condition in conditions)
-        items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
-        taken: Counter[str] = Counter()
-        for item, around in islice(items, dataset.resolve_limit(settings.limit)):
-            if kind_of(item) == self.takes:
-                if item.lang in settings.langs:
-                    yield item, around, taken[item.lang]
-                taken[item.lang] += 1
+            yield condition, plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
 
     def _case(self, data: str, item: Item, condition: Condition, plan: Plan, settings: Settings) -> Case:
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
         return Case(
-            case=f"{data}/{item.id}/{self.name}@{condition.label},{settings.label}",
+            case=name_case(data, item.id, self.name, f"{condition.label},{settings.label}"),
             data=data,
             item=item.id,
             lang=item.lang,
             testbed=self.name,
             question=item.question,
             noise=float(condition.noise),
-            noise_real=plan.noise_real,
+            noise_real=plan.noise_real if feasible else self._nearest(item, condition),
             k=condition.docs,
             correct=float(condition.correct),
             arm=condition.arm,
@@ -107,15 +137,27 @@ class Ability:
             messages=settings.instructions.messages(item.lang, item.question, texts) if feasible else (),
             answer=item.answer,
             fake=item.fake,
-            expect="answer" if self.expect == "correct" and _are_all_true(condition) else self.expect,
+            expect=self._expected(plan.documents),
             rotation=condition.rotation,
             reason=plan.reason,
         )
 
+    def _nearest(self, item: Item, condition: Condition) -> float | None:
+        """The share of distracting documents, nearest to the one asked for, that the item could supply."""
+        supply = self._supply(item)
+        if condition.arm in ("random", "control"):
+            supply = supply._replace(distracting=condition.docs)
+        mixes, all_there_are = supply.mixes(condition.docs), supply.bearing + supply.distracting
+        if mixes:
+            return min(mixes, key=lambda count: abs(count - condition.distracting)) / condition.docs
+        return supply.distracting / all_there_are if 0 < all_there_are < condition.docs else None
 
-def _are_all_true(condition: Condition) -> bool:
-    """Counterfactual's control: no document is wrong, so there is no error to flag."""
-    return condition.correct > 0 and condition.noise + condition.correct == 1
+    def _expected(self, documents: tuple[Document, ...]) -> Expectation:
+        """What the testbed expects; where counterfactual documents were asked for and none is false, no flag."""
+        if self.expect != "correct" or not documents:
+            return self.expect
+        stances = {document.stance for document in documents}
+        return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
 
 
 def _fixed_conditions() -> Iterator[Condition]:
@@ -127,6 +169,6 @@ def _fixed_conditions() -> Iterator[Condition]:
             yield Condition(noise, count + 1, arm="control")
 
 
-def _rotations(condition: Condition) -> Iterator[Condition]:
-    for rotation in range(condition.docs):
+def _rotations(condition: Condition, rotate: bool) -> Iterator[Condition]:
+    for rotation in range(condition.docs if rotate else 1):
         yield Condition(condition.noise, condition.docs, condition.correct, condition.arm, rotation)

@@ -14,7 +14,7 @@ from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """The testbeds to lay out: those named, or all that can take one of the asked ratios."""
+    """The testbeds to lay out: those named, or all that the asked ratios and arms leave something to do."""
     for name in names or ():
         if name not in TESTBEDS:
             raise UnknownName("testbed", name, TESTBEDS)
@@ -22,11 +22,12 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     for noise in settings.noise or ():
         if not any(_takes(testbed, noise, settings) for testbed in chosen):
             raise UsageError(f"--noise {show_ratio(noise)}: {_allowed(chosen)}.")
-    able = [testbed for testbed in chosen if _has_ratio(testbed, settings)]
-    if names and len(able) < len(chosen):
-        left_out = next(testbed for testbed in chosen if testbed not in able)
-        raise UsageError(f"--testbeds {left_out.name}: {_allowed([left_out])}; --noise gives none of these.")
-    return able
+    idle = [testbed for testbed in chosen if isinstance(testbed, Ability) and not testbed.conditions(settings)]
+    if names and idle:
+        if set(settings.arms) == {"fixed"}:
+            raise UsageError(f"--testbeds {idle[0].name}: the arm 'fixed' is one of noise; give --arms related too.")
+        raise UsageError(f"--testbeds {idle[0].name}: {_allowed(idle)}; --noise gives none of these.")
+    return [testbed for testbed in chosen if testbed not in idle]
 
 
 def lay_out(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *, named: bool) -> Iterator[Case]:
@@ -38,27 +39,25 @@ def lay_out(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *
             laid = found = True
             yield case
         if named and not laid:
-            raise UsageError(
-                f"--testbeds {testbed.name}: {dataset.name} has no {' or '.join(settings.langs)} item that it takes."
-            )
+            wanted = f"{testbed.takes} item" if isinstance(testbed, Ability) else "item"
+            raise UsageError(f"--testbeds {testbed.name}: {dataset.name} has no {wanted}{_where(settings)}.")
     if not found:
-        raise UsageError(f"{dataset.name} has no {' or '.join(settings.langs)} item for these testbeds and ratios.")
+        raise UsageError(f"{dataset.name} has no item for these testbeds{_where(settings)}.")
+
+
+def _where(settings: Settings) -> str:
+    langs = f" in {' or '.join(settings.langs)}"
+    return langs if settings.limit is None else f"{langs} among the first {settings.limit}"
 
 
 def _takes(testbed: Testbed, noise: Fraction, settings: Settings) -> bool:
     return isinstance(testbed, Ability) and testbed.allows(noise, settings.original is not None)
 
 
-def _has_ratio(testbed: Testbed, settings: Settings) -> bool:
-    if settings.noise is None or not isinstance(testbed, Ability):
-        return True
-    return any(_takes(testbed, noise, settings) for noise in settings.noise)
-
-
 def _allowed(testbeds: Sequence[Testbed]) -> str:
     rules = (
-        f"{t.name} takes {'1 only' if t.expect == 'refuse' else 'ratios below 1'}"
-        for t in testbeds
-        if isinstance(t, Ability)
+        f"{testbed.name} takes {'1 only' if testbed.expect == 'refuse' else 'ratios below 1'}"
+        for testbed in testbeds
+        if isinstance(testbed, Ability)
     )
     return "; ".join(rules) or "closed-book has no documents and so no noise"

@@ -7,6 +7,7 @@ from itertools import islice
 
 from ragbed.datasets import Dataset
 from ragbed.schema import Case
+from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings
 
 
@@ -20,7 +21,7 @@ class ClosedBook:
         for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
             if item.lang in settings.langs:
                 yield Case(
-                    case=f"{dataset.name}/{item.id}/{self.name}@{settings.label}",
+                    case=name_case(dataset.name, item.id, self.name, settings.label),
                     data=dataset.name,
                     item=item.id,
                     lang=item.lang,

@@ -21,11 +21,19 @@ def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]
         raise Infeasible(f"noise and correct together ask for more than {condition.docs} documents")
     front = ordered.contradicts[:edited]
     used = {ordered.item.passages[index].edit_of for index in front}
-    back = [index for index in reversed(ordered.supports) if index not in used][: int(true)]
+    if true and None in used:
+        raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
+    back = [index for index in _true_from_the_back(ordered) if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
         beside = f" beside {true} true ones" if true else ""
         raise Infeasible(f"needs {edited} edited documents{beside}, has {len(ordered.contradicts)} pairs")
-    return (*front, *back)
+    return (*front, *back[::-1])
+
+
+def _true_from_the_back(ordered: Ordered) -> list[int]:
+    """True passages in the reverse order of their edits, so that each next one is drawn after those before."""
+    edited = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
+    return list(dict.fromkeys([index for index in edited if index is not None] + list(ordered.supports)))
 
 
 COUNTERFACTUAL = Ability(

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import zip_longest
 
 from ragbed.schema import Document, Item, Passage, Stance
-from ragbed.text import holds_answer, plain, spaceless
+from ragbed.text import bears_answer
 
 _GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
 """The golden ratio, in whole numbers so that every machine agrees: its multiples, modulo one, spread evenly."""
@@ -70,17 +70,41 @@ def as_documents(item: Item) -> tuple[Document, ...]:
     )
 
 
-def slot_of(rank: int, ordinal: int, seed: int, docs: int) -> int:
-    """Where the document of a rank stands: a cyclic Latin square over ordinal and seed.
+def slot_of(rank: int, turn: int, docs: int) -> int:
+    """Where the document of a rank stands at a turn: a cyclic Latin square.
 
-    Over any run of `docs` consecutive items every rank visits every slot exactly once, whatever the ratio.
+    Over the turns 0 … docs − 1 every rank visits every slot exactly once.
     """
-    return (ordinal + _offset(seed) + _spread(docs)[rank]) % docs
+    return (turn + _spread(docs)[rank]) % docs
 
 
-@cache
-def _offset(seed: int) -> int:
-    return int.from_bytes(digest("slot", seed), "big")
+class Turns:
+    """Gives every item a turn, so that documents stand in every slot equally often.
+
+    Where all items can supply all mixes, the turn is (ordinal + hash of the seed) mod K, and the balance is exact.
+    Where some cannot, an item gets the turn that was used least so far in the mixes that it can supply: no choice
+    that depends neither on the ratio nor on items to come can do better than nearly.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._start = int.from_bytes(digest("slot", seed), "big")
+        self._used: dict[tuple[str, int], list[list[int]]] = {}
+
+    def take(self, lang: str, docs: int, mixes: range) -> int:
+        """The turn of the next item.
+
+        Args:
+            lang: Its language; each is balanced by itself.
+            docs: How many documents it is asked with.
+            mixes: How many of them may distract, given what the item has.
+        """
+        used = self._used.setdefault((lang, docs), [[0] * docs for _ in range(docs + 1)])
+        rows = [used[distracting] for distracting in mixes]
+        turns = ((self._start + step) % docs for step in range(docs))
+        best = min(turns, key=lambda turn: sum(row[turn] for row in rows))
+        for row in rows:
+            row[best] += 1
+        return best
 
 
 @cache
@@ -108,11 +132,10 @@ def _doubtful_last(item: Item, pool: Sequence[int]) -> list[int]:
 
 def _is_belied(item: Item, passage: Passage) -> bool:
     """Whether a supporting passage lacks the answer, or another holds it."""
-    text = spaceless(passage.text) if item.lang == "zh" else plain(passage.text)
     if passage.stance != "supports":
-        return holds_answer(text, item.answer)
+        return bears_answer(passage.text, item.answer, item.lang)
     slots = item.answer if passage.part is None else (tuple(alias for aliases in item.answer for alias in aliases),)
-    return not holds_answer(text, slots)
+    return not bears_answer(passage.text, slots, item.lang)
 
 
 def _one_of_each_part(item: Item, pool: Iterable[int]) -> list[int]:

@@ -34,26 +34,28 @@ ChooseOriginal = Callable[[Item, Condition, int], Chosen]
 """The original code's choice, of a year; or raises ValueError as it does."""
 
 
-def plan_ours(ordered: Ordered, bank: Bank, condition: Condition, draw: DrawEvidence, turn: tuple[int, int]) -> Plan:
-    """Lays out a condition exactly as asked, with balanced positions, or says why not.
+def plan_ours(ordered: Ordered, bank: Bank, condition: Condition, draw: DrawEvidence, turn: int) -> Plan:
+    """Lays out a condition exactly as asked, or says why not.
+
+    Documents that bear an answer take the ranks from the first on, distracting ones those from the last back: at the
+    next ratio one of them gives way to one of the others, and all the rest stay where they are.
 
     Args:
         ordered: The item, its pools in drawing order.
         bank: Documents of other questions.
         condition: What is asked.
         draw: The testbed's choice of documents that bear an answer.
-        turn: Ordinal of the item, and seed: where the first document stands.
+        turn: The item's turn of the Latin square.
     """
     try:
         distracting = _whole(condition)
         evidence = draw(ordered, condition, condition.docs - distracting)
-        drawn = [ordered.documents[index] for index in evidence]
-        drawn += _distractors(ordered, bank, condition.arm, distracting)
+        distractors = _distractors(ordered, bank, condition.arm, distracting)
     except Infeasible as why:
-        return Plan(noise_real=_nearest(ordered, condition), reason=str(why))
-    ordinal, seed = turn
-    slots = [slot_of(rank, ordinal + condition.rotation, seed, condition.docs) for rank in range(condition.docs)]
-    placed = sorted(zip(slots, drawn, strict=True), key=lambda pair: pair[0])
+        return Plan(reason=str(why))
+    ranked = [ordered.documents[index] for index in evidence] + distractors[::-1]
+    slots = [slot_of(rank, turn + condition.rotation, condition.docs) for rank in range(condition.docs)]
+    placed = sorted(zip(slots, ranked, strict=True), key=lambda pair: pair[0])
     return Plan(
         documents=tuple(document for _, document in placed),
         slots=tuple(slots[: len(evidence)]),
@@ -66,7 +68,7 @@ def plan_original(item: Item, condition: Condition, choose: ChooseOriginal, year
     try:
         chosen = choose(item, condition, year)
     except ValueError as error:
-        return Plan(reason=f"the original code fails here: {error}")
+        return Plan(reason=f"the original code cannot: {error}")
     passages = as_documents(item)
     documents = tuple(passages[index] for index in chosen.placed)
     bearing = [index for index in chosen.drawn if item.passages[index].stance != "distracts"]
@@ -81,7 +83,7 @@ def _whole(condition: Condition) -> int:
     exact = condition.distracting
     if exact.denominator == 1:
         return int(exact)
-    near = (Fraction(int(exact) + step, condition.docs) for step in (0, 1))
+    near = [ratio for step in (0, 1) if (ratio := Fraction(int(exact) + step, condition.docs)) < 1]
     raise Infeasible(
         f"noise {show_ratio(condition.noise)} of {condition.docs} documents is {float(exact):.3g} documents; "
         f"ask for {' or '.join(map(show_ratio, near))}"
@@ -99,12 +101,3 @@ def _distractors(ordered: Ordered, bank: Bank, arm: Arm, count: int) -> list[Doc
     if len(found) < count:
         raise Infeasible(f"needs {count} documents of other questions without the answer, found {len(found)}")
     return found
-
-
-def _nearest(ordered: Ordered, condition: Condition) -> float | None:
-    """The share of distracting documents that comes nearest to the one asked for."""
-    bearing, distracting = len(ordered.contradicts or ordered.supports), len(ordered.distracts)
-    fewest, most = max(0, condition.docs - bearing), min(condition.docs, distracting)
-    if fewest > most:
-        return distracting / (bearing + distracting) if bearing + distracting else None
-    return min(max(round(condition.distracting), fewest), most) / condition.docs

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ragbed.errors import UsageError
@@ -79,7 +81,13 @@ class Settings:
     langs: tuple[Lang, ...] = ("en", "zh")
     limit: int | Fraction | None = None
     """The first N items of a dataset, or that fraction of them."""
-    instructions: Instructions = field(default_factory=lambda: Instructions(PROFILES["robust"].prompts))
+    prompt: Path | None = None
+    """A user's own instruction files, which go before the profile's."""
+
+    @cached_property
+    def instructions(self) -> Instructions:
+        """The texts of the profile, or the user's own."""
+        return Instructions(PROFILES[self.profile].prompts, self.prompt)
 
     @cached_property
     def original(self) -> int | None:
@@ -93,12 +101,14 @@ class Settings:
         return f"profile={self.profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
+_RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
+
+
 def parse_ratio(text: str, what: str) -> Fraction:
     """Reads `0.4`, `40%` or `2/5` exactly; anything outside 0 to 1 is a usage error."""
-    try:
-        ratio = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{what} {text!r} is not a number; give a share between 0 and 1, as 0.4 or 2/5.") from None
+    if not _RATIO.fullmatch(text):
+        raise UsageError(f"{what} {text!r} is not a share; give one between 0 and 1, as 0.4, 40% or 2/5.")
+    ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= ratio <= 1:
         raise UsageError(f"{what} {text} is out of range; allowed are shares between 0 and 1, as 0.4 or 2/5.")
     return ratio

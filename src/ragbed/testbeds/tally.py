@@ -21,7 +21,7 @@ class Row:
     feasible: int = 0
     infeasible: int = 0
     noise_real: float | None = None
-    """Mean over the feasible cases."""
+    """Mean over the feasible cases that have documents."""
     reasons: dict[str, int] = field(default_factory=dict)
     """Why cases are infeasible, and how many."""
 
@@ -31,6 +31,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], Row] = {}
+        self._measured: dict[tuple[object, ...], int] = {}
 
     def add(self, case: Case) -> None:
         """Counts one case."""
@@ -41,7 +42,8 @@ class Tally:
         if case.feasible:
             row.feasible += 1
             if case.noise_real is not None:
-                row.noise_real = ((row.noise_real or 0.0) * (row.feasible - 1) + case.noise_real) / row.feasible
+                self._measured[key] = count = self._measured.get(key, 0) + 1
+                row.noise_real = ((row.noise_real or 0.0) * (count - 1) + case.noise_real) / count
         else:
             row.infeasible += 1
             reason = case.reason or ""
