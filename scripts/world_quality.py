@@ -108,7 +108,6 @@ def measure_lexical(lang: Lang) -> bool:
         seed=0,
         langs=(lang,),
         limit=None,
-        instructions=_INSTRUCTIONS,
     )
     with tempfile.TemporaryDirectory() as folder:
         write_world((Recipe(SEED, lang),), {"base": LEXICAL_ITEMS}, Path(folder))
