@@ -12,38 +12,34 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import comb
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TypeAlias
 
 from ragbed.datasets import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.prompts import Instructions
-from ragbed.schema import Item, Lang, Message, Passage
+from ragbed.schema import Item, Lang, Message
 from ragbed.testbeds.choose import choose_testbeds, lay_out
 from ragbed.testbeds.settings import PROFILES, Settings
 from ragbed.text import holds_answer
 from ragbed.worlds import DIALS, Recipe, make_items, write_world
 from ragbed.worlds.quality import measure_giveaway, measure_openings, measure_overlap
 
-
-class Ask(Protocol):
-    def __call__(self, messages: Sequence[Message], options: Sequence[str] = ()) -> str: ...
-
+Ask: TypeAlias = Callable[[Sequence[Message]], str]
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
 GIVEAWAY_ITEMS, LEXICAL_ITEMS, CLOSED_ITEMS = 1500, 1000, 300
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-REAL_DIALS = ("contradiction", "hedge", "sibling")
+REAL_DIALS = ("distance", "length")
 _SPEED = """
 import resource, sys
 from pathlib import Path
@@ -52,9 +48,10 @@ from ragbed.worlds import Recipe, make_items, write_world
 if __name__ == "__main__":
     recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=45, dials=())
     write_world((recipe,), {{"base": {count}}}, Path(sys.argv[1]), workers=2)
-    peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     lengths = [p.dials["length_tokens"] for item in make_items(recipe, "base", 0, 100) for p in item.passages]
-    print(*peaks, sum(lengths) // len(lengths))
+    cpu = sum(each.ru_utime + each.ru_stime for each in used)
+    print(*(each.ru_maxrss for each in used), sum(lengths) // len(lengths), round(cpu))
 """
 _INSTRUCTIONS = Instructions(PROFILES["robust"].prompts)
 
@@ -127,9 +124,11 @@ def measure_speed(lang: Lang, count: int) -> list[bool]:
         before = time.perf_counter()
         told = subprocess.run([sys.executable, str(script), folder], check=True, stdout=subprocess.PIPE, text=True)
         minutes = (time.perf_counter() - before) / count * 1_000_000 / 60
-    parent_kb, worker_kb, tokens = map(int, told.stdout.split())
+    parent_kb, worker_kb, tokens, cpu_s = map(int, told.stdout.split())
+    per_million = f"1,000,000 items, from {count:,} of {tokens} tokens a document"
     return [
-        _tell(f"{lang}: minutes for 1,000,000 items, from {count:,} (mean length {tokens} tokens)", minutes, 20),
+        _tell(f"{lang}: minutes on two cores by CPU time for {per_million}", cpu_s / count * 1_000_000 / 120, 20),
+        _tell(f"{lang}: minutes by the clock, whoever else uses the cores", minutes, 20),
         _tell(f"{lang}: memory in MB, this process and two workers", (parent_kb + 2 * worker_kb) / 1024, 300),
     ]
 
@@ -148,12 +147,9 @@ def open_model() -> Ask:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = os.cpu_count() or 1
     server = xllamacpp.Server(parameters)
 
-    def ask(messages: Sequence[Message], options: Sequence[str] = ()) -> str:
+    def ask(messages: Sequence[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        body: dict[str, Any] = {"messages": turns, "max_tokens": 24, "temperature": 0}
-        if options:
-            body["grammar"] = "root ::= " + " | ".join(json.dumps(option) for option in options)
-        reply = server.handle_chat_completions(body)
+        reply = server.handle_chat_completions({"messages": turns, "max_tokens": 32, "temperature": 0})
         return str(reply["choices"][0]["message"]["content"])
 
     return ask
@@ -167,18 +163,16 @@ def measure_closed_book(ask: Ask) -> bool:
 
 
 def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
-    """What turning a dial on does to the choice between the answer and a distracting document's value.
-
-    The model reads one supporting document and one distracting one and may reply with either's
-    value and nothing else: free replies of a model of this size mostly repeat the question.
-    """
+    """What turning a dial on does to right answers: exact test on the twins that only one of them gets right."""
     if dial not in DIALS:
         sys.exit(f"unknown dial {dial!r}")
-    recipe = Recipe(SEED, "en", 4, 4, tokens=45, dials=(dial,), mixed=False)
+    recipe = Recipe(SEED, "en", 8, 2, tokens=45, dials=(dial,), mixed=False)
     items = list(make_items(recipe, "base", 0, 2 * pairs))
     table = {(off, on): 0 for off in (False, True) for on in (False, True)}
     for off, on in zip(items[::2], items[1::2], strict=True):
-        table[_chooses_right(ask, off), _chooses_right(ask, on)] += 1
+        place = _shortest_support(on)
+        is_right = [_is_right(item, ask(_prompt(item, place, dial))) for item in (off, on)]
+        table[is_right[0], is_right[1]] += 1
     lost, won = table[True, False], table[False, True]
     chance = sum(comb(lost + won, k) for k in range(lost, lost + won + 1)) / 2 ** (lost + won)
     right_off, right_on = table[True, True] + lost, table[True, True] + won
@@ -188,15 +182,28 @@ def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
     return _tell(label, chance, 0.05)
 
 
-def _chooses_right(ask: Ask, item: Item) -> bool:
-    right = next(passage for passage in item.passages if passage.stance == "supports")
-    wrong = next(passage for passage in item.passages if passage.stance == "distracts" and _value(passage))
-    text = f"{wrong.text}\n\n{right.text}\n\nQuestion: {item.question}\nAnswer with a name, a date or a number."
-    return ask([Message(role="user", content=text)], (_value(right), _value(wrong))) == _value(right)
+def _shortest_support(item: Item) -> int:
+    """The place of the shortest supporting document: a model on two cores reads some 50 tokens a second."""
+    lengths = {
+        at: int((passage.dials or {})["length_tokens"])
+        for at, passage in enumerate(item.passages)
+        if passage.stance == "supports"
+    }
+    return min(lengths, key=lambda at: (lengths[at], at))
 
 
-def _value(passage: Passage) -> str:
-    return str((passage.dials or {})["states"])
+def _prompt(item: Item, place: int, dial: str) -> Sequence[Message]:
+    """One supporting document, after a distracting one where the dial is about those.
+
+    No longer instruction: with the testbeds' own a model of this size answers hardly anything.
+    """
+    texts = [item.passages[place].text]
+    if dial not in ("distance", "length"):
+        texts.insert(0, next(passage.text for passage in item.passages if passage.stance == "distracts"))
+    news = "\n\n".join(texts)
+    return [
+        Message(role="user", content=f"Read this news and answer the question.\n\n{news}\n\nQuestion: {item.question}")
+    ]
 
 
 def _is_right(item: Item, reply: str) -> bool:
