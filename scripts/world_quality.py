@@ -39,7 +39,7 @@ SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
 GIVEAWAY_ITEMS, LEXICAL_ITEMS, CLOSED_ITEMS = 1500, 1000, 300
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-REAL_DIALS = ("distance", "length")
+REAL_DIALS = ("outdated", "sibling", "hedge")
 _SPEED = """
 import resource, sys
 from pathlib import Path
@@ -193,12 +193,13 @@ def _shortest_support(item: Item) -> int:
 
 
 def _prompt(item: Item, place: int, dial: str) -> Sequence[Message]:
-    """One supporting document, after a distracting one where the dial is about those.
+    """One supporting document, after a distracting one where the dial is about those alone.
 
-    No longer instruction: with the testbeds' own a model of this size answers hardly anything.
+    No longer instruction: with the testbeds' own, or with two documents, a model of this size answers
+    hardly anything, whatever the dial.
     """
     texts = [item.passages[place].text]
-    if dial not in ("distance", "length"):
+    if dial not in ("distance", "length", "hedge", "sibling", "outdated"):
         texts.insert(0, next(passage.text for passage in item.passages if passage.stance == "distracts"))
     news = "\n\n".join(texts)
     return [

@@ -17,7 +17,8 @@ from ragbed.worlds.truth import is_true
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _RESIDUE = re.compile(r"[{}\[\]|]|  |\ba [aeio]|\bthe the\b|\bthe an? |None|([A-Za-z])\1\1|[，。]{2}")
-_CHANGED = {"distance": {"supports"}, "length": {"supports", "distracts"}}
+_CHANGED = {"distance": {"supports"}}
+_CHANGED |= {dial: {"supports", "distracts"} for dial in ("length", "hedge", "sibling", "outdated")}
 """Documents that a dial changes, where these are not the distracting ones."""
 _KINDS = {"base": "base", "int": "integration", "fact": "counterfactual"}
 

@@ -3,10 +3,10 @@
 | Dial | On | Off |
 |---|---|---|
 | distance | in supporting documents the answer stands at the end, far from the event's name | right after it |
-| hedge | distracting documents guess beforehand at the event asked about | at another family's |
-| sibling | they tell of another year or division of the event | of another family |
-| outdated | they give an early value that was overtaken | another family's |
-| partial | they tell everything of the event but what is asked | of another family |
+| hedge | documents guess beforehand at the event asked about, supporting ones at a later one | at another family's |
+| sibling | documents tell of another year or division of the event, supporting ones also of it | of another family |
+| outdated | documents give an early value that was overtaken, supporting ones then the last one | another family's |
+| partial | distracting documents tell everything of the event but what is asked | of another family |
 | contradiction | they state a wrong value as a fact | of another family |
 | agreement | they state one and the same wrong value | each another one |
 | random | they are of another domain | they tell of siblings |
@@ -23,6 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ragbed.worlds.draw import Draw
+from ragbed.worlds.model import TRUE
 from ragbed.worlds.plan import Act, Brief, Plan, Statement, draw_form, plan_distractor, plan_support
 
 LONG_TOKENS = (600, 1950)
@@ -32,6 +33,13 @@ longest document promised."""
 FAR_TOKENS = 110
 """Least length of a document under the distance dial: its answer then stands some 60 tokens or more
 from the name, which is where section 14.6 of the requirements begins to call it far."""
+
+_TROUBLED_TOKENS = 90
+"""Least length of a supporting document with a trouble in it: shorter ones, which all tell of the same two
+events, would share too many of their words."""
+
+_VALUES = 100
+"""How many early or guessed values an event has: reports of different hours differ."""
 
 _CLEAR_FORMS = ("report", "feature")
 """Forms that name no other event."""
@@ -51,13 +59,25 @@ class Sketch:
 
 
 def sketch_support(dial: str | None, on: bool, brief: Brief, draw: Draw) -> Sketch:
-    """A supporting document under a dial; it tells of nothing else, so that the dial is the only trouble."""
+    """A supporting document under a dial: it has the dial's trouble in it, or none."""
     form = draw_form(brief, draw) if dial is None else draw.pick(_CLEAR_FORMS)
+    if dial in _TROUBLES:
+        return Sketch(_troubled(brief, on, draw, dial), least_tokens=_TROUBLED_TOKENS)
     if dial == "distance":
         plan = plan_support(brief, "feature", draw)
         pair = tuple(statement for statement in plan.statements if statement.act is not Act.FILLER)
         return Sketch(replace(plan, statements=pair), least_tokens=FAR_TOKENS, far=on)
     return Sketch(plan_support(brief, form, draw), least_tokens=_length(dial, on, draw))
+
+
+def _troubled(brief: Brief, on: bool, draw: Draw, dial: str | None) -> Plan:
+    """Something confusing and then the answer; with the dial off it is about another family and confuses less."""
+    act, role = _TROUBLES[dial]
+    later = [event for event in brief.siblings if event.edition > brief.target.edition]
+    event = brief.target if act is Act.STALE else draw.pick(later)
+    role = role if role == TRUE else f"{role} {draw.below(_VALUES)}"
+    trouble = Statement(act, event, brief.relation, role, abroad=0 if on else 1)
+    return Plan((trouble, Statement(Act.FACT, brief.target, brief.relation)), "supports", "related")
 
 
 def sketch_distractor(dial: str | None, on: bool, brief: Brief, draw: Draw, number: int) -> Sketch:
@@ -136,6 +156,13 @@ _PLANNERS: dict[str | None, Callable[[Brief, bool, Draw, str], Plan]] = {
     "random": _random,
 }
 _INSERTS: dict[str, Act] = {"refusal": Act.REFUSAL, "overlap": Act.ECHO}
+
+_TROUBLES: dict[str | None, tuple[Act, str]] = {
+    "hedge": (Act.HEDGE, "rumour"),
+    "sibling": (Act.FACT, TRUE),
+    "outdated": (Act.STALE, "early"),
+}
+"""Dials that are in supporting documents too: what is said there before the answer, and in which role."""
 
 DIALS = ("distance", "hedge", "sibling", "outdated", "partial", "contradiction", "agreement", "random", "refusal",
          "overlap", "length")  # fmt: skip

@@ -162,7 +162,8 @@ class Scribe:
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
-        is_known = statement.abroad in self._known and draw.chance(_SHORT_SHARE)
+        wants_short = draw.chance(_SHORT_SHARE)  # drawn in any case, so that twins stay in step
+        is_known = statement.abroad in self._known and wants_short
         self._known.add(statement.abroad)
         self._event_words = self._family.event_name(statement.event, draw, "short" if is_known else "event")
         return self._event_words
