@@ -69,6 +69,8 @@ class Passage(Record, frozen=True, kw_only=True):
     """ISO date of the page."""
     snippet_of: str | None = None
     """A search engine's snippet: the URL of the page it was cut from."""
+    dials: dict[str, int | float | str | bool] | None = None
+    """Generated text: what was varied, and how far (docs/world.md)."""
 
 
 class Item(Question, frozen=True, kw_only=True):
@@ -80,6 +82,12 @@ class Item(Question, frozen=True, kw_only=True):
     """Counterfactual: the false answer that the edited passages give."""
     rgb: dict[str, int | RawAnswer] | None = None
     """Fields of the RGB record it came from, as spelled there; needed to write the same bytes again."""
+    event: str | None = None
+    """The event or series of events it is about; items that share one are not independent."""
+    dial: str | None = None
+    """The one cause of failure that is turned on in this item."""
+    twin: str | None = None
+    """Id of the item that is like this one in all but the dial, which is off there."""
 
 
 class Document(Record, frozen=True, kw_only=True):

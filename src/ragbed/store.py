@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkstemp
+from secrets import token_hex
 from typing import IO
 
 from ragbed.errors import DataError, RagbedError, UsageError
@@ -73,28 +73,19 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
         with _naming(path, "written"), open(target, "wb") as special:
             yield special
         return
-    with _naming(path, "written"):
-        handle, name = mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
-        with open(temporary, "wb") as sink:
+        with _naming(path, "written"):
+            sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
+        with sink:
             yield sink
             with _naming(path, "written"):
                 sink.flush()
                 os.fsync(sink.fileno())
         with _naming(path, "written"):
-            temporary.chmod(_usual_mode())
             temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _usual_mode() -> int:
-    """What the system would have given a new file; a temporary one is its owner's alone."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 @contextmanager

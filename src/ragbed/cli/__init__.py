@@ -13,7 +13,7 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, lint, merge, run, status
+from ragbed.cli import cache, cases, data, demo, export, import_, lint, merge, run, status, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -28,6 +28,7 @@ COMMANDS = (
     export.export,
     merge.merge,
     cache.cache,
+    world.world,
 )
 """In the order in which the help lists them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragbed.run.tables import Cell
 
-_SCORES = {
+SCORES = {
     "noise": ("accuracy", "correct"),
     "rejection": ("rejection", "refused"),
     "integration": ("accuracy", "correct"),
@@ -35,7 +35,7 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
     columns = ("testbed", "lang", "noise", "asked", "errors", "score", "code %", "paper %")
     tables: dict[str, list[tuple[object, ...]]] = {}
     for cell in cells:
-        name, counted = _SCORES[cell.testbed]
+        name, counted = SCORES[cell.testbed]
         noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
         rates = [f"{100 * cell.rate(f'{track}.{counted}'):.1f}" for track in ("code", "paper")]
         row = (cell.testbed, cell.lang, noise, cell.asked, cell.error + cell.refused, name, *rates)

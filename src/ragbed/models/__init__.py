@@ -114,12 +114,21 @@ def _scripted(wish: Wish) -> Model:
     return ScriptedModel(wish.model)
 
 
+def _baseline(wish: Wish) -> Model:
+    from ragbed.models.lexical import LexicalModel
+
+    if wish.model != "lexical":
+        raise UnknownName("baseline", wish.model, ("lexical",))
+    return LexicalModel()
+
+
 PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
     "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
     "ollama": lambda wish: _openai_api(wish, "http://localhost:11434/v1", "ollama"),
     "anthropic": _anthropic,
+    "baseline": _baseline,
     "scripted": _scripted,
 }
 

@@ -59,8 +59,8 @@ class ScriptedModel:
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """The name of the case, on which the script hangs."""
-        return canonical({"case": case.case})
+        """What a script may look at."""
+        return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
 
     async def identity(self) -> str:
         """A script is what it is called."""

@@ -1,0 +1,158 @@
+"""`ragbed world`: writes a dataset of fictional news."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.worlds.generate import World
+    from ragbed.worlds.recipe import Recipe
+
+MIX, NONE = "mix", "none"
+_LONGEST, _SHORTEST = 1500, 20
+_WORTH_A_BAR = 1000
+"""Items from which generation takes long enough to show how far it is."""
+
+
+class WorldOptions(TypedDict):
+    """The options as typed."""
+
+    seed: int
+    items: int
+    integration: int | None
+    counterfactual: int | None
+    lang: str
+    docs: int
+    tokens: int
+    dials: str
+    workers: int | None
+
+
+@click.command()
+@options.option(
+    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the files go."
+)
+@options.option("--seed", type=int, default=0, help="Of the world; the same one gives the same bytes.")
+@options.option("--items", type=int, default=300, help="Base items for each language.")
+@options.option("--integration", type=int, help="Integration items. Default: a third of --items.")
+@options.option("--counterfactual", type=int, help="Default: a third of --items, but no fact twice.")
+@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
+@options.option("--docs", type=int, default=20, help="Documents of a base item; half of them support.")
+@options.option("--tokens", type=int, default=60, help="About how long a document is.")
+@options.option(
+    "--dials",
+    metavar="NAMES",
+    default=MIX,
+    help="Causes of failure to vary. mix: two items of ten; none; or names, and then all items come in pairs.",
+)
+@options.option("--workers", type=int, help="Processes. Default: one for each core.")
+@options.json_option
+@options.config_option
+def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
+    """Write a dataset of fictional news.
+
+    No model can know it, and its truth is known exactly. DIR receives {lang}_base.jsonl,
+    {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
+    checksum of each file.
+
+    \b
+    Examples:
+      ragbed world --seed 7 --items 300 -o world
+      ragbed world --items 100 --lang en --dials sibling,hedge -o pairs
+      ragbed world --items 1000000 --lang zh --docs 10 --dials none --integration 0 --counterfactual 0 -o load
+    """
+    from ragbed.cli.console import print_json
+    from ragbed.worlds.generate import write_world
+
+    recipes = _recipes(asked)
+    counts = _counts(asked, recipes)
+    with _bar(sum(counts.values()) * len(recipes)) as watch:
+        made = write_world(recipes, counts, output, workers=asked["workers"], watch=watch)
+    _print_files(output, made, to_stderr=json)
+    if json:
+        print_json({"folder": str(output), "manifest": made})
+
+
+def _counts(asked: WorldOptions, recipes: tuple[Recipe, ...]) -> dict[str, int]:
+    """How many items of each kind, checked."""
+    from ragbed.errors import UsageError
+    from ragbed.worlds.counterfactual import read_facts
+
+    third, facts = asked["items"] // 3, min(len(read_facts(recipe.lang)) for recipe in recipes)
+    sizes = {
+        "items": asked["items"],
+        "integration": third if asked["integration"] is None else asked["integration"],
+        "counterfactual": min(third, facts) if asked["counterfactual"] is None else asked["counterfactual"],
+    }
+    for name, size in sizes.items():
+        if size < 0:
+            raise UsageError(f"--{name} {size}: allowed are 0 and more.")
+    if not any(sizes.values()):
+        raise UsageError("--items, --integration and --counterfactual are all 0: nothing to write.")
+    if asked["workers"] is not None and asked["workers"] < 1:
+        raise UsageError(f"--workers {asked['workers']}: allowed are 1 and more.")
+    return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
+
+
+def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
+    """One recipe for each language, checked."""
+    from ragbed.cli.layout import read_langs, split
+    from ragbed.errors import UnknownName, UsageError
+    from ragbed.worlds.dials import DIALS
+    from ragbed.worlds.recipe import Recipe
+
+    docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
+    if docs < 2:
+        raise UsageError(f"--docs {docs}: allowed are 2 and more: one that supports and one that distracts.")
+    if not _SHORTEST <= tokens <= _LONGEST:
+        raise UsageError(f"--tokens {tokens}: allowed are {_SHORTEST} to {_LONGEST}.")
+    names = () if dials == NONE else DIALS if dials == MIX else tuple(split(dials, "--dials"))
+    for name in names:
+        if name not in DIALS:
+            raise UnknownName("dial", name, (MIX, NONE, *DIALS))
+    return tuple(
+        Recipe(
+            seed=asked["seed"],
+            lang=lang,
+            supports=docs - docs // 2,
+            distractors=docs // 2,
+            tokens=tokens,
+            dials=names,
+            mixed=dials == MIX,
+        )
+        for lang in read_langs(asked["lang"])
+    )
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None] | None]:
+    """A progress bar on a terminal, if it is worth one."""
+    if total < _WORTH_A_BAR or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from ragbed.cli.console import console
+
+    columns = (TextColumn("items"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(to_stderr=True)) as progress:
+        task = progress.add_task("items", total=total)
+        yield lambda count: progress.advance(task, count)
+
+
+def _print_files(folder: Path, made: World, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table
+
+    rows = [
+        (str(folder / name), file.items, file.documents, file.bytes, file.sha256[:12])
+        for name, file in made.files.items()
+    ]
+    print_table("World", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=to_stderr)

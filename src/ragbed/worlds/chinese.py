@@ -1,0 +1,122 @@
+"""Chinese: how numbers, dates and sentences are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+_DIGITS = "零一二三四五六七八九"
+_UNITS = ("", "十", "百", "千")
+_ENDS = ("。", "！", "？", "…", "：", "。”", "！”", "？”")
+_COMMON = re.compile(r"[的了是在于和与为几多少哪谁什么吗呢，。？《》“”、]")
+
+
+def _below_ten_thousand(number: int) -> str:
+    words, gap = "", False
+    for power in (3, 2, 1, 0):
+        digit = number // 10**power % 10
+        if digit:
+            words += ("零" if gap and words else "") + _DIGITS[digit] + _UNITS[power]
+            gap = False
+        else:
+            gap = True
+    return words
+
+
+def spoken(number: int) -> str:
+    """A count as one says it: 两万 and 两千, but 二百 and 二十."""
+    words = numeral(number)
+    return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
+
+
+def numeral(number: int) -> str:
+    """A whole number in Chinese numerals, as 一万二千四百; below a hundred 十五 rather than 一十五."""
+    if number >= 10**8:
+        rest = number % 10**8
+        return numeral(number // 10**8) + "亿" + (("零" if rest < 10**7 else "") + numeral(rest) if rest else "")
+    if number >= 10**4:
+        rest = number % 10**4
+        tail = ("零" if rest < 1000 else "") + _below_ten_thousand(rest) if rest else ""
+        return numeral(number // 10**4) + "万" + tail
+    words = _below_ten_thousand(number)
+    return words[1:] if 10 <= number < 20 else words
+
+
+def _in_ten_thousands(amount: int) -> tuple[str, ...]:
+    """Digits with 万 or 亿, where they come out short."""
+    for size, word in ((10**8, "亿"), (10**4, "万")):
+        if amount >= size:
+            scaled = f"{amount / size:.4f}".rstrip("0").rstrip(".")
+            return (scaled + word,) if len(scaled) <= 6 else ()
+    return ()
+
+
+class Chinese:
+    """The conventions of Chinese; see `Tongue`."""
+
+    def number_forms(self, number: str, unit: str) -> tuple[str, ...]:
+        """Digits, digits with 万, and numerals."""
+        if "." in number:
+            return (f"{number}{unit}",)
+        whole = int(number)
+        return tuple(form + unit for form in (number, *_in_ten_thousands(whole), spoken(whole)))
+
+    def percent_forms(self, number: str) -> tuple[str, ...]:
+        """With the sign, or as 百分之."""
+        whole, _, part = number.partition(".")
+        spelled = numeral(int(whole)) + ("点" + "".join(_DIGITS[int(digit)] for digit in part) if part else "")
+        return (f"{number}%", f"百分之{spelled}")
+
+    def money_forms(self, amount: int, currency: str) -> tuple[str, ...]:
+        """Digits with 万 or 亿, and numerals."""
+        short = _in_ten_thousands(amount) or (str(amount),)
+        return tuple(form + currency for form in (*short, spoken(amount)))
+
+    def date_forms(self, day: date) -> tuple[str, ...]:
+        """In digits with and without the year, and in numerals."""
+        return (
+            f"{day.year}年{day.month}月{day.day}日",
+            f"{day.month}月{day.day}日",
+            f"{numeral(day.month)}月{numeral(day.day)}日",
+        )
+
+    def name_aliases(self, name: str) -> tuple[str, ...]:
+        """A foreign name also by its last part, where that is long enough to be told apart."""
+        last = name.rsplit("·", 1)[-1]
+        return (name, last) if last != name and len(last) >= 3 else (name,)
+
+    def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
+        """No others: documents use them all."""
+        return forms
+
+    def ordinal(self, number: int) -> str:
+        """As 第几."""
+        return f"第{numeral(number)}"
+
+    def sentence(self, words: str) -> str:
+        """A full stop last; what already ends in a mark keeps it."""
+        return words if words.endswith(_ENDS) else words + "。"
+
+    def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
+        """As agencies write it: outlet, town, day, reporter."""
+        return f"{outlet}{town}{day.month}月{day.day}日电（记者{reporter}）"
+
+    def join(self, sentences: Sequence[str]) -> str:
+        """With nothing between them."""
+        return "".join(sentences)
+
+    def join_questions(self, questions: Sequence[str]) -> str:
+        """With semicolons; the last one opens with 以及."""
+        *others, last = [question.rstrip("？") for question in questions]
+        return "，".join(others) + f"，以及{last}？"
+
+    def count_tokens(self, text: str) -> int:
+        """One a character: a little more than current vocabularies need."""
+        return len(text)
+
+    def content_words(self, question: str) -> tuple[str, ...]:
+        """Pairs of neighbouring characters, common ones cut out."""
+        return tuple(
+            piece[at : at + 2] for piece in _COMMON.split(question) if len(piece) > 1 for at in range(len(piece) - 1)
+        )

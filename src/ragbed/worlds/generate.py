@@ -1,0 +1,154 @@
+"""Worlds on disk: items made in any number of processes, files written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ragbed import __version__
+from ragbed.datasets.native import to_line
+from ragbed.errors import RagbedError
+from ragbed.schema import Item
+from ragbed.store import write_whole
+from ragbed.worlds.counterfactual import make_counterfactual
+from ragbed.worlds.items import make_base, make_integration
+from ragbed.worlds.model import Setting, open_setting
+from ragbed.worlds.recipe import Recipe
+
+MANIFEST = "manifest.json"
+GENERATOR = 1
+"""Raised whenever the same recipe would give other bytes."""
+
+MAKERS: dict[str, Callable[[Setting, Recipe, int], Item]] = {
+    "base": make_base,
+    "int": make_integration,
+    "fact": make_counterfactual,
+}
+"""The kinds of files of a world, by the ends of their names."""
+
+_CHUNK = 32
+_AHEAD = 3
+"""Items a task, and tasks a worker may be ahead of the file: bounds the memory whatever the disk does."""
+_WORTH_WORKERS = 400
+"""Items below which starting processes takes longer than making the items."""
+
+
+class WorldFile(Struct, frozen=True):
+    """One file of a world, as the manifest has it."""
+
+    items: int
+    documents: int
+    bytes: int
+    sha256: str
+
+
+class World(Struct, frozen=True):
+    """What a folder of generated files was made from."""
+
+    ragbed: str
+    generator: int
+    recipes: tuple[Recipe, ...]
+    files: dict[str, WorldFile]
+
+
+def make_items(recipe: Recipe, kind: str, start: int, stop: int) -> Iterator[Item]:
+    """Yields the items of a range of ordinals; each depends on its own ordinal only."""
+    setting = open_setting(recipe.lang)
+    for ordinal in range(start, stop):
+        yield MAKERS[kind](setting, recipe, ordinal)
+
+
+def write_world(
+    recipes: tuple[Recipe, ...],
+    counts: Mapping[str, int],
+    folder: Path,
+    *,
+    workers: int | None = None,
+    watch: Callable[[int], None] | None = None,
+    prefix: str = "",
+) -> World:
+    """Writes `{lang}_{kind}.jsonl` for every language and kind, and a manifest last.
+
+    Args:
+        recipes: One for each language.
+        counts: How many items of each kind; none gives no file.
+        folder: Where they go; made if it is not there.
+        workers: Processes; None takes as many as there are cores. The bytes do not depend on it.
+        watch: Called with the number of items written since the last call.
+        prefix: What the names of all files begin with.
+    """
+    manifest = folder / f"{prefix}{MANIFEST}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest.unlink(missing_ok=True)  # an old one must not vouch for new files
+    except OSError as error:
+        raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
+    files = {}
+    for recipe in recipes:
+        for kind, count in counts.items():
+            if count:
+                name = f"{prefix}{recipe.lang}_{kind}.jsonl"
+                files[name] = _write_file(folder / name, recipe, kind, count, (workers, watch))
+    world = World(__version__, GENERATOR, recipes, files)
+    with write_whole(manifest) as sink:
+        sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
+    return world
+
+
+def _write_file(
+    path: Path,
+    recipe: Recipe,
+    kind: str,
+    count: int,
+    effort: tuple[int | None, Callable[[int], None] | None],
+) -> WorldFile:
+    workers, watch = effort
+    digest, size, documents = hashlib.sha256(), 0, 0
+    tasks = [(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
+    wanted = (os.cpu_count() or 1) if workers is None else workers
+    with write_whole(path) as sink:
+        for (_, _, start, stop), (lines, found) in zip(tasks, _run(tasks, wanted, count), strict=True):
+            sink.write(lines)
+            digest.update(lines)
+            size += len(lines)
+            documents += found
+            if watch is not None:
+                watch(stop - start)
+    return WorldFile(count, documents, size, digest.hexdigest())
+
+
+def _run(tasks: list[tuple[Recipe, str, int, int]], workers: int, count: int) -> Iterator[tuple[bytes, int]]:
+    """Yields the chunks in order, from this process or from several."""
+    if workers < 2 or count < _WORTH_WORKERS:
+        yield from (_make_chunk(*task) for task in tasks)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    waiting: deque[Future[tuple[bytes, int]]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(_make_chunk, *task))
+            if len(waiting) >= workers * _AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupt() -> None:
+    """Leaves Ctrl-C to the parent, which stops the workers; they would each print a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _make_chunk(recipe: Recipe, kind: str, start: int, stop: int) -> tuple[bytes, int]:
+    items = list(make_items(recipe, kind, start, stop))
+    return b"".join(map(to_line, items)), sum(len(item.passages) for item in items)

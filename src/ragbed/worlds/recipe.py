@@ -1,0 +1,57 @@
+"""What is asked of the generator."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ragbed.schema import Lang
+from ragbed.worlds.dials import DIALS
+
+_BLOCK, _PLAIN = 10, 8
+"""Of every ten base items of the default mix eight have no dial; the other two are an item with a dial
+off and, right after it, its twin with the dial on. The one that is off comes first, so that however many
+items are asked for, no dial is on without its twin. Not more than two, because items with a dial are
+less well mixed: a classifier that sees no question tells their documents apart (docs/world.md)."""
+
+
+class Turn(NamedTuple):
+    """How one ordinal's item has its dial: which, whether on, and the ordinal it shares with its twin."""
+
+    dial: str | None
+    on: bool
+    root: int
+
+
+class Recipe(Struct, frozen=True):
+    """Everything that the bytes of a world depend on, besides the code and its banks."""
+
+    seed: int
+    lang: Lang
+    supports: int = 10
+    """Supporting documents of a base item."""
+    distractors: int = 10
+    """Distracting documents of a base or integration item."""
+    part_supports: int = 5
+    """Supporting documents of each sub-question."""
+    most_parts: int = 5
+    """Sub-questions of an integration item, at most."""
+    true_documents: int = 10
+    """True documents of a counterfactual item; there are as many edits of them and as many distracting ones."""
+    tokens: int = 60
+    """About how long a document is; each draws its length from three quarters to five quarters of it."""
+    dials: tuple[str, ...] = DIALS
+    """The dials that are varied, in turn."""
+    mixed: bool = True
+    """Whether most items have no dial, as in the default mix; otherwise all items come in pairs."""
+
+    def turn(self, ordinal: int) -> Turn:
+        """What the base item of an ordinal varies."""
+        block, place = divmod(ordinal, _BLOCK if self.mixed else 2)
+        first = _PLAIN if self.mixed else 0
+        if not self.dials or place < first:
+            return Turn(None, False, ordinal)
+        pairs = (_BLOCK - _PLAIN) // 2 if self.mixed else 1
+        pair, on = divmod(place - first, 2)
+        return Turn(self.dials[(block * pairs + pair) % len(self.dials)], bool(on), ordinal - on)

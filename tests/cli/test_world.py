@@ -1,0 +1,72 @@
+"""`ragbed world`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.typed import type_command
+
+_FEW = ("--items", "6", "--docs", "4", "--tokens", "20")
+
+
+def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
+    done = type_command("world", "--seed", "7", *_FEW, "-o", str(tmp_path), "--json")
+    assert done.code == 0
+    summary = json.loads(done.out)
+    assert summary["manifest"]["files"]["zh_int.jsonl"]["items"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("en_base.jsonl", "en_fact.jsonl", "en_int.jsonl", "manifest.json"),
+        *("zh_base.jsonl", "zh_fact.jsonl", "zh_int.jsonl"),
+    ]
+
+
+def test_lint_finds_no_error_in_it_and_cases_can_be_laid_out(tmp_path: Path) -> None:
+    assert type_command("world", "--items", "12", "--lang", "en", "-o", str(tmp_path)).code == 0
+    paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
+    assert json.loads(type_command("lint", *paths, "--json").out)["findings"]["error"] == 0
+    laid = json.loads(type_command("cases", *paths, "--docs", "10", "--json").out)
+    assert laid["infeasible"] == 0
+
+
+def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
+    options = ("--lang", "en", "--dials", "sibling,hedge", "--integration", "0", "--counterfactual", "0")
+    assert type_command("world", *_FEW, *options, "-o", str(tmp_path)).code == 0
+    lines = [json.loads(line) for line in (tmp_path / "en_base.jsonl").read_text("utf-8").splitlines()]
+    assert [(line.get("dial"), line.get("twin")) for line in lines[:4]] == [
+        *((None, None), ("sibling", "en-base-0"), (None, None), ("hedge", "en-base-2")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--lang", "eng"), "unknown language 'eng'. Did you mean 'en'? Known: en, zh."),
+        (("--items", "-1"), "--items -1: allowed are 0 and more."),
+        (("--counterfactual", "-3"), "--counterfactual -3: allowed are 0 and more."),
+        (("--items", "0"), "nothing to write"),
+        (("--docs", "1"), "--docs 1: allowed are 2 and more"),
+        (("--tokens", "5000"), "--tokens 5000: allowed are 20 to 1500."),
+        (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
+        (("--workers", "0"), "--workers 0: allowed are 1 and more."),
+    ],
+)
+def test_wrong_usage_is_said_in_a_line_and_writes_nothing(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
+    done = type_command("world", *options, "-o", str(tmp_path / "world"))
+    assert done.code == 2
+    assert words in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "world").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named() -> None:
+    done = type_command("world", *_FEW, "-o", "/proc/world")  # where even root may not write
+    assert (done.code, "cannot be written" in done.err) == (1, True)
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "world").write_text("in the way", "utf-8")
+    done = type_command("world", *_FEW, "-o", str(tmp_path / "world"))
+    assert (done.code, "cannot be written" in done.err) == (1, True)

@@ -1,0 +1,55 @@
+"""Chance by counting."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ragbed.worlds.draw import Draw
+
+
+def test_a_key_gives_the_same_numbers_on_every_machine_and_python() -> None:
+    draw = Draw(7, "en", "base", 0)
+    assert [draw.below(1000) for _ in range(20)] == [
+        681,
+        32,
+        391,
+        390,
+        79,
+        874,
+        835,
+        24,
+        980,
+        517,
+        457,
+        839,
+        494,
+        581,
+        833,
+        350,
+        736,
+        967,
+        895,
+        747,
+    ]
+    assert Draw(7, "zh", "x").tag() == "d855753a"
+
+
+def test_keys_that_differ_in_anything_give_other_numbers() -> None:
+    streams = [
+        tuple(draw.below(10**6) for _ in range(4)) for draw in (Draw(1, 2), Draw(12), Draw("1", "3"), Draw(2, 1))
+    ]
+    assert len(set(streams)) == len(streams)
+
+
+def test_every_number_below_the_bound_comes_about_as_often() -> None:
+    draw = Draw("fair")
+    counts = Counter(draw.below(7) for _ in range(7000))
+    assert sorted(counts) == list(range(7))
+    assert all(850 < count < 1150 for count in counts.values())
+
+
+def test_a_shuffle_keeps_everything_and_changes_nothing_given() -> None:
+    given = list(range(30))
+    order = Draw("order").shuffled(given)
+    assert sorted(order) == given == list(range(30))
+    assert order != given
