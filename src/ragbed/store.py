@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import IO
@@ -85,7 +85,8 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
         with _naming(path, "written"):
             temporary.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it is gone, or could not be made
+            temporary.unlink()
 
 
 @contextmanager
