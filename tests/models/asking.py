@@ -15,7 +15,7 @@ from tests.models.fault_server import Fault, FaultServer
 
 KEY = "sk-canary-0123456789-abcdefghij"
 QUICK = Patience(first_pause_s=0.004, longest_pause_s=0.02, attempt_s=10, item_s=20, max_bytes=1 << 20)
-HASTY = replace(QUICK, attempt_s=0.15, attempts=2)  # for what never ends; for all else a busy machine must not matter
+HASTY = replace(QUICK, attempt_s=0.4, attempts=2)  # for what never ends; for all else a busy machine must not matter
 T = TypeVar("T")
 
 
