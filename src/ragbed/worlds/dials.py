@@ -34,9 +34,9 @@ FAR_TOKENS = 110
 """Least length of a document under the distance dial: its answer then stands some 60 tokens or more
 from the name, which is where section 14.6 of the requirements begins to call it far."""
 
-_TROUBLED_TOKENS = 90
-"""Least length of a supporting document with a trouble in it: shorter ones, which all tell of the same two
-events, would share too many of their words."""
+_TROUBLED_TOKENS = 100
+"""Least length of a document with a trouble in it: in shorter ones, which all tell of the same two events,
+one pair in 200,000 documents shared over 60 % of its 8-grams."""
 
 _VALUES = 100
 """How many early or guessed values an event has: reports of different hours differ."""
@@ -94,7 +94,7 @@ def sketch_distractor(dial: str | None, on: bool, brief: Brief, draw: Draw, numb
     role = f"wrong {number}"
     plan = plan_distractor(brief, form, draw, role)
     if dial in _PLANNERS:
-        return Sketch(_PLANNERS[dial](brief, on, draw, role))
+        return Sketch(_PLANNERS[dial](brief, on, draw, role), least_tokens=_TROUBLED_TOKENS)
     if dial is not None and dial in _INSERTS:
         plan = plan_distractor(brief, draw.pick(("report", "history")), draw, role)
         insert = Statement(_INSERTS[dial] if on else Act.FILLER, brief.target)
