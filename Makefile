@@ -9,7 +9,7 @@ demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
 test: check  ## everything that CI runs
-	@$(BIN)/pytest -q -n auto --dist loadgroup
+	@$(BIN)/pytest -q -n auto --dist loadfile
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
