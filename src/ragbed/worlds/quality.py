@@ -70,7 +70,7 @@ def measure_overlap(items: Iterable[Item]) -> Overlap:
                 index[gram].append(at)
     pairs = {}
     for at in suspects:
-        for other, shared in _sharers(grams[at], index, at):
+        for other, shared in _sharers(at, grams, index):
             if shared > ENOUGH and not _are_kin(kin[at], kin[other]):
                 pairs[frozenset((at, other))] = (shared, texts[at], texts[other])
     found = sorted(pairs.values(), reverse=True)
@@ -96,13 +96,18 @@ def _is_suspect(own: array[int], counts: bytearray) -> bool:
     return sum(counts[gram % _BUCKETS] > 1 for gram in own) > ENOUGH * len(own)
 
 
-def _sharers(own: array[int], index: dict[int, list[int]], at: int) -> Iterator[tuple[int, float]]:
-    shared: Counter[int] = Counter()
-    for gram in own:
-        shared.update(index[gram])
-    for other, count in shared.items():
-        if other != at:
-            yield other, count / len(own)
+def _sharers(at: int, grams: list[array[int]], index: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
+    """Other documents and the share of this one's grams that they hold, none above ENOUGH left out.
+
+    Who holds more than that share holds one of the rarest grams of the rest, so only these are followed:
+    the frequent ones lead to thousands of documents.
+    """
+    own = grams[at]
+    rarest = sorted(own, key=lambda gram: len(index[gram]))[: int(len(own) * (1 - ENOUGH)) + 1]
+    others = {other for gram in rarest for other in index[gram]} - {at}
+    wanted = set(own)
+    for other in others:
+        yield other, len(wanted.intersection(grams[other])) / len(own)
 
 
 def measure_openings(items: Iterable[Item]) -> tuple[float, str]:

@@ -26,7 +26,8 @@ _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_SHARE = 55
 """Of a hundred second mentions, how many leave out the family's name."""
 _LEAST_SENTENCES = 3
-"""With two, one sentence in common would be most of the document."""
+"""With two, one sentence in common would be most of the document; for the same reason one at least is not
+about the events."""
 _TRIES = 6
 """How often two documents of an item may draw the same two templates for the same events before it is
 let pass: they would share most of their words."""
@@ -224,7 +225,7 @@ class Scribe:
         count = self._cast.setting.tongue.count_tokens
         length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
         enough = max(shape.least_tokens, self._draw.between(shape.tokens * 3 // 4, shape.tokens * 5 // 4))
-        while length < enough or len(lines) + len(written) + len(padding) < _LEAST_SENTENCES:
+        while length < enough or len(lines) + len(padding) < max(1, _LEAST_SENTENCES - len(written)):
             padding.append((self._render(*self._choose(back)), None))
             length += count(padding[-1][0])
         if voice in _ENDINGS:
