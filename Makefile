@@ -3,13 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench clean
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-world torture clean
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
 test: check  ## everything that CI runs
-	@$(BIN)/pytest -q -n auto --dist loadgroup
+	@$(BIN)/pytest -q -n auto --dist loadfile
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -29,6 +29,21 @@ lock: $(STAMP)  ## resolve the dependencies anew
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
+
+bench-run: $(STAMP)  ## the speed of a whole run against a local endpoint
+	@$(BIN)/python scripts/bench_run.py
+
+bench-pace: $(STAMP)  ## the client against servers that limit, stall and fail
+	@$(BIN)/python scripts/bench_pace.py
+
+bench-http: $(STAMP)  ## HTTP libraries side by side
+	@$(BIN)/python scripts/bench_http.py
+
+bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news is
+	@$(BIN)/python scripts/world_quality.py
+
+torture: $(STAMP)  ## kills, full disks, damaged files: minutes
+	@$(BIN)/python scripts/torture.py
 
 $(STAMP): pyproject.toml requirements/dev.txt scripts/bootstrap
 	@sh scripts/bootstrap $(VENV)

@@ -150,6 +150,8 @@ class Completion(Record, frozen=True, kw_only=True):
 
     outcome: Outcome
     reply: str | None = None
+    reasoning: str | None = None
+    """What a reasoning model thought before it answered, where it says so; never part of the reply."""
     error: str | None = None
     """Kind of error: timeout, rate, server, auth, protocol, too-long, …"""
     finish: str | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
+from secrets import token_hex
 from typing import IO
 
 from ragbed.errors import DataError, RagbedError, UsageError
@@ -46,11 +47,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _open(path: Path) -> IO[bytes]:
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise UsageError(f"{path} is a directory; name the file inside it.")
+        if not stat.S_ISREG(mode):  # a pipe could be read once, and we read more often
+            raise UsageError(f"{path} is not a regular file; save what it gives to one first.")
         return open(path, "rb")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file.") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a directory; name the file inside it.") from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -69,28 +73,20 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
         with _naming(path, "written"), open(target, "wb") as special:
             yield special
         return
-    with _naming(path, "written"):
-        handle, name = mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
-        with open(temporary, "wb") as sink:
+        with _naming(path, "written"):
+            sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
+        with sink:
             yield sink
             with _naming(path, "written"):
                 sink.flush()
                 os.fsync(sink.fileno())
         with _naming(path, "written"):
-            temporary.chmod(_usual_mode())
             temporary.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _usual_mode() -> int:
-    """What the system would have given a new file; a temporary one is its owner's alone."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        with suppress(OSError):  # it is gone, or could not be made
+            temporary.unlink()
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("get", "rgbb"), "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, rgb, tiny."),
+        (("get", "rgbb"), "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, tiny."),
         (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb; bring them with: ragbed data get rgb"),
         (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder."),
         (("get", "tiny", "--mirror", "ftp://x"), "allowed are addresses that begin with https:// or http://."),
@@ -192,7 +192,7 @@ def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> 
 
 def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
     entries = {entry["name"]: entry for entry in json.loads(type_data(root, "list", "--json").out)["entries"]}
-    assert list(entries) == ["figure1", "rgb", "tiny"]
+    assert list(entries) == ["figure1", "ragbed-mini", "rgb", "tiny"]
     assert entries["figure1"]["complete"] is True
     assert (len(entries["rgb"]["files"]), entries["rgb"]["here"]) == (8, [])
 

@@ -27,7 +27,7 @@ def type_command(*words: str, env: dict[str, str] | None = None) -> Done:
         patch.object(sys, "argv", ["ragbed", *words]),
         patch.object(sys, "stdout", out),
         patch.object(sys, "stderr", err),
-        patch.dict("os.environ", (env or {}) | {"COLUMNS": "200"}),
+        patch.dict("os.environ", {"COLUMNS": "200"} | (env or {})),
     ):
         try:
             main()

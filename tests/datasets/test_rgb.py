@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ragbed.datasets import Dataset, kind_of, native, rgb
-from ragbed.errors import DataError
+from ragbed.errors import DataError, RagbedError
 from ragbed.schema import Answer, Item
+from tests.items import fact_item
 
 _BASE = {"id": 0, "query": "Who?", "answer": "A", "positive": ["A is."], "negative": ["B is."]}
 _FACT = {
@@ -111,6 +113,23 @@ def test_an_edit_belongs_to_the_document_at_its_place() -> None:
     assert [(p.text, p.edit_of) for p in item.passages if p.stance == "contradicts"] == [("B.", 0), ("B!", 1)]
 
 
+def test_edits_are_written_beside_the_documents_they_falsify() -> None:
+    item = fact_item(0, pairs=2, distracts=0)
+    swapped = replace(item, passages=(*item.passages[:2], *item.passages[:1:-1]))
+    assert json.loads(rgb.to_line(swapped))["positive_wrong"] == ["0 wrong 0", "0 wrong 1"]
+
+
+@pytest.mark.parametrize("kept", [slice(0, 3), slice(1, 4)])
+def test_an_item_whose_edits_do_not_pair_up_cannot_be_written_as_rgb(kept: slice) -> None:
+    item = fact_item(0, pairs=2, distracts=0)
+    with pytest.raises(RagbedError, match="every supporting passage has exactly one edited form"):
+        rgb.to_line(replace(item, passages=item.passages[kept]))
+
+
+def test_a_changed_id_is_written_and_the_old_one_forgotten() -> None:
+    assert json.loads(rgb.to_line(replace(_read(_BASE), id="99")))["id"] == "99"
+
+
 @pytest.mark.parametrize(
     ("question", "lang"),
     [
@@ -141,6 +160,7 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
         (_BASE | {"positive": "A is."}, "positive", "expected `array`, got `str`"),
         (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string among lists"),
         (_BASE | {"positive": [["A"], []]}, "positive[1]", "is an empty list"),
+        (_FACT | {"positive": [["A."]]}, "positive", "has lists beside positive_wrong"),
         (_BASE | {"negative": [None]}, "negative[0]", "expected `str`, got `null`"),
         (_BASE | {"source": "web"}, "source", "is not a field of this record"),
         ({key: value for key, value in _BASE.items() if key != "negative"}, "negative", "is missing"),

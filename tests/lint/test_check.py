@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -169,9 +170,10 @@ def test_no_item_that_can_be_read_breaks_a_rule(
     stances: list[tuple[str, str]],
     parts: bool,
 ) -> None:
+    turn = cycle((0, 1))
     passages = [
-        {"text": text, "stance": stance} | ({"part": n % 2} if parts and stance == "supports" else {})
-        for n, (stance, text) in enumerate(stances)
+        {"text": text, "stance": stance} | ({"part": next(turn)} if parts and stance == "supports" else {})
+        for stance, text in stances
         if stance != "contradicts" or fake is not None
     ]
     line = {"id": "1", "question": question, "lang": lang, "answer": answer, "passages": passages}

@@ -10,7 +10,6 @@ import pytest
 from ragbed.lint import RULES, Check, Finding
 from ragbed.lint.tally import Count
 
-pytestmark = pytest.mark.xdist_group("published files")  # on one core, which then looks them over once
 Checked = dict[str, tuple[list[Finding], Check]]
 
 PAGE = Path(__file__).parents[2] / "docs" / "lint.md"

@@ -17,7 +17,6 @@ from ragbed.lint import RULES, Check, Finding
 from ragbed.lint.rule import View
 from ragbed.lint.statistics import Statistics
 
-pytestmark = pytest.mark.xdist_group("published files")  # on one core, which then looks them over once
 Checked = dict[str, tuple[list[Finding], Check]]
 PINS = {
     "en_fact": "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",

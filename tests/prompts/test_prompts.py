@@ -122,3 +122,19 @@ def test_own_files_that_hide_the_question_are_refused(tmp_path: Path) -> None:
     (tmp_path / "en" / "user.md").write_text("{DOCS}")
     with pytest.raises(UsageError, match=r"user\.md has no \{QUERY\}"):
         Instructions(("paper",), tmp_path).messages("en", "q", ["d"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("system.md", "Use {DOCS}", r"has \{DOCS\}, which is filled in user.md only"),
+        ("sytem.md", "Be brief.", "unknown instruction file 'en/sytem.md'. Did you mean 'en/system.md'"),
+    ],
+)
+def test_own_files_that_would_not_do_what_they_seem_to_are_refused(
+    tmp_path: Path, name: str, text: str, problem: str
+) -> None:
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / name).write_text(text)
+    with pytest.raises(UsageError, match=problem):
+        Instructions(("paper",), tmp_path).messages("en", "q", ["d"])

@@ -62,6 +62,16 @@ CATALOG: dict[str, Entry] = {
             megabytes=0.01,
         ),
         Entry(
+            name="ragbed-mini",
+            about="fictional news in English and Chinese, which no model has read: all testbeds, short documents",
+            kind="dataset",
+            licence="Apache-2.0",
+            files=tuple(
+                File(f"ragbed-mini-{lang}_{kind}.jsonl") for lang in ("en", "zh") for kind in ("base", "int", "fact")
+            ),
+            megabytes=1.7,
+        ),
+        Entry(
             name="rgb",
             about="the eight published files of RGB, English and Chinese",
             kind="dataset",

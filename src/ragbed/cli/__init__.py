@@ -13,11 +13,23 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cases, data, demo, export, lint, world
+from ragbed.cli import cache, cases, data, demo, export, import_, lint, merge, run, status, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
-COMMANDS = (demo.demo, data.data, lint.lint, cases.cases, export.export, world.world)
+COMMANDS = (
+    demo.demo,
+    run.run,
+    status.status,
+    data.data,
+    lint.lint,
+    cases.cases,
+    import_.import_,
+    export.export,
+    merge.merge,
+    cache.cache,
+    world.world,
+)
 """In the order in which the help lists them."""
 
 

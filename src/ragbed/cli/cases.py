@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.cli.layout import LayoutOptions
+    from ragbed.cli.options import LayoutOptions
     from ragbed.testbeds.tally import Tally
 
 
@@ -40,19 +40,25 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
     """
     import msgspec
 
-    from ragbed.cli.console import print_json
+    from ragbed.cli.console import print_json, say
     from ragbed.cli.data import open_data, open_output
     from ragbed.cli.layout import read_layout
+    from ragbed.cli.progress import Counting
+    from ragbed.testbeds import TESTBEDS
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
 
     names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
+    for name in TESTBEDS if names is None else ():
+        if TESTBEDS[name] not in chosen:
+            say(f"Left out: {name}, which takes none of the ratios or arms asked for.")
     encoder, tally = msgspec.json.Encoder(), Tally()
     datasets = open_data(list(data))
-    with open_output(output, datasets) as sink:
+    with open_output(output, datasets) as sink, Counting("cases laid out") as counting:
         for dataset in datasets:
             for case in lay_out(dataset, chosen, settings, named=names is not None):
+                counting.one_more()
                 tally.add(case)
                 if sink is not None:
                     sink.write(encoder.encode(case) + b"\n")
@@ -86,8 +92,8 @@ def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
         out.print("Infeasible cases are not asked:")
         for row in lacking:
             reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
-            shown = "; ".join(f"{count} × {reason}" for reason, count in reasons[:_FEW])
-            more = f"; {len(reasons) - _FEW} more reasons" if len(reasons) > _FEW else ""
+            shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_FEW])
+            more = "; …" if len(reasons) > _FEW else ""
             correct = f" correct={row.correct:.3g}" if row.correct else ""
             where = f"{row.data} {row.testbed} {row.lang} noise={row.noise:.3g}{correct} k={row.k} arm={row.arm}"
             out.print(printable(f"  {where}: {shown}{more}"), soft_wrap=True)

@@ -6,12 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000
 """Where there is no terminal whose width would count."""
 
@@ -64,9 +65,10 @@ def print_table(
         padding=(0, 1, 0, 0),
     )
     for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], int | float) or row[index] == "–" for row in rows)
-        width = max(len(column), *(len(_show(row[index])) for row in rows)) if index else 4
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=True, min_width=width)
+        numeric = all(isinstance(row[index], int | float) or _NUMBER.fullmatch(str(row[index])) for row in rows)
+        width = max([len(column), *(len(_show(row[index])) for row in rows)]) if index else 4
+        justify: Literal["right", "left"] = "right" if numeric else "left"
+        table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=width)
     for row in rows:
         table.add_row(*map(_show, row))
     out.print(table)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragbed.catalog.bring import Arrival
     from ragbed.datasets import Dataset
 
+_NAME_WIDTH = 13
 name_argument = click.argument("name", metavar="NAME")
 
 
@@ -251,7 +252,8 @@ def _show(entry: Entry) -> list[str]:
     else:
         where = f"here: {folder}"
     facts = f"{count}, {entry.megabytes:g} MB, {entry.licence}{names}"
-    return [f"{entry.name:9}{entry.about}", f"{'':9}{facts}", f"{'':9}{where}"]
+    width = _NAME_WIDTH
+    return [f"{entry.name:{width}}{entry.about}", f"{'':{width}}{facts}", f"{'':{width}}{where}"]
 
 
 def _describe(entry: Entry) -> dict[str, object]:

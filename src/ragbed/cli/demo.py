@@ -1,13 +1,16 @@
-"""`ragbed demo`: the four abilities on the examples of the paper's Figure 1."""
+"""`ragbed demo`: the four abilities on the paper's Figure 1, and a run on the bundled data."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+
+_MINI = "ragbed-mini"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from ragbed.run.tables import Cell
     from ragbed.schema import Case, Lang
 
 _TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
@@ -38,9 +42,10 @@ _MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradi
 @click.command()
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
 def demo(lang: str) -> None:
-    """Show the four abilities on the examples of Figure 1.
+    """Show the four abilities, and a run on the bundled data.
 
-    They are the paper's, in our own words, laid out as a model would get them, with what is expected of it.
+    First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
+    of it; then the table of a run, with the baseline that needs no model.
 
     \b
     Examples:
@@ -50,25 +55,76 @@ def demo(lang: str) -> None:
     from rich.text import Text
 
     from ragbed.cli.console import console
+    from ragbed.cli.layout import read_langs
 
     out = console()
-    for case in _examples(lang):
+    langs = read_langs(lang)
+    for case in _examples(langs):
         title, meaning = _TITLES[case.lang][case.testbed]
         out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
         out.print(_table(case))
     out.print(_legend())
-    out.print("\nNext:  ragbed cases figure1 -o cases.jsonl   the same as JSON, prompts included")
-    out.print("       ragbed data get rgb                   RGB's eight published files")
+    out.print("\nA run on ragbed-mini, news of a world that does not exist, with the baseline that picks a sentence:\n")
+    _print_curves(_run_mini(langs))
+    out.print("\nNext:  ragbed run -m openai/gpt-4o-mini -d ragbed-mini-en_base")
+    out.print("       ragbed world --items 300 -o world   more such news")
+    out.print("       ragbed data get rgb                 RGB's eight published files")
 
 
-def _examples(lang: str) -> Iterator[Case]:
+def _print_curves(cells: list[Cell]) -> None:
+    """One row an ability and language, one column a ratio: the share that the original code counts, in per cent."""
+    from ragbed.cli.console import print_table
+    from ragbed.cli.results import SCORES
+
+    ratios = sorted({cell.noise for cell in cells if cell.noise is not None})
+    rows: dict[tuple[str, str, str, int], dict[float, str]] = {}
+    for cell in cells:
+        if cell.noise is not None:
+            name, counted = SCORES[cell.testbed]
+            row = rows.setdefault((cell.testbed, cell.lang, name, cell.asked), {})
+            row[cell.noise] = f"{100 * cell.rate(f'code.{counted}'):.0f}"
+    columns = ("testbed", "lang", "score, %", "n", *(f"{ratio:g}" for ratio in ratios))
+    by_lang = sorted(rows.items(), key=lambda one: one[0][1])
+    table = [(*key, *(row.get(ratio, "–") for ratio in ratios)) for key, row in by_lang]
+    print_table("baseline/lexical on ragbed-mini, by noise ratio", columns, table)
+
+
+def _run_mini(langs: tuple[Lang, ...]) -> list[Cell]:
+    from tempfile import TemporaryDirectory
+
     from ragbed.cli.data import open_data
-    from ragbed.cli.layout import read_langs
+    from ragbed.models.lexical import LexicalModel
+    from ragbed.run.running import Job, run
+    from ragbed.run.store import open_store
+    from ragbed.run.tables import tabulate
+    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds.settings import Settings
+
+    datasets = open_data([f"{_MINI}-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
+    with TemporaryDirectory() as folder:
+        job = Job(
+            folder=Path(folder),
+            settings={"data": _MINI},
+            cases=lambda: (
+                case
+                for dataset in datasets
+                for testbed in TESTBEDS.values()
+                for case in testbed.cases(dataset, Settings())
+            ),
+            models=[LexicalModel()],
+        )
+        run(job, lambda *_: None)
+        with open_store(job.folder, create=False) as store:
+            return tabulate(store.results())
+
+
+def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
+    from ragbed.cli.data import open_data
     from ragbed.testbeds import TESTBEDS
     from ragbed.testbeds.settings import Settings
 
     (dataset,) = open_data(["figure1"])
-    for chosen in read_langs(lang):
+    for chosen in langs:
         for name in _TITLES[chosen]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
             yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(chosen,)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from typing import TypedDict, TypeVar, get_args
+from typing import TypeVar, get_args
 
+from ragbed.cli.options import LayoutOptions, MixOptions
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
@@ -16,27 +16,6 @@ NameT = TypeVar("NameT", bound=str)
 _MOST_DOCS = 10_000
 """Far more than any model reads; a slip of the finger must not plan for days."""
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
-
-
-class MixOptions(TypedDict):
-    """The options of `mix_options`, as typed."""
-
-    noise: str | None
-    docs: int
-    correct: str
-
-
-class LayoutOptions(MixOptions):
-    """The options of `layout_options`, as typed."""
-
-    testbeds: str | None
-    arms: str
-    rotations: str
-    profile: str
-    lang: str
-    limit: str | None
-    seed: int
-    prompt: Path | None
 
 
 def read_mix(options: MixOptions) -> Settings:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from ragbed.cli.layout import MixOptions
+    from ragbed.cli.options import MixOptions
     from ragbed.lint import Check, Rule
     from ragbed.lint.samples import Samples
     from ragbed.lint.tally import Count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import click
 
@@ -114,3 +114,24 @@ layout_options: Decorator = together(
         "--prompt", type=click.Path(path_type=Path), metavar="DIR", help="Other instruction files (en/system.md, …)."
     ),
 )
+
+
+class MixOptions(TypedDict):
+    """The options of `mix_options`, as typed."""
+
+    noise: str | None
+    docs: int
+    correct: str
+
+
+class LayoutOptions(MixOptions):
+    """The options of `layout_options`, as typed."""
+
+    testbeds: str | None
+    arms: str
+    rotations: str
+    profile: str
+    lang: str
+    limit: str | None
+    seed: int
+    prompt: Path | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ import msgspec
 from ragbed.errors import DataError
 
 RecordT = TypeVar("RecordT")
+_ALLOWED = {"lang": "; allowed are en and zh", "stance": "; allowed are supports, distracts and contradicts"}
 _AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
 _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
 
@@ -20,7 +22,7 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int,
     try:
         return decoder.decode(line)
     except msgspec.ValidationError as error:
-        field, problem = _explain(str(error))
+        field, problem = _explain(str(error), decoder.type)
         raise DataError(path, problem, line=number, field=field) from None
     except msgspec.DecodeError as error:
         hint = "; each line must be one JSON object in UTF-8"
@@ -31,14 +33,22 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int,
         raise DataError(path, "is nested too deeply to be a record", line=number) from None
 
 
-def _explain(message: str) -> tuple[str | None, str]:
+def _explain(message: str, record: object) -> tuple[str | None, str]:
     if named := _NAMED_FIELD.match(message):
         parent = f"{named['parent']}." if named["parent"] else ""
-        what = "is missing" if "missing" in named["problem"] else "is not a field of this record; remove it"
+        unknown = f"is not a field of this record{_nearest(named['field'], record)}"
+        what = "is missing" if "missing" in named["problem"] else unknown
         return f"{parent}{named['field']}", what
     if at_field := _AT_FIELD.match(message):
-        return at_field["field"], _lower_first(at_field["problem"])
+        allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""
+        return at_field["field"], _lower_first(at_field["problem"]) + allowed
     return None, _lower_first(message)
+
+
+def _nearest(field: str, record: object) -> str:
+    names = [one.name for one in msgspec.structs.fields(record)] if isinstance(record, type) else []
+    near = get_close_matches(field, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "; remove it"
 
 
 def _lower_first(text: str) -> str:

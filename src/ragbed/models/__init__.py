@@ -1,1 +1,143 @@
-"""Talking to language models, and the baselines that need none."""
+"""Talking to language models: one file per backend, chosen by the first part of the model string.
+
+To add one: a module with a class that has what `Model` asks for, a function that makes it from a `Wish`,
+and one line in PROVIDERS.
+"""
+
+# ruff: noqa: PLC0415  # a backend is imported when it is asked for: their libraries take time to load
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.models.base import Model, Sampling
+from ragbed.models.pace import Pace
+from ragbed.models.patience import Patience
+from ragbed.models.secret import Key
+
+if TYPE_CHECKING:
+    from ragbed.models.served import Service
+
+DEFAULT_CONNECTIONS = 64
+"""Calls at once for each server at the most where the user names no number; the pace finds how many of them help."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A model as the user asks for it."""
+
+    model: str
+    """What follows the provider in the model string."""
+    environ: Mapping[str, str]
+    """Where keys and addresses are; read at the command line and handed down."""
+    sampling: Sampling = field(default_factory=Sampling)
+    patience: Patience = field(default_factory=Patience)
+    connections: int | None = None
+    per_minute: int | None = None
+    """Requests."""
+    tokens_per_minute: int | None = None
+
+    def pace(self, servers: int = 1) -> Pace:
+        """The valves that the options ask for."""
+        return Pace(
+            self.connections or DEFAULT_CONNECTIONS * servers,
+            adaptive=self.connections is None,
+            per_s=None if self.per_minute is None else self.per_minute / 60,
+            tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
+            servers=servers,
+        )
+
+    def key(self, name: str, *, needed: bool) -> Key | None:
+        """A secret from the environment."""
+        value = self.environ.get(name, "").strip()
+        if not value:
+            if needed:
+                raise UsageError(f"{name} is not set; put the key there (never on the command line).")
+            return None
+        if not (value.isascii() and value.isprintable()):
+            raise UsageError(f"{name} holds characters that no key has; copy it again.")
+        return Key(value)
+
+    def service(self, name: str, remote: str, urls: Sequence[str], key: Key | None, variable: str) -> Service:
+        """Where the model is, for one that is asked over HTTP."""
+        from ragbed.models.served import Service
+
+        pace = self.pace(len(urls))
+        return Service(name, remote, urls, key, self.sampling, pace, self.patience, f"the key ({variable})")
+
+
+def _openai(wish: Wish) -> Model:
+    from ragbed.models.openai import OpenAIModel
+
+    named = wish.environ.get("OPENAI_BASE_URL")
+    key = wish.key("OPENAI_API_KEY", needed=not named)
+    url = named or "https://api.openai.com/v1"
+    service = wish.service(f"openai/{wish.model}", wish.model, [url], key, "OPENAI_API_KEY")
+    return OpenAIModel(service, official=not named)
+
+
+def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "openai-api") -> Model:
+    """Any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
+    from ragbed.models.openai import OpenAIModel
+
+    if provider == "openai-api":
+        name, slash, remote = wish.model.partition("/")
+        if not slash or not name or not remote:
+            raise UsageError(f"openai-api/{wish.model}: write openai-api/<name>/<model>.")
+    else:
+        name, remote = provider, wish.model
+    prefix = name.upper().replace("-", "_")
+    named = wish.environ.get(f"{prefix}_BASE_URL") or default_url or ""
+    urls = list(dict.fromkeys(url.strip() for url in named.split(",") if url.strip()))
+    if not urls:
+        raise UsageError(f"{prefix}_BASE_URL is not set; put the server's address there, as http://host:8000/v1.")
+    key = wish.key(f"{prefix}_API_KEY", needed=False)
+    return OpenAIModel(wish.service(f"{provider}/{wish.model}", remote, urls, key, f"{prefix}_API_KEY"))
+
+
+def _anthropic(wish: Wish) -> Model:
+    from ragbed.models.anthropic import AnthropicModel
+
+    url = wish.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    key = wish.key("ANTHROPIC_API_KEY", needed=True)
+    return AnthropicModel(wish.service(f"anthropic/{wish.model}", wish.model, [url], key, "ANTHROPIC_API_KEY"))
+
+
+def _scripted(wish: Wish) -> Model:
+    from ragbed.models.scripted import SCRIPTS, ScriptedModel
+
+    if wish.model not in SCRIPTS:
+        raise UnknownName("script", wish.model, SCRIPTS)
+    return ScriptedModel(wish.model)
+
+
+def _baseline(wish: Wish) -> Model:
+    from ragbed.models.lexical import LexicalModel
+
+    if wish.model != "lexical":
+        raise UnknownName("baseline", wish.model, ("lexical",))
+    return LexicalModel()
+
+
+PROVIDERS: dict[str, Callable[[Wish], Model]] = {
+    "openai": _openai,
+    "openai-api": _openai_api,
+    "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
+    "ollama": lambda wish: _openai_api(wish, "http://localhost:11434/v1", "ollama"),
+    "anthropic": _anthropic,
+    "baseline": _baseline,
+    "scripted": _scripted,
+}
+
+
+def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
+    """The model that a string names: `provider/model`, the first slash splits."""
+    provider, slash, model = spec.partition("/")
+    if provider not in PROVIDERS:
+        raise UnknownName("provider", provider, PROVIDERS)
+    if not slash or not model:
+        raise UsageError(f"--model {spec}: write {provider}/<model>.")
+    return PROVIDERS[provider](make_wish(model))

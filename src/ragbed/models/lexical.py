@@ -13,6 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
+from ragbed.models.base import canonical
+from ragbed.schema import Case, Completion
+
 LENGTH_SHARE = 0.5
 """How much a sentence's length, relative to the mean, discounts its score: BM25's b, at the low end of
 the usual 0.5 to 0.75 because the sentences of one prompt differ little in length."""
@@ -45,3 +48,27 @@ def _terms(text: str) -> list[str]:
         is_han = run[0] > "\u3000"
         terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
     return terms
+
+
+class LexicalModel:
+    """The sentence picker as a model: `baseline/lexical`."""
+
+    name = "baseline/lexical"
+    concurrency = 64
+    advice = ""
+
+    async def complete(self, case: Case) -> Completion:
+        """Picks a sentence of the documents; without documents it has nothing to say."""
+        reply = answer_lexically(case.question, [document.text for document in case.documents])
+        return Completion(outcome="ok", reply=reply, finish="stop")
+
+    def request(self, case: Case) -> bytes:
+        """What the pick hangs on."""
+        return canonical({"question": case.question, "documents": [document.text for document in case.documents]})
+
+    async def identity(self) -> str:
+        """Its one setting."""
+        return f"length-share={LENGTH_SHARE}"
+
+    async def close(self) -> None:
+        """Holds nothing."""

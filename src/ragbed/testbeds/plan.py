@@ -85,7 +85,7 @@ def _whole(condition: Condition) -> int:
         return int(exact)
     near = [ratio for step in (0, 1) if (ratio := Fraction(int(exact) + step, condition.docs)) < 1]
     raise Infeasible(
-        f"noise {show_ratio(condition.noise)} of {condition.docs} documents is {float(exact):.3g} documents; "
+        f"noise {show_ratio(condition.noise)} of {condition.docs} documents is {float(exact):.6g} documents; "
         f"ask for {' or '.join(map(show_ratio, near))}"
     )
 

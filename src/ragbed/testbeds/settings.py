@@ -94,6 +94,21 @@ class Settings:
         """Year of the original code to repeat, if any."""
         return PROFILES[self.profile].original
 
+    def as_options(self) -> dict[str, str]:
+        """Everything that decides what is laid out, as the command line says it."""
+        return {
+            "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
+            "docs": str(self.docs),
+            "correct": ",".join(map(show_ratio, self.correct)),
+            "arms": ",".join(self.arms),
+            "rotations": "all" if self.rotate else "1",
+            "profile": self.profile,
+            "seed": str(self.seed),
+            "lang": ",".join(sorted(self.langs)),
+            "limit": "none" if self.limit is None else str(self.limit),
+            "prompt": self.instructions.own or "shipped",
+        }
+
     @cached_property
     def label(self) -> str:
         """The part of a case's name that all conditions share."""

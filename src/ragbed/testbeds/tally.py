@@ -32,6 +32,7 @@ class Tally:
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], Row] = {}
         self._measured: dict[tuple[object, ...], int] = {}
+        self._sums: dict[tuple[object, ...], float] = {}
 
     def add(self, case: Case) -> None:
         """Counts one case."""
@@ -43,7 +44,8 @@ class Tally:
             row.feasible += 1
             if case.noise_real is not None:
                 self._measured[key] = count = self._measured.get(key, 0) + 1
-                row.noise_real = ((row.noise_real or 0.0) * (count - 1) + case.noise_real) / count
+                self._sums[key] = self._sums.get(key, 0.0) + case.noise_real
+                row.noise_real = round(self._sums[key] / count, 6)
         else:
             row.infeasible += 1
             reason = case.reason or ""

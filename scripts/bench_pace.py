@@ -1,0 +1,198 @@
+"""How well the pace finds what a server allows: a token bucket, its end, Retry-After, and plain faults.
+
+    python scripts/bench_pace.py [steady|lifted|parked|faults|narrow|dead …]
+
+Each scene starts a local endpoint (scripts/endpoint.py) and asks it through the models' own client, in the way the
+runner does: so many workers as the model takes at once, and one more for each case that is set aside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import aiohttp
+
+from ragbed.models import Wish, open_model
+from ragbed.models.base import Model, Parking
+from ragbed.models.patience import Patience
+from ragbed.schema import Case, Completion, Message
+
+_ENDPOINT = Path(__file__).with_name("endpoint.py")
+
+
+@contextmanager
+def endpoint(*words: str) -> Iterator[int]:
+    """A running endpoint; yields its port."""
+    process = subprocess.Popen([sys.executable, str(_ENDPOINT), *words], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def make_case(number: int) -> Case:
+    """A prompt as long as one of RGB's."""
+    return Case(
+        case=f"bench/{number}", data="bench", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
+        noise_real=0.0, k=5, correct=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
+        slots=(), messages=(Message(role="user", content=f"{number} " + "of documents " * 240),),
+        answer=(("42",),), fake=None, expect="answer",
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def opened(*ports: int, patience: Patience | None = None, connections: int | None = None) -> AsyncIterator[Model]:
+    """The model behind the endpoints."""
+    urls = ",".join(f"http://127.0.0.1:{port}/v1" for port in ports)
+    wish = lambda name: Wish(  # noqa: E731
+        name, {"B_BASE_URL": urls}, patience=patience or Patience(), connections=connections
+    )
+    model = open_model("openai-api/b/m", wish)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completion], None]) -> None:
+    """Asks as the runner does."""
+    workers, parking = 0, model if isinstance(model, Parking) else None
+    async with asyncio.TaskGroup() as group:
+
+        async def work() -> None:
+            nonlocal workers
+            for case in cases:
+                told(await model.complete(case))
+                if parking is not None and workers > model.concurrency + parking.parked:
+                    break
+            workers -= 1
+
+        def hire() -> None:
+            nonlocal workers
+            workers += 1
+            group.create_task(work())
+
+        if parking is not None:
+            parking.make_room = hire
+        for _ in range(model.concurrency):
+            hire()
+
+
+def cases_until(end: float) -> Iterator[Case]:
+    """Cases without end, until a moment."""
+    number = 0
+    while time.monotonic() < end:
+        yield make_case(number)
+        number += 1
+
+
+async def talk(port: int, path: str, body: str | None = None) -> dict[str, object]:
+    """Speaks to the endpoint beside the client."""
+    async with aiohttp.ClientSession() as session:
+        url = f"http://127.0.0.1:{port}/{path}"
+        async with session.request("GET" if body is None else "POST", url, data=body) as response:
+            told: dict[str, object] = json.loads(await response.read())
+            return told
+
+
+def between(told: dict[str, object], what: str, since: float, until: float) -> float:
+    """How many a second there were, from second to second."""
+    seen = told[what]
+    assert isinstance(seen, dict)
+    return sum(int(count) for second, count in seen.items() if since <= int(second) < until) / (until - since)
+
+
+async def steady() -> None:
+    """50 a second are allowed."""
+    with endpoint("--rps", "50", "--latency", "0.1") as port:
+        begun = int(time.monotonic())
+        async with opened(port) as model:
+            await ask_all(model, cases_until(begun + 60), lambda _: None)
+        told = await talk(port, "stats")
+    ok, refused = (between(told, what, begun + 10, begun + 59) for what in ("ok", "refused"))
+    print(f"steady: {ok:.1f} of 50/s ({ok / 50:.0%}), {refused / (ok + refused):.1%} refused, after 10 s of warm-up")
+
+
+async def lifted() -> None:
+    """50 a second are allowed for 20 s, then all."""
+    with endpoint("--rps", "50", "--latency", "0.1") as port:
+        begun = int(time.monotonic())
+        async with opened(port) as model:
+            asking = asyncio.create_task(ask_all(model, cases_until(begun + 60), lambda _: None))
+            await asyncio.sleep(20)
+            await talk(port, "limit", "0")
+            await asking
+        told = await talk(port, "stats")
+    full = max(between(told, "ok", begun + second, begun + second + 1) for second in range(21, 59))
+    back = next(s for s in range(20, 59) if between(told, "ok", begun + s, begun + s + 1) >= 0.9 * full)
+    print(f"lifted: {full:.0f}/s reached, 90 % of it {back - 20} s after the limit was lifted")
+
+
+async def parked() -> None:
+    """50 a second are allowed, and every refusal asks for 89 s."""
+    with endpoint("--rps", "50", "--latency", "0.1", "--retry-after", "89") as port:
+        begun = int(time.monotonic())
+        outcomes: Counter[str] = Counter()
+        async with opened(port) as model:
+            await ask_all(model, cases_until(begun + 60), lambda done: outcomes.update([done.outcome]))
+        told = await talk(port, "stats")
+    slowest = min(between(told, "ok", begun + second, begun + second + 5) for second in range(10, 55))
+    ok = between(told, "ok", begun + 10, begun + 59)
+    print(f"parked: {ok:.1f} of 50/s, never below {slowest:.1f}/s over 5 s; {dict(outcomes)}, {told['early']} early")
+
+
+async def faults() -> None:
+    """5 % 429 with Retry-After, 5 % 500, 1 % hang."""
+    words = ("--refuse", "0.05", "--fail", "0.05", "--hang", "0.01", "--retry-after", "1", "--latency", "0.05")
+    with endpoint(*words) as port:
+        outcomes: Counter[str] = Counter()
+        begun = time.monotonic()
+        async with opened(port, patience=Patience(attempt_s=5)) as model:
+            cases = (make_case(number) for number in range(1000))
+            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
+        spent = time.monotonic() - begun
+        told = await talk(port, "stats")
+    print(f"faults: {outcomes.total()} of 1000 in {spent:.1f} s, {dict(outcomes)}, {told['early']} early")
+
+
+async def narrow() -> None:
+    """A server with 8 slots: how many calls at once are kept."""
+    with endpoint("--slots", "8", "--latency", "0.05") as port:
+        begun = int(time.monotonic())
+        async with opened(port) as model:
+            await ask_all(model, cases_until(begun + 20), lambda _: None)
+            lanes = model._transport._pace.lanes  # type: ignore[attr-defined]
+        told = await talk(port, "stats")
+    ok = between(told, "ok", begun + 10, begun + 19)
+    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].width.open} calls at once")
+
+
+async def dead() -> None:
+    """Three servers, of which one is dead and one dies."""
+    outcomes: Counter[str] = Counter()
+    with endpoint("--latency", "0.1") as one, endpoint("--latency", "0.1", "--hang", "1") as hangs:
+        begun = time.monotonic()
+        async with opened(one, hangs, 9, patience=Patience(attempt_s=2)) as model:
+            cases = (make_case(number) for number in range(3000))
+            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
+    print(f"dead: {outcomes.total()} of 3000 in {time.monotonic() - begun:.1f} s, {dict(outcomes)}")
+
+
+SCENES: dict[str, Callable[[], Coroutine[None, None, None]]] = {
+    scene.__name__: scene for scene in (steady, lifted, parked, faults, narrow, dead)
+}
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or SCENES:
+        asyncio.run(SCENES[name]())

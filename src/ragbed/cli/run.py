@@ -1,0 +1,190 @@
+"""`ragbed run`: asks models about every case, resumably, then scores and prints the tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ragbed.cli import options
+from ragbed.cli.options import LayoutOptions
+
+if TYPE_CHECKING:
+    from ragbed.models.base import Model, Sampling
+    from ragbed.run.budget import Budget
+    from ragbed.run.running import Job
+
+
+class RunOptions(LayoutOptions):
+    """The options that say how models are asked, as typed."""
+
+    repeats: int
+    temperature: float
+    top_p: float
+    max_tokens: int
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    shard: str | None
+    no_cache: bool
+
+
+@click.command()
+@options.option("--model", "-m", multiple=True, required=True, help="Who is asked, as openai/gpt-4o-mini; repeatable.")
+@options.option(
+    "--data", "-d", multiple=True, required=True, help="A file or a name, as in `ragbed cases`; repeatable."
+)
+@options.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Folder; an existing run is resumed.")
+@options.layout_options
+@options.option("--repeats", type=click.IntRange(1), default=1, help="Ask every case so often.")
+@options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Of the model.")
+@options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Of the model.")
+@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a reply.")
+@options.option("--max-connections", type=click.IntRange(1), help="Calls at once. Default: found out, up to 64.")
+@options.option("--rpm", type=click.IntRange(1), help="Requests per minute at the most.")
+@options.option("--tpm", type=click.IntRange(1), help="Tokens per minute at the most.")
+@options.option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt.")
+@options.option(
+    "--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when so much is spent."
+)
+@options.option("--shard", metavar="I/N", help="Ask the I-th of N parts; `ragbed merge` puts them together.")
+@options.option("--no-cache", is_flag=True, help="Ask again what was answered before.")
+@options.option("--dry-run", is_flag=True, help="Ask five cases and tell what the run will take.")
+@options.json_option
+@options.config_option
+def run(
+    model: tuple[str, ...],
+    data: tuple[str, ...],
+    out: Path | None,
+    json: bool,
+    dry_run: bool,
+    **chosen: Unpack[RunOptions],
+) -> None:
+    """Ask models about every case and store every reply.
+
+    A run that was stopped goes on where it was: type the same command with its --out again. Cases that ended
+    in an error are then asked again; nothing else is.
+
+    \b
+    Examples:
+      ragbed run -m openai/gpt-4o-mini -d en_refine
+      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 --out runs/qwen
+      ragbed run -m scripted/oracle -d figure1 --docs 2
+    """
+    from ragbed.cli.console import print_json, say
+    from ragbed.cli.results import print_cells, read_cells
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
+    from ragbed.run.running import run as run_job
+
+    job = _read_job(model, data, out or _new_folder(model[0]), chosen)
+    if dry_run:
+        _print_forecasts(job, to_json=json)
+        return
+    try:
+        with RunProgress() as progress:
+            run_job(job, progress.watch)
+    except (KeyboardInterrupt, Stopped):
+        say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
+        raise
+    cells = read_cells(job.folder)
+    print_cells(cells, to_stderr=json)
+    say(f"Everything is in {job.folder}")
+    if json:
+        print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
+    errors = sum(cell.error for cell in cells)
+    if errors:
+        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
+        raise click.exceptions.Exit(3)
+
+
+def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chosen: RunOptions) -> Job:
+    from ragbed.cli.cache import cache_path
+    from ragbed.cli.console import say
+    from ragbed.cli.data import open_data
+    from ragbed.cli.layout import read_layout
+    from ragbed.models.base import Sampling
+    from ragbed.run.running import Job
+    from ragbed.run.shard import SETTING, parse_shard
+    from ragbed.testbeds.choose import choose_testbeds, lay_out
+
+    names, settings = read_layout(chosen)
+    testbeds = choose_testbeds(names, settings)
+    datasets = open_data(list(data))
+    sampling = Sampling(temperature=chosen["temperature"], top_p=chosen["top_p"], max_tokens=chosen["max_tokens"])
+    told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
+    told |= settings.as_options() | {"testbeds": ",".join(names or ["all"]), "repeats": str(chosen["repeats"])}
+    shard = None if chosen["shard"] is None else parse_shard(chosen["shard"])
+    told |= {} if shard is None else {SETTING: str(shard)}
+    return Job(
+        folder=folder,
+        settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
+        cases=lambda: (
+            case
+            for dataset in datasets
+            for case in lay_out(dataset, testbeds, settings, named=names is not None)
+            if shard is None or shard.keeps(case)
+        ),
+        models=[_open(name, sampling, chosen) for name in dict.fromkeys(models)],
+        repeats=chosen["repeats"],
+        cache=None if chosen["no_cache"] else cache_path(),
+        budget=_budget(models, chosen["budget"]),
+        tell=say,
+    )
+
+
+def _budget(models: tuple[str, ...], limit: float | None) -> Budget | None:
+    from ragbed.run.budget import Budget
+    from ragbed.run.prices import need_price
+
+    return None if limit is None else Budget(limit, {model: need_price(model) for model in models})
+
+
+def _print_forecasts(job: Job, *, to_json: bool) -> None:
+    import asyncio
+
+    from ragbed.cli.console import print_json, print_table
+    from ragbed.run.preflight import forecast
+
+    cases = [case for case in job.cases() if case.feasible]
+    forecasts = [asyncio.run(forecast(model, cases, job.repeats)) for model in job.models]
+    rows = [
+        (
+            one.model,
+            one.calls,
+            one.tokens_in,
+            one.tokens_out,
+            "–" if one.dollars is None else f"{one.dollars:.2f} $",
+            f"{one.minutes:.1f}",
+        )
+        for one in forecasts
+    ]
+    print_table(
+        "What it will take", ("model", "calls", "tokens in", "out", "money", "minutes"), rows, to_stderr=to_json
+    )
+    if to_json:
+        print_json({"forecasts": forecasts})
+
+
+def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
+    from ragbed.models import Wish, open_model
+    from ragbed.models.patience import Patience
+
+    patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
+    return open_model(
+        spec,
+        lambda name: Wish(
+            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"]
+        ),
+    )
+
+
+def _new_folder(model: str) -> Path:
+    short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[:40]
+    return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}"

@@ -1,0 +1,68 @@
+"""What a model is to the rest of ragbed: something that completes a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from ragbed.schema import Case, Completion
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is to write."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 256
+
+
+class Model(Protocol):
+    """A model that can be asked; one method does the work."""
+
+    name: str
+    """The model string, `provider/model`."""
+    concurrency: int
+    """How many cases it takes at once; more wait."""
+
+    advice: str
+    """What a user can check when it cannot be asked at all."""
+
+    async def complete(self, case: Case) -> Completion:
+        """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome."""
+        ...
+
+    def request(self, case: Case) -> bytes:
+        """The whole request as canonical bytes: what the response cache is keyed by."""
+        ...
+
+    async def identity(self) -> str:
+        """What the model is beyond its name: hash of its weights, or what its server says of itself."""
+        ...
+
+    async def close(self) -> None:
+        """Gives back what it holds."""
+        ...
+
+
+@runtime_checkable
+class Parking(Protocol):
+    """A model that sets cases aside while its server wants to be left alone: others can be asked meanwhile.
+
+    Without that, a server that answers every twentieth call with `Retry-After: 89` would bring all to a stop.
+    Look once whether a model is one: the look takes longer than everything else that is done for a call.
+    """
+
+    make_room: Callable[[], object]
+    """Called whenever a case is set aside; the runner hands in one more."""
+
+    @property
+    def parked(self) -> int:
+        """How many cases are set aside and should not count as being asked."""
+        ...
+
+
+def canonical(body: object) -> bytes:
+    """JSON with sorted keys, so that equal requests are equal bytes."""
+    return msgspec.json.encode(body, order="sorted")

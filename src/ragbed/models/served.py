@@ -1,0 +1,106 @@
+"""What all models behind a server have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from yarl import URL
+
+from ragbed.errors import UsageError
+from ragbed.models.base import Sampling
+from ragbed.models.pace import Pace
+from ragbed.models.patience import Patience
+from ragbed.models.secret import Key, shown
+from ragbed.models.transport import Transport
+from ragbed.schema import Case, Completion
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where and how a model is served."""
+
+    name: str
+    """The model string."""
+    remote: str
+    """The name that the server knows the model by."""
+    urls: Sequence[str]
+    """Base addresses; work goes to whichever is free."""
+    key: Key | None
+    sampling: Sampling
+    pace: Pace
+    patience: Patience
+    checks: str = "the key"
+    """What a user should look at first when nothing works."""
+
+
+class ServedModel(ABC):
+    """A model that is asked over HTTP; what is sent and how replies read is up to its kind."""
+
+    path: str
+    """Of the method, below the base address."""
+
+    def __init__(self, service: Service) -> None:
+        self.name, self.concurrency = service.name, service.pace.most
+        self._service = service
+        self._bases = [_read_url(url) for url in service.urls]
+        addresses = ", ".join(shown(url) for url in self._bases)
+        self.advice = f"Check {service.checks}, the model's name ({service.remote}) and the address ({addresses})."
+        keys = [] if service.key is None else [service.key]
+        self._transport = Transport(
+            [below(url, self.path) for url in self._bases], self._headers, keys, service.pace, service.patience
+        )
+
+    async def complete(self, case: Case) -> Completion:
+        """Asks the server, again where that may help."""
+        return await self._transport.ask(self.request(case), self._parse)
+
+    @abstractmethod
+    def request(self, case: Case) -> bytes:
+        """The body as it is sent."""
+
+    @abstractmethod
+    async def identity(self) -> str:
+        """What the server says of the model."""
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._transport.close()
+
+    @property
+    def parked(self) -> int:
+        """Cases that wait because the server asked for it."""
+        return self._transport.parked
+
+    @property
+    def make_room(self) -> Callable[[], object]:
+        """Called when a case is set aside."""
+        return self._transport.make_room
+
+    @make_room.setter
+    def make_room(self, call: Callable[[], object]) -> None:
+        self._transport.make_room = call
+
+    @abstractmethod
+    def _headers(self) -> Mapping[str, str]: ...
+
+    @staticmethod
+    @abstractmethod
+    def _parse(content: bytes) -> Completion: ...
+
+
+def below(base: URL, path: str) -> URL:
+    """An address below a base; what the base has behind a question mark stays (`?api-version=…`)."""
+    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True)
+
+
+def _read_url(text: str) -> URL:
+    try:
+        url = URL(text)
+    except ValueError:
+        url = URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        # Not shown as it is: a password may stand in it.
+        raise UsageError("a base URL is no address; write it as http://host:8000/v1.")
+    return url

@@ -1,0 +1,226 @@
+"""A JSON request to a model's servers and back: connections, deadlines, retries."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from urllib.request import getproxies
+
+import aiohttp
+from msgspec.structs import replace
+from yarl import URL
+
+from ragbed import __version__
+from ragbed.models.body import idle_watch, read_body, read_message
+from ragbed.models.failure import PAID, Failure, failed, from_status, wait_asked
+from ragbed.models.pace import Lane, Pace
+from ragbed.models.patience import Patience
+from ragbed.models.secret import Key, Scrubber, secrets_in, shown
+from ragbed.schema import Completion
+
+__all__ = ["Key", "Patience", "Transport"]
+
+_LOOK_UP_S = 5.0
+"""A server that says nothing of itself within this time has nothing to say."""
+_UNHEARD_ATTEMPTS = 3
+"""Where no connection was ever made, the address is more likely wrong than the server asleep."""
+_PARK_S = 2.0
+"""A case that has to wait longer gives its place to another meanwhile."""
+_PARKED_MOST = 8
+"""Times as many cases as calls at once may be set aside: what is set aside counts as begun if the run is killed."""
+_LEAST_LATER_S = 0.01
+"""Timers may be a tick early, and no call may go before the moment that the server asked for."""
+
+
+class Transport:
+    """A pool of connections to the servers of one model.
+
+    Args:
+        urls: Where to post, one for each lane of the pace.
+        headers: Makes the headers of every request; they may hold the key.
+        keys: What must never be seen in what servers say.
+    """
+
+    def __init__(
+        self, urls: Sequence[URL], headers: Callable[[], Mapping[str, str]], keys: Sequence[Key], pace: Pace,
+        patience: Patience,
+    ) -> None:  # fmt: skip
+        self._urls = dict(zip(pace.lanes, urls, strict=True))
+        self._headers, self._pace, self._patience = headers, pace, patience
+        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
+        self._session: aiohttp.ClientSession | None = None
+        self._parked = 0
+        self.make_room: Callable[[], object] = lambda: None
+
+    @property
+    def parked(self) -> int:
+        """Cases that are set aside; of too many, the rest count as being asked, which stops the flow."""
+        return min(self._parked, _PARKED_MOST * self._pace.most)
+
+    async def ask(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
+        """Posts a body until a reply can be read or patience ends; every ask ends in an outcome."""
+        begun: float | None = None
+        lane: Lane | None = None
+        attempt = 0
+        while True:
+            attempt += 1
+            came = self._pace.clock()
+            lane = await self._pace.enter(len(body), lane)
+            started = self._pace.clock()
+            # Waiting for a turn is nobody's fault and uses up no patience.
+            begun = started if begun is None else begun + started - came
+            try:
+                reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
+            except Failure as failure:
+                failure.detail = self._scrubber.clean(failure.detail)
+                pause = self._pause(attempt, failure, self._pace.clock() - begun)
+                if pause is None:
+                    return failed(failure, attempt)
+                await self._wait(pause)
+            else:
+                return replace(reply, latency_s=round(self._pace.clock() - started, 4), attempts=attempt)
+
+    async def look_up(self, url: URL) -> bytes | None:
+        """Gets a small page of the server, or None if it has no such page; for what it says of itself."""
+        try:
+            async with (
+                asyncio.timeout(_LOOK_UP_S),
+                self._open().get(url, headers=self._headers(), allow_redirects=False) as response,
+            ):
+                return (
+                    await read_body(response, self._patience.max_bytes, lambda: None)
+                    if response.status == 200
+                    else None
+                )
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError, Failure):
+            return None
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _pause(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
+        """How long to wait before the next attempt; None if there is to be none. Says in the failure why."""
+        patience = self._patience
+        limit = min(patience.attempts, patience.paid_attempts) if failure.kind in PAID else patience.attempts
+        if failure.kind == "connect" and not any(one.heard for one in self._pace.lanes):
+            limit = min(limit, _UNHEARD_ATTEMPTS)
+        if not failure.again or attempt >= limit:
+            return None
+        longest = min(patience.longest_pause_s, patience.first_pause_s * 3.0 ** (attempt - 1))
+        # Jitter goes upwards only: what the server asks for is the least.
+        pause = (failure.wait_s or longest / 2) + _LEAST_LATER_S + random.random() * longest / 2
+        if spent_s + pause <= patience.item_s:
+            return pause
+        if failure.wait_s:
+            failure.detail += f"; it asks to wait {failure.wait_s:,.6g} s, and a case is given {patience.item_s:,.6g} s"
+        else:
+            failure.detail += f"; the {patience.item_s:,.6g} s that a case is given are over"
+        return None
+
+    async def _wait(self, pause: float) -> None:
+        if pause < _PARK_S:
+            await asyncio.sleep(pause)
+            return
+        self._parked += 1
+        try:
+            if self._parked <= _PARKED_MOST * self._pace.most:
+                self.make_room()
+            await asyncio.sleep(pause)
+        finally:
+            self._parked -= 1
+
+    async def _attempt(
+        self, lane: Lane, body: bytes, parse: Callable[[bytes], Completion], left_s: float
+    ) -> Completion:  # fmt: skip
+        try:
+            if left_s <= 0:
+                raise Failure("timeout", f"the {self._patience.item_s:,.6g} s that a case is given are over")
+            reply = self._keep_secret(
+                parse(await self._post(self._urls[lane], body, min(self._patience.attempt_s, left_s)))
+            )
+            lane.replied(self._pace.clock())
+            if reply.usage:
+                self._pace.spent(len(body), sum(reply.usage.values()))
+            return reply
+        except Failure as failure:
+            self._report(lane, failure)
+            raise
+        finally:
+            self._pace.leave(lane)
+
+    def _report(self, lane: Lane, failure: Failure) -> None:
+        """Tells the pace what a failure says of the server."""
+        now = self._pace.clock()
+        if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
+            lane.refused(now)
+        elif failure.kind in ("timeout", "connect", "network", "server", "tls", "protocol"):
+            lane.failed(now, late=failure.kind == "timeout")
+        else:
+            lane.heard = True
+
+    def _keep_secret(self, reply: Completion) -> Completion:
+        """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
+        if not self._scrubber.holds(f"{reply.reply}\n{reply.reasoning}\n{reply.finish}"):
+            return reply
+        hide = self._scrubber.hide
+        return replace(
+            reply,
+            reply=hide(reply.reply or ""),
+            reasoning=hide(reply.reasoning) if reply.reasoning else None,
+            finish=hide(reply.finish) if reply.finish else None,
+        )
+
+    async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:
+        loop = asyncio.get_running_loop()
+        try:
+            async with (
+                asyncio.timeout(limit_s) as deadline,
+                self._open().post(url, data=body, headers=self._headers(), allow_redirects=False) as response,
+            ):
+                watch = idle_watch(deadline, loop.time, deadline.when() or 0.0, self._patience.silence_s)
+                if response.status == 200:
+                    return await read_body(response, self._patience.max_bytes, watch)
+                message = await read_message(response, watch)
+                raise from_status(response.status, message, wait_asked(response.headers, datetime.now(UTC)))
+        except (OSError, aiohttp.ClientError, ValueError) as error:  # TimeoutError is an OSError
+            raise _explain(error, url, limit_s) from None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._patience.connect_s),
+                headers={
+                    "User-Agent": f"ragbed/{__version__}",
+                    "Content-Type": "application/json",
+                    "Accept-Encoding": "identity",  # replies are short: unpacking would cost more than it saves
+                },
+                auto_decompress=False,
+                trust_env=bool(getproxies()),  # costs two thread hops a call, so only where a proxy is set
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+
+def _explain(error: Exception, url: URL, limit_s: float) -> Failure:
+    """A failure of the connection, in the words of the one who asked."""
+    brief = str(error)[:300] or type(error).__name__
+    failure = Failure("protocol", brief, again=True)
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            failure = Failure("connect", f"no connection to {shown(url.origin())} in time", again=True)
+        case TimeoutError():
+            failure = Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True)
+        case aiohttp.ClientSSLError():
+            failure = Failure("tls", brief)
+        case aiohttp.InvalidURL():
+            failure = Failure("connect", f"{shown(url)} is no address that can be asked")
+        case aiohttp.ClientConnectorError():
+            failure = Failure("connect", brief, again=True)
+        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | OSError():
+            failure = Failure("network", brief, again=True)
+    return failure

@@ -1,0 +1,172 @@
+"""The loop: every pending case of a model is asked once, and what came of it is on the disk before the next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from ragbed.errors import RagbedError
+from ragbed.models.base import Model, Parking
+from ragbed.models.failure import FATAL
+from ragbed.run.budget import Budget
+from ragbed.run.cache import Cache, key_of
+from ragbed.run.store import INTEND, RECORD, Ask, RunStore
+from ragbed.run.writer import Writer
+from ragbed.schema import Completion
+
+_GIVE_UP_AFTER = 3
+"""Errors that no other case will escape (a wrong key), before any reply came, end the asking of a model."""
+
+
+@dataclass
+class Progress:
+    """How far the asking of a model is."""
+
+    total: int
+    done: int = 0
+    cached: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def count(self, completion: Completion, *, cached: bool) -> None:
+        """Adds one result."""
+        self.done += 1
+        self.cached += cached
+        self.outcomes[completion.outcome] = self.outcomes.get(completion.outcome, 0) + 1
+        if not cached:
+            usage = completion.usage or {}
+            self.tokens_in += usage.get("in", 0)
+            self.tokens_out += usage.get("out", 0)
+
+
+class _HandedIn(NamedTuple):
+    """A result on its way to the disk."""
+
+    durable: asyncio.Future[None]
+    completion: Completion
+    cached: bool
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the models of a run share while they are asked."""
+
+    store: RunStore
+    writer: Writer
+    number: int
+    cache: Cache | None
+    budget: Budget | None
+    repeats: int
+
+
+@dataclass
+class Asking:
+    """One model being asked.
+
+    Attributes:
+        number: Of the model, in the store.
+        watch: Told after every result.
+    """
+
+    session: Session
+    model: Model
+    number: int
+    identity: str
+    progress: Progress
+    watch: Callable[[Progress], None]
+    _hopeless: int = 0
+    _workers: int = 0
+    _parking: Parking | None = None
+
+    async def run(self) -> None:
+        """Asks all that is pending; returns when every case has its outcome."""
+        pending = self.session.store.pending(self.number, self.session.repeats)
+        async with asyncio.TaskGroup() as group:
+            if isinstance(self.model, Parking):
+                self._parking = self.model
+                self.model.make_room = lambda: self._fill(group, pending)
+            self._fill(group, pending)
+
+    def _fill(self, group: asyncio.TaskGroup, pending: Iterator[Ask]) -> None:
+        """As many workers as the model takes cases; those it has set aside do not count."""
+        while self._workers < self._wanted():
+            self._workers += 1
+            work = self._work(pending)
+            try:
+                group.create_task(work)
+            except RuntimeError:  # the group is ending, and nothing more is to be asked
+                work.close()
+                return
+
+    def _wanted(self) -> int:
+        return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
+
+    async def _work(self, pending: Iterator[Ask]) -> None:
+        """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
+        last: _HandedIn | None = None
+        writer, cache = self.session.writer, self.session.cache
+        for ask in pending:
+            key = key_of(self.model.name, self.identity, self.model.request(ask.case), ask.repeat)
+            found = cache.find(key) if cache is not None else None
+            if found is not None:
+                await self._settle(self._hand_in(ask, key, found, cached=True))
+                continue
+            if self.session.budget is not None:
+                self.session.budget.check()
+            await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
+            await self._settle(last)
+            completion = await self.model.complete(ask.case)
+            last = self._hand_in(ask, key, completion, cached=False)
+            self._check_hope(completion)
+            if self._workers > self._wanted():
+                break
+        self._workers -= 1
+        await self._settle(last)
+
+    def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:
+        store, number = self.session.store, self.session.number
+        try:
+            row = store.row(ask, number, key, completion, cached)
+        except UnicodeEncodeError:
+            completion = _without_surrogates(completion)
+            row = store.row(ask, number, key, completion, cached)
+        if not cached:
+            self._account(key, completion)
+        return _HandedIn(self.session.writer.put(RECORD, row), completion, cached)
+
+    def _account(self, key: str, completion: Completion) -> None:
+        if self.session.budget is not None:
+            self.session.budget.pay(self.model.name, completion)
+        if self.session.cache is not None:
+            self.session.cache.keep(key, self.model.name, completion)
+
+    async def _settle(self, last: _HandedIn | None) -> None:
+        """Counts a result, once it is durable."""
+        if last is not None:
+            await last.durable
+            self.progress.count(last.completion, cached=last.cached)
+            self.watch(self.progress)
+
+    def _check_hope(self, completion: Completion) -> None:
+        if completion.outcome != "error" or self.progress.outcomes.get("ok"):
+            return
+        kind = (completion.error or "").partition(":")[0]
+        self._hopeless += kind in FATAL
+        if self._hopeless >= _GIVE_UP_AFTER:
+            raise RagbedError(f"{self.model.name} cannot be asked: {completion.error}. {self.model.advice}")
+
+
+def _without_surrogates(completion: Completion) -> Completion:
+    """Half characters, which no file can hold, shown as the sign for what cannot be shown."""
+    changed = {
+        name: text.encode("utf-8", "replace").decode()
+        for name in ("reply", "reasoning", "error", "finish")
+        if isinstance(text := getattr(completion, name), str)
+    }
+    return msgspec.structs.replace(completion, **changed)

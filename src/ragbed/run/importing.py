@@ -1,0 +1,144 @@
+"""Answers made elsewhere as a run: matched to cases one by one, with a denominator that does not depend on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ragbed.errors import UsageError
+from ragbed.run.lock import hold
+from ragbed.run.store import RECORD, Ask, RunStore, open_store
+from ragbed.schema import Case, Completion
+from ragbed.scorers import code
+from ragbed.store import read_lines
+
+MISSING = "missing-result"
+"""The kind of error of a case that its file says nothing of: the original code leaves failures out."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of a file, found to belong to a case."""
+
+    case: Case
+    reply: str
+    label: tuple[int, ...] | None = None
+    """What the file says of the reply, where it does."""
+    documents: tuple[str, ...] | None = None
+    """What the model was handed, where the file says so."""
+
+
+class Unmatched(Exception):
+    """A line that belongs to no case; says why."""
+
+
+class Source(Protocol):
+    """Answers by one model, in one file or several."""
+
+    paths: Sequence[Path]
+    model: str
+    identity: str
+
+    def cases(self) -> Iterable[Case]:
+        """The cases that ought to be answered."""
+        ...
+
+    def match(self, line: bytes) -> Answer:
+        """The case that a line answers; raises Unmatched."""
+        ...
+
+
+@dataclass
+class Imported:
+    """What came of the files."""
+
+    planned: int = 0
+    matched: int = 0
+    missing: int = 0
+    problems: list[str] = field(default_factory=list)
+    """Every line that could not be matched, by file and line."""
+    labels: int = 0
+    other_labels: int = 0
+    """Replies whose label, by the file, is not what our reading of the original scorer gives."""
+    other_documents: int = 0
+    """Replies to other documents than the profile lays out."""
+
+
+def import_answers(sources: Sequence[Source], settings: dict[str, str], folder: Path) -> Imported:
+    """Writes a run from files, in one transaction.
+
+    Raises:
+        UsageError: The folder holds a run, or two files answer the same cases for one model.
+    """
+    with hold(folder), open_store(folder, create=True) as store:
+        if store.is_planned():
+            raise UsageError(f"{folder} holds a run already; name a new folder.")
+        imported = Imported()
+        with store.transaction() as connection:
+            store.add_plan(settings, _all_cases(sources))
+            connection.execute("INSERT INTO meta VALUES ('session', '1')")
+            numbers = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
+            for source in sources:
+                _import_one(store, source, numbers, imported)
+    return imported
+
+
+def _all_cases(sources: Sequence[Source]) -> Iterator[Case]:
+    seen: set[str] = set()
+    for source in sources:
+        for case in source.cases():
+            if case.case not in seen:
+                seen.add(case.case)
+                yield case
+
+
+def _import_one(store: RunStore, source: Source, numbers: dict[str, int], imported: Imported) -> None:
+    (model,) = store.add_models([(source.model, source.identity)])
+    answers = dict(_read_answers(source, imported))
+    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} says nothing of it")
+    for case in source.cases():
+        if not case.feasible:
+            continue
+        imported.planned += 1
+        answer = answers.pop(case.case, None)
+        if answer is None:
+            completion = missing
+            imported.missing += 1
+        else:
+            completion = Completion(outcome="ok", reply=answer.reply)
+            imported.matched += 1
+            _compare(answer, imported)
+        row = store.row(Ask(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
+        done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
+        if done.fetchone():
+            raise UsageError(f"{source.paths[0]}: another file answers {case.case} for {source.model} too.")
+        store.connection.execute(RECORD, row)
+
+
+def _read_answers(source: Source, imported: Imported) -> Iterator[tuple[str, Answer]]:
+    seen: set[str] = set()
+    for path in source.paths:
+        for number, line in read_lines(path):
+            try:
+                answer = source.match(line)
+                name = answer.case.case
+                if name in seen:
+                    raise Unmatched(f"{name} is answered on an earlier line")
+                if not answer.case.feasible:
+                    raise Unmatched(f"{name} cannot be laid out ({answer.case.reason})")
+            except Unmatched as why:
+                imported.problems.append(f"{path}:{number}: {why}")
+                continue
+            seen.add(name)
+            yield name, answer
+
+
+def _compare(answer: Answer, imported: Imported) -> None:
+    if answer.label is not None:
+        imported.labels += 1
+        imported.other_labels += code.label(answer.case, answer.reply) != answer.label
+    if answer.documents is not None:
+        laid = tuple(document.text for document in answer.case.documents)
+        imported.other_documents += laid != answer.documents

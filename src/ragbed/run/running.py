@@ -1,0 +1,210 @@
+"""A whole run: plan once, then ask every model until each case has an outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.models.base import Model
+from ragbed.run.asking import Asking, Progress, Session
+from ragbed.run.budget import Budget
+from ragbed.run.cache import Cache
+from ragbed.run.file import connect, naming
+from ragbed.run.lock import hold
+from ragbed.run.store import RunStore, open_store
+from ragbed.run.writer import WriteFailed, Writer
+from ragbed.schema import Case
+
+_CLOSE_S = 2.0
+"""Connections get so long to close: an interrupted run ends within five seconds whatever a server does."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be run."""
+
+    folder: Path
+    settings: dict[str, str]
+    """All that decides what is asked and how, by option; a run is resumed only with the same."""
+    cases: Callable[[], Iterable[Case]]
+    """Lays the cases out; called only for a run that was not planned yet."""
+    models: Sequence[Model]
+    repeats: int = 1
+    cache: Path | None = None
+    budget: Budget | None = None
+    tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
+    """Told what the user should know and the run survives."""
+
+
+def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
+    """Plans a new run or takes up an old one, and asks what is pending.
+
+    Raises:
+        UsageError: The folder holds a run with other settings, or of a model that has changed.
+        RagbedError: The store cannot be written, or a model cannot be asked at all.
+        KeyboardInterrupt: The user ended it; every reply that came is kept.
+        Stopped: The system ended it; likewise.
+    """
+    with _sigterm_raises(), hold(job.folder), open_store(job.folder, create=True) as store:
+        _plan(store, job)
+        if job.budget is not None:
+            _pay_so_far(store, job.budget)
+        ending = _Ending()
+        try:
+            asyncio.run(_ask_all(store, job, watch, ending))
+        except asyncio.CancelledError:
+            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
+
+
+def _plan(store: RunStore, job: Job) -> None:
+    if not store.is_planned():
+        store.plan(job.settings, job.cases())
+        return
+    begun_with = store.settings()
+    for name in sorted(begun_with.keys() | job.settings.keys()):
+        old, new = begun_with.get(name, "nothing"), job.settings.get(name, "nothing")
+        if old != new:
+            raise UsageError(f"{job.folder} was begun with {name} = {old}, not {new}; use another --out, or the same.")
+
+
+def _pay_so_far(store: RunStore, budget: Budget) -> None:
+    """Earlier sessions count too: a budget is the run's."""
+    for result in store.results():
+        if not result.cached:
+            budget.pay(result.model, result.completion)
+
+
+async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: _Ending) -> None:
+    ending.listen()
+    try:
+        models = [(model.name, identity) for model, identity in await _identify(job.models)]
+        number, numbers = store.begin_session(models)
+        with _second_connection(store) as connection:
+            writer = Writer(store.path, connection)
+            cache = None if job.cache is None else Cache(job.cache, job.tell)
+            session = Session(store, writer, number, cache, job.budget, job.repeats)
+            try:
+                await _together(
+                    _ask_one(session, model, numbers[place], models[place][1], job, watch)
+                    for place, model in enumerate(job.models)
+                )
+            finally:
+                await _close(writer, cache)
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await asyncio.gather(*(model.close() for model in job.models), return_exceptions=True)
+
+
+async def _identify(models: Sequence[Model]) -> list[tuple[Model, str]]:
+    """All models at once, before anything is asked: one that was changed stops the run before it costs."""
+    return list(zip(models, await asyncio.gather(*(model.identity() for model in models)), strict=True))
+
+
+async def _ask_one(
+    session: Session, model: Model, number: int, identity: str, job: Job, watch: Callable[[str, Progress], None]
+) -> None:
+    progress = Progress(total=session.store.size(job.repeats), done=session.store.done(number))
+    asking = Asking(
+        session,
+        model,
+        number,
+        identity,
+        progress,
+        watch=lambda told: watch(model.name, told),
+    )
+    await asking.run()
+
+
+async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
+    """Runs parts at once; the first that fails ends the others, and its error is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for part in parts:
+                group.create_task(part)
+    except BaseExceptionGroup as several:
+        ours, defects = several.split(RagbedError)
+        if ours is None or defects is not None:
+            raise
+        errors = list(_leaves(ours))
+        # A disk that fails makes all workers fail; what the disk said is the reason.
+        raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
+
+
+def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
+    for error in several.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
+
+
+async def _close(writer: Writer, cache: Cache | None) -> None:
+    try:
+        await writer.close()
+    finally:
+        if cache is not None:
+            await cache.close()
+
+
+@contextmanager
+def _second_connection(store: RunStore) -> Iterator[sqlite3.Connection]:
+    """For the writer: what is pending is read beside it, without seeing half a commit."""
+    with naming(store.path, "opened"):
+        connection = connect(store.path)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+class _Ending:
+    """Ends the asking when a signal comes: rows that were handed in are still written, calls in flight are left."""
+
+    def __init__(self) -> None:
+        self.by: int | None = None
+        self._further = 0
+
+    def listen(self) -> None:
+        """Begins to listen, for as long as the loop runs; signals come to the main thread only."""
+        this = asyncio.current_task()
+        if this is not None and threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
+
+    def _end(self, asking: asyncio.Task[None], number: int) -> None:
+        if self.by is None:
+            self.by = number
+            asking.cancel()
+            return
+        # A second one comes from impatience and finds us at the last commit; a third means it.
+        self._further += 1
+        if self._further > 1:
+            os._exit(128 + number)
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Planning is undone in good order when the system ends the process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: FrameType | None) -> None:
+        raise Stopped("told to end.")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

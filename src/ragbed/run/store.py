@@ -1,0 +1,280 @@
+"""A run on the disk: settings, cases, an intent before every call and the result after it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from ragbed.errors import DataError, UsageError
+from ragbed.run.file import NAME, naming, open_for_reading, open_for_writing
+from ragbed.run.seal import seal_of
+from ragbed.schema import Case, Completion
+
+INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
+# A result may take the place of an error only, which a later session was asked to try again.
+RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
+  outcome = excluded.outcome, cached = excluded.cached, seal = excluded.seal, completion = excluded.completion
+  WHERE results.outcome = 'error'"""
+# Asked in a session, and no result of that session or a later one is there: the provider may have billed it.
+_OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
+  WHERE r.session IS NULL OR r.session < i.session"""
+# The inner part reads indexes only, so that taking up a run of a million results takes seconds.
+_PENDING = """SELECT c.id, c.name, c.feasible, c.seal, c.line FROM (
+    SELECT id FROM cases WHERE feasible AND id > :last AND (
+      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = cases.id AND repeat = :repeat)
+      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = cases.id AND repeat = :repeat
+                 AND outcome = 'error'))
+    ORDER BY id LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY c.id"""
+_RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
+  c.id, c.name, c.feasible, c.seal, c.line
+  FROM {} WHERE r.model = ? ORDER BY {}, r.repeat"""
+_BY_NUMBER = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "r.item")
+_BY_NAME = _RESULTS.format("cases c CROSS JOIN results r ON r.item = c.id", "c.name")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One thing to be asked of a model: a case, for the n-th time."""
+
+    model: int
+    number: int
+    """Of the case, in the order of the plan."""
+    repeat: int
+    case: Case
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One result as it was read back."""
+
+    case: Case
+    model: str
+    repeat: int
+    completion: Completion
+    request: str = ""
+    """The address of the request, as the response cache has it."""
+    cached: bool = False
+
+
+class RunStore:
+    """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self.connection = path, connection
+        self._encoder = msgspec.json.Encoder()
+        self._cases = msgspec.json.Decoder(Case)
+        self._completions = msgspec.json.Decoder(Completion)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    # Planning: before the first call everything that will be asked is fixed.
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of what is written inside, or nothing."""
+        with naming(self.path, "written"):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.commit()
+            except BaseException:
+                self.connection.rollback()
+                raise
+
+    def plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
+        """Fixes settings and cases, in one transaction: a run is planned whole or not at all."""
+        with self.transaction():
+            self.add_plan(settings, cases)
+
+    def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
+        """Writes the plan into the transaction that is open."""
+        for case in cases:
+            fields, line = (case.case, int(case.feasible)), self._encoder.encode(case)
+            try:
+                self.connection.execute(
+                    "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)",
+                    (*fields, seal_of(line, *fields), line),
+                )
+            except sqlite3.IntegrityError:
+                raise UsageError(f"two cases are called {case.case}; give the datasets different names.") from None
+        told = {f"set.{name}": value for name, value in settings.items()}
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
+        self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
+
+    def is_planned(self) -> bool:
+        """Whether settings and cases are fixed."""
+        return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
+
+    def settings(self) -> dict[str, str]:
+        """The settings it was begun with; empty if it was never planned."""
+        rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'set.*'")
+        return {str(key).removeprefix("set."): str(value) for key, value in rows}
+
+    def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
+        """The numbers of models, given by name and identity; writes into the transaction that is open.
+
+        Raises:
+            UsageError: A model's identity changed; its replies would mix with the old ones.
+        """
+        numbers = []
+        known = {name: (number, identity) for number, (name, identity) in self.models().items()}
+        for name, identity in models:
+            number, old = known.get(name, (len(known) + 1, ""))
+            if old and old != identity:
+                now = f"is now {identity}" if identity else "does not say what it is now; is its server up?"
+                raise UsageError(f"{name} was {old} when {self.path.parent} was begun and {now}; use another --out.")
+            # What was unknown in the first session and is told now is taken at its word.
+            self.connection.execute(
+                "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
+                (number, name, identity, seal_of(name, number, identity)),
+            )
+            known[name] = (number, identity)
+            numbers.append(number)
+        return numbers
+
+    def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
+        """The number of this session and those of the models; calls that earlier ones left open go on record."""
+        with self.transaction() as connection:
+            numbers = self.add_models(models)
+            last = connection.execute("SELECT value FROM meta WHERE key = 'session'").fetchone()
+            session = int(last[0]) + 1 if last else 1
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('session', ?)", (str(session),))
+            connection.execute(f"INSERT INTO orphans {_OPEN_CALLS}")
+            connection.execute("DELETE FROM intents")
+        return session, numbers
+
+    def row(self, ask: Ask, session: int, request: str, completion: Completion, cached: bool) -> tuple[object, ...]:
+        """A result as its row for RECORD, sealed with a checksum."""
+        encoded = self._encoder.encode(completion)
+        fields = (ask.model, ask.number, ask.repeat, session, request, completion.outcome, int(cached))
+        return (*fields, seal_of(encoded, *fields), encoded)
+
+    # Reading.
+
+    def models(self) -> dict[int, tuple[str, str]]:
+        """Name and identity of every model, by number."""
+        models = {}
+        for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
+            if not isinstance(number, int) or seal_of(name, number, identity) != seal:
+                raise self.damaged(f"model {number}")
+            models[number] = (str(name), str(identity))
+        return models
+
+    def pending(self, model: int, repeats: int) -> Iterator[Ask]:
+        """What has no result yet, or ended in an error; read piece by piece."""
+        for repeat in range(repeats):
+            last = 0
+            while rows := list(self.read(_PENDING, {"last": last, "model": model, "repeat": repeat})):
+                for last, *columns in rows:
+                    yield Ask(model, last, repeat, self._case(*columns))
+
+    def cases(self) -> Iterator[Case]:
+        """Every case of the plan, infeasible ones too, in its order."""
+        for columns in self.read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
+            yield self._case(*columns)
+
+    def results(self, *, by_name: bool = False) -> Iterator[Stored]:
+        """Every result with its case: by model, case and repeat, as planned or by name.
+
+        Raises:
+            DataError: A row is damaged, or the ledger says that one is missing; at the latest after the last one.
+        """
+        models = self.models()
+        rows, seals = 0, 0
+        with self.snapshot():
+            for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
+                for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
+                    rows, seals = rows + 1, seals + self._check(row)
+                    yield self._stored(name, row)
+            if [(rows, seals)] != list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
+                raise self.damaged("the list of results")
+
+    def size(self, repeats: int) -> int:
+        """How many times each model is to be asked."""
+        (counted,) = self.read("SELECT COUNT(*) FROM cases")
+        (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
+        if counted != noted:
+            raise self.damaged("the list of cases")
+        ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
+        return int(feasible) * repeats
+
+    def done(self, model: int) -> int:
+        """How many results of a model need not be asked for again."""
+        ((results,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))
+        ((errors,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
+        return int(results) - int(errors)
+
+    def orphans(self) -> list[tuple[str, str, int]]:
+        """Calls of earlier sessions that may have been paid without a reply to show for it: model, case, repeat."""
+        return self._calls("SELECT * FROM orphans")
+
+    def open_calls(self) -> list[tuple[str, str, int]]:
+        """Calls of the last session without a reply: in flight if it is at work, orphans if it was ended."""
+        return self._calls(_OPEN_CALLS)
+
+    def _calls(self, source: str) -> list[tuple[str, str, int]]:
+        rows = self.read(
+            f"""SELECT m.name, c.name, o.repeat FROM ({source}) o
+            JOIN models m ON m.id = o.model JOIN cases c ON c.id = o.item ORDER BY o.session, m.id, c.id"""  # noqa: S608
+        )
+        return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
+
+    def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Rows of a query that changes nothing."""
+        with naming(self.path, "read"):
+            yield from self.connection.execute(query, values)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one moment, whatever is written meanwhile."""
+        with naming(self.path, "read"):
+            self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+
+    def _check(self, row: tuple[Any, ...]) -> int:
+        *fields, seal, completion = row[:9]
+        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
+            raise self.damaged(f"the result of case {row[1]}")
+        return seal
+
+    def _stored(self, model: str, row: tuple[Any, ...]) -> Stored:
+        _, _, repeat, _, request, _, cached, _, completion, _, *case = row
+        try:
+            decoded = self._completions.decode(completion)
+        except msgspec.MsgspecError as error:
+            raise self.damaged(f"the result of case {row[1]} ({error})") from error
+        return Stored(self._case(*case), model, repeat, decoded, str(request), bool(cached))
+
+    def _case(self, name: object, feasible: object, seal: object, line: object) -> Case:
+        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
+            raise self.damaged(f"case {name}")
+        try:
+            return self._cases.decode(line)
+        except msgspec.MsgspecError as error:
+            raise self.damaged(f"case {name} ({error})") from error
+
+    def damaged(self, what: str) -> DataError:
+        """The error to raise where something read is not what was written."""
+        return DataError(self.path, f"{what} is damaged; restore the file from a copy")
+
+
+def open_store(folder: Path, *, create: bool) -> RunStore:
+    """Opens the run in a folder: for reading, or, by who holds its lock, for writing, making it first if need be."""
+    path = folder / NAME
+    return RunStore(path, open_for_writing(path) if create else open_for_reading(path))

@@ -1,0 +1,54 @@
+"""A run as lines: each case with what a model said of it and how that scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ragbed.run.store import RunStore, Stored
+from ragbed.schema import Completion
+from ragbed.scorers import score
+
+
+def trial_lines(store: RunStore, *, canonical: bool) -> Iterator[bytes]:
+    """One JSON line a result.
+
+    Args:
+        store: The run.
+        canonical: Sorted by model, case and repeat, and without what differs between equal runs: times, attempts
+            and the wording of errors.
+    """
+    encoder = msgspec.json.Encoder(order="sorted" if canonical else None)
+    for result in store.results(by_name=canonical):
+        yield encoder.encode(to_trial(result, canonical=canonical)) + b"\n"
+
+
+def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
+    """A result as the fields of its line."""
+    completion = result.completion
+    fields: dict[str, object] = msgspec.structs.asdict(result.case)
+    for name, default in (("rotation", 0), ("reason", None)):  # as a case line has them
+        if fields[name] == default:
+            del fields[name]
+    fields |= {
+        "model": result.model,
+        "repeat": result.repeat,
+        "outcome": completion.outcome,
+        "error": kind_of_error(completion) if canonical else completion.error,
+        "reply": completion.reply,
+        "finish": completion.finish,
+        "usage": completion.usage,
+    }
+    if completion.reasoning is not None:
+        fields["reasoning"] = completion.reasoning
+    if not canonical:
+        fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
+    # Only a reply can be scored: a failure is in the outcome, never a wrong answer.
+    fields["scores"] = score(result.case, completion.reply or "") if completion.outcome == "ok" else None
+    return fields
+
+
+def kind_of_error(completion: Completion) -> str | None:
+    """The kind alone, of `kind: what happened`."""
+    return None if completion.error is None else completion.error.partition(":")[0]

@@ -1,0 +1,144 @@
+"""`ragbed import`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragbed.datasets import Dataset
+from ragbed.datasets.rgb import to_line
+from ragbed.run.store import open_store
+from ragbed.schema import Case
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+from tests.cli.typed import Done, type_command
+from tests.items import base_item
+from tests.run.harness import replies
+
+_NAME = "prediction_en_refine_gpt_4_temp0.2_noise0.6_passage5_correct0.0.json"
+_ITEMS = 6
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "en_refine.json"
+    path.write_bytes(b"".join(to_line(base_item(number)) for number in range(_ITEMS)))
+    return path
+
+
+def _predict(data: Path, name: str = _NAME, profile: str = "code-2024") -> tuple[Path, list[dict[str, object]]]:
+    """A result file as the original code writes it: everything answered rightly."""
+    cases: list[Case] = []
+    settings = Settings(profile=profile)
+    for case in TESTBEDS["noise"].cases(Dataset(data.stem, data), settings):
+        cases += [case] if case.noise == 0.6 else []
+    lines: list[dict[str, object]] = [
+        {
+            "id": int(case.item),
+            "query": case.question,
+            "ans": [list(case.answer[0])],
+            "label": [1],
+            "prediction": f"It is {case.answer[0][0]}.",
+            "docs": [document.text for document in case.documents],
+            "noise_rate": 0.6,
+            "factlabel": 0,
+        }
+        for case in cases
+    ]
+    return data.with_name(name), lines
+
+
+def _import(path: Path, lines: list[dict[str, object]], data: Path, *words: str) -> tuple[Done, Path]:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out = path.with_name("run")
+    return type_command("import", str(path), "-d", str(data), "--out", str(out), "--json", *words), out
+
+
+def test_a_result_file_becomes_a_run_under_the_original_profile(data: Path) -> None:
+    done, out = _import(*_predict(data), data, "--from", "rgb")
+    assert done.code == 0
+    told = json.loads(done.out)
+    assert (told["planned"], told["matched"], told["missing"], told["problems"]) == (6, 6, 0, [])
+    assert (told["labels"], told["other_labels"], told["other_documents"]) == (6, 0, 0)
+    with open_store(out, create=False) as store:
+        results = list(store.results())
+    assert {(result.model, result.case.profile, result.case.noise) for result in results} == {
+        ("rgb/gpt_4", "code-2024", 0.6)
+    }
+
+
+def test_what_the_file_leaves_out_stays_in_the_denominator(data: Path) -> None:
+    path, lines = _predict(data)
+    done, out = _import(path, lines[:4], data, "--from", "rgb")
+    assert done.code == 3
+    assert "2 cases are missing from the files and count as errors (missing-result)" in done.err
+    assert list(replies(out).values()).count(None) == 2
+    status = json.loads(type_command("status", str(out), "--json").out)
+    assert status["models"][0]["errors"] == {"missing-result": 2}
+
+
+def test_every_line_that_cannot_be_matched_is_named(data: Path) -> None:
+    path, lines = _predict(data)
+    wrong: list[dict[str, object]] = [{"id": 99}, {"query": "Another question?"}, {"ans": ["another"]}]
+    wrong += [{"prediction": None}, {}, {}]
+    lines = [line | change for line, change in zip(lines, wrong, strict=True)] + lines[5:]
+    done, _ = _import(path, lines, data, "--from", "rgb")
+    problems = json.loads(done.out)["problems"]
+    assert [problem.split(": ")[0] for problem in problems] == [f"{path}:{line}" for line in (1, 2, 3, 4, 7)]
+    assert "id 99 is no item of the data" in problems[0]
+    assert "asks 'Another question?'" in problems[1]
+    assert "expects ['another']" in problems[2]
+    assert "cannot be read" in problems[3]
+    assert "answered on an earlier line" in problems[4]
+
+
+def test_labels_and_documents_that_differ_are_counted(data: Path) -> None:
+    path, lines = _predict(data)
+    lines[0] |= {"label": [0]}
+    lines[1] |= {"docs": ["something else"]}
+    done, _ = _import(path, lines, data, "--from", "rgb", "--profile", "code-2023")
+    told = json.loads(done.out)
+    assert (done.code, told["other_labels"], told["other_documents"]) == (0, 1, 1)
+
+
+def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
+    done, _ = _import(*_predict(data, _NAME.replace("en_refine", "en")), data, "--from", "rgb")
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "problem"),
+    [
+        ("answers.json", ("--from", "rgb"), "is not named as the original code does"),
+        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its data are not among en_refine"),
+        (_NAME, ("--from", "rgb", "--profile", "robust"), "need code-2024 or code-2023"),
+        (_NAME, ("--from", "csv"), "unknown format 'csv'"),
+        (_NAME, ("--from", "jsonl"), "say by -m whose answers"),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error(name: str, words: tuple[str, ...], problem: str, data: Path) -> None:
+    done, out = _import(*_predict(data, name), data, *words)
+    assert done.code == 2
+    assert problem in done.err
+    assert not (out / "run.sqlite").exists()
+
+
+def test_plain_lines_are_matched_by_case_or_by_item_and_noise(data: Path) -> None:
+    cases = [case for case in TESTBEDS["noise"].cases(Dataset("en_refine", data), Settings()) if case.noise == 0.4]
+    lines: list[dict[str, object]] = [{"case": case.case, "reply": "a"} for case in cases[:3]]
+    lines += [{"item": case.item, "noise": 0.4, "reply": "b"} for case in cases[3:]]
+    words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4")
+    done, out = _import(
+        data.with_name("answers.jsonl"), [*lines, {"reply": "c"}, {"case": "x", "reply": ""}], data, *words
+    )
+    told = json.loads(done.out)
+    assert (done.code, told["matched"], told["missing"], len(told["problems"])) == (3, 6, 0, 2)
+    assert list(replies(out).values()) == ["a"] * 3 + ["b"] * 3
+
+
+def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
+    words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--rotations", "all")
+    done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
+    assert "is 5 cases (name data and testbed, or the case)" in done.err

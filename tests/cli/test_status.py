@@ -1,0 +1,47 @@
+"""`ragbed status`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragbed.run.lock import hold
+from ragbed.run.running import run
+from ragbed.run.store import INTEND, open_store
+from ragbed.schema import Case, Completion
+from tests.cli.typed import type_command
+from tests.run.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+
+
+def _mixed(case: Case) -> Completion:
+    kinds = {"1": "timeout: no reply", "2": "timeout: none", "3": "server: HTTP 500"}
+    if case.item in kinds:
+        return Completion(outcome="error", error=kinds[case.item])
+    return Completion(outcome="refused") if case.item == "4" else agree(case)
+
+
+def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 10, TalkingModel(_mixed)), ask_nobody)
+    done = type_command("status", str(tmp_path), "--json")
+    assert done.code == 0
+    (model,) = json.loads(done.out)["models"]
+    assert (model["asked"], model["ok"], model["refused"], model["error"]) == (10, 6, 1, 3)
+    assert model["errors"] == {"timeout": 2, "server": 1}
+    assert "2 timeout, 1 server" in done.err
+    assert "Not finished" in done.err
+
+
+def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 10, TalkingModel(agree), cases=lambda: [make_case(0), make_case(1)]), ask_nobody)
+    with open_store(tmp_path, create=True) as store, store.transaction() as connection:
+        connection.execute(INTEND, (1, 2, 0, 2, 0.0))
+    with hold(tmp_path):
+        assert "1 calls in flight" in type_command("status", str(tmp_path)).out
+    told = type_command("status", str(tmp_path)).out
+    assert "1 calls may have been paid twice" in told
+    assert f"test/talking {make_case(1).case} (repeat 0)" in told
+
+
+def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
+    done = type_command("status", str(tmp_path))
+    assert (done.code, done.err) == (2, f"ragbed: {tmp_path} holds no run (no run.sqlite in it).\n")

@@ -1,0 +1,120 @@
+"""The command in surroundings that do not help: other encodings, closed pipes, full disks, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragbed.datasets import native
+from tests.cli.typed import type_command
+from tests.items import base_item
+
+_RAGBED = (sys.executable, "-m", "ragbed")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "数据.jsonl"
+    path.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(300)))
+    return path
+
+
+def _run(*words: object, **env: str) -> subprocess.CompletedProcess[bytes]:
+    surroundings = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | env
+    return subprocess.run([*_RAGBED, *map(str, words)], capture_output=True, env=surroundings, check=False)
+
+
+def test_a_terminal_without_utf_8_shows_escapes(data: Path) -> None:
+    for words in (("demo",), ("cases", data), ("cases", data, "--json")):
+        done = _run(*words, PYTHONIOENCODING="ascii")
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(data: Path) -> None:
+    with subprocess.Popen(
+        [*_RAGBED, "cases", str(data), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as one:
+        assert one.stdout is not None
+        assert one.stderr is not None
+        one.stdout.readline()
+        one.stdout.close()
+        assert b"Traceback" not in one.stderr.read()
+
+
+def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*_RAGBED, "cases", str(data), "-o", "-"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int) -> None:
+    out = data.parent / "out.jsonl"
+    words = ("cases", str(data), "--rotations", "all", "--arms", "related,random,fixed", "-o", str(out))
+    with subprocess.Popen([*_RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
+        deadline = time.monotonic() + 20
+        while not list(data.parent.glob(".out.jsonl.*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        one.send_signal(number)
+        assert one.wait() == code
+    assert list(data.parent.iterdir()) == [data]
+
+
+def test_a_file_name_that_is_not_utf_8_must_be_renamed(data: Path) -> None:
+    odd = os.fsencode(data.parent) + b"/bad\xff.jsonl"
+    data.rename(os.fsdecode(odd))
+    done = subprocess.run([*map(os.fsencode, _RAGBED), b"cases", odd, b"--json"], capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"rename it, as NAME=PATH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("docs = true", "docs must be a text, a number, or a list of these"),
+        ("docs = 1.5", "'1.5' is not a valid integer"),
+        ("seed = 2020-01-01", "seed must be a text, a number, or a list of these"),
+        ("json = 1", "json must be true or false"),
+        ("data = ['x']", "'data' is no option of this command"),
+        ("config = 'x'", "'config' is no option of this command"),
+        ("noise =", "is not TOML"),
+    ],
+)
+def test_a_configuration_is_checked_as_what_is_typed(data: Path, line: str, problem: str) -> None:
+    config = data.parent / "c.toml"
+    config.write_text(line)
+    done = type_command("cases", str(data), "--config", str(config))
+    assert done.code == 2
+    assert problem in done.err
+
+
+@pytest.mark.parametrize("words", [("cases", "DATA"), ("export", "DATA", "--to", "rgb")])
+def test_the_data_itself_is_no_output(data: Path, words: tuple[str, ...]) -> None:
+    before = data.read_bytes()
+    done = type_command(*(str(data) if word == "DATA" else word for word in words), "-o", str(data))
+    assert (done.code, data.read_bytes()) == (2, before)
+    assert "is the data itself" in done.err
+
+
+def test_export_writes_to_standard_output_too(data: Path) -> None:
+    assert type_command("export", str(data), "--to", "native", "-o", "-").out.encode() == data.read_bytes()
+
+
+def test_no_number_is_lost_in_a_narrow_terminal_or_a_pipe(data: Path) -> None:
+    name = "n" * 64
+    piped = _run("cases", f"{name}={data}", "--testbeds", "noise").stdout.decode()
+    assert name in piped
+    narrow = type_command("cases", f"{name}={data}", "--testbeds", "noise", env={"COLUMNS": "60"}).out
+    for table in (piped, narrow):
+        rows = [line.split()[-5:] for line in table.splitlines() if line.startswith("n")]
+        assert rows == [[noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")]

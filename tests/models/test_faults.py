@@ -1,0 +1,255 @@
+"""Every fault of a server ends as one outcome with a kind, no more attempts than make sense, and no key in sight."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import resource
+import socket
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from ragbed.models.failure import FATAL
+from ragbed.models.patience import Patience
+from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
+from tests.models.fault_server import (
+    Fault,
+    FaultServer,
+    bomb,
+    chat,
+    close_at_once,
+    close_early,
+    drip,
+    endless,
+    hang,
+    hang_in_body,
+    raw,
+    reply,
+    reset,
+    reset_in_body,
+    status,
+    well,
+)
+
+# What is sent, by name: the outcome or the kind of error, and the attempts it takes.
+ENDS: dict[str, tuple[Fault, str, int]] = {
+    "400": (status(400), "request", 1),
+    "400 of a filter": (status(400, "code: content_filter"), "refused", 1),
+    "400 of a prompt that does not fit": (status(400, "context_length_exceeded"), "too-long", 1),
+    "400 of an unknown model": (status(400, "model_not_found"), "missing", 1),
+    "400 of a setting": (status(400, "Unsupported value: 'temperature'"), "settings", 1),
+    "400 of an empty account": (status(400, "Your credit balance is too low"), "quota", 1),
+    "401": (status(401), "auth", 1),
+    "402": (status(402), "quota", 1),
+    "403": (status(403), "auth", 1),
+    "403 of a filter": (status(403, "input was flagged"), "refused", 1),
+    "404": (status(404), "missing", 1),
+    "408": (status(408), "timeout", 6),
+    "409": (status(409), "server", 6),
+    "413": (status(413), "too-long", 1),
+    "422": (status(422), "request", 1),
+    "429": (status(429), "rate", 2),
+    "429, Retry-After negative": (status(429, Retry_After="-5"), "rate", 2),
+    "429, Retry-After nonsense": (status(429, Retry_After="soon"), "rate", 2),
+    "429, Retry-After nan": (status(429, Retry_After="nan"), "rate", 2),
+    "429, Retry-After 1e9": (status(429, Retry_After="1e9"), "rate", 1),
+    "429, Retry-After inf": (status(429, Retry_After="inf"), "rate", 1),
+    "429, a date far off": (status(429, Retry_After="Fri, 31 Dec 9999 23:59:59 GMT"), "rate", 1),
+    "429, a date gone by": (status(429, Retry_After="Thu, 01 Jan 1970 00:00:00 GMT"), "rate", 2),
+    "429, a date that is none": (status(429, Retry_After="Foo, 99 Bar 2026"), "rate", 2),
+    "429, used up": (status(429, "insufficient_quota"), "quota", 1),
+    "429, above a minute's tokens": (status(429, "Request too large for m"), "too-long", 1),
+    "451": (status(451), "request", 1),
+    **{str(code): (status(code), "server", 6) for code in (500, 501, 502, 503, 504, 529)},
+    "500 of a prompt that does not fit": (status(500, "exceeds the available context size"), "too-long", 1),
+    "204": (reply(status=204), "protocol", 1),
+    "no JSON": (reply(b"<html>It works!</html>"), "protocol", 3),
+    "nothing": (reply(b""), "protocol", 3),
+    "cut JSON": (reply(chat()[:40]), "protocol", 3),
+    "JSON of another kind": (reply(b'["Paris"]'), "protocol", 3),
+    "NaN": (reply(chat().replace(b'"Paris"', b"NaN")), "protocol", 3),
+    "bad UTF-8": (reply(chat().replace(b"Paris", b"\xff\xfe")), "protocol", 3),
+    "half a surrogate pair": (reply(chat().replace(b"Paris", b"\\ud800")), "protocol", 3),
+    "content of a wrong type": (reply(chat(42)), "protocol", 3),
+    "choices of a wrong type": (reply(b'{"choices": 1}'), "protocol", 3),
+    "depth": (reply(b'{"usage": ' + b"[" * 100_000), "protocol", 3),
+    "no choices": (reply(b'{"choices": []}'), "protocol", 3),
+    "an error with status 200": (reply(b'{"error": {"code": 429, "message": "slow"}}'), "rate", 2),
+    "an unclear error with status 200": (reply(b'{"error": "out of luck"}'), "server", 6),
+    "a wrong key with status 200": (reply(b'{"error": {"code": 401}}'), "auth", 1),
+    "content null": (reply(chat(None)), "empty", 3),
+    "tool calls only": (reply(chat(None, "tool_calls", tool_calls=[{"id": "1"}])), "empty", 1),
+    "an empty list of parts": (reply(chat([])), "empty", 3),
+    "finish_reason content_filter": (reply(chat("Pa", "content_filter")), "refused", 1),
+    "a refusal": (reply(chat(None, refusal="I cannot")), "refused", 1),
+    "100 MB": (endless, "protocol", 1),
+    "100 MB announced": (reply(Content_Length=str(100 << 20)), "protocol", 1),
+    "a gzip bomb": (bomb(), "protocol", 1),
+    "gzip that is none": (reply(b"no gzip", Content_Encoding="gzip"), "protocol", 3),
+    "an unknown coding": (reply(chat(), Content_Encoding="zstd"), "protocol", 3),
+    "a redirect": (reply(status=307, Location="http://127.0.0.1:9/"), "protocol", 1),
+    "reset": (reset, "network", 6),
+    "reset in the body": (reset_in_body, "network", 6),
+    "closed at once": (close_at_once, "network", 6),
+    "closed early": (close_early, "network", 6),
+    "no HTTP": (raw(b"SSH-2.0-nonsense\r\n\r\n"), "protocol", 3),
+    "a header of 100 kB": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), "protocol", 3),
+    "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "protocol", 3),
+    "bad chunks": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n"), "protocol", 3),
+    "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "network", 6),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_lasting_fault_ends_as_one_outcome(name: str) -> None:
+    fault, expected, attempts = ENDS[name]
+    # Who is refused again and again is asked once a second only, whatever its own pauses: two attempts must do here.
+    done, server = ask(fault, patience=replace(QUICK, attempts=2) if expected == "rate" else QUICK)
+    kind = (done.error or "").partition(":")[0]
+    assert (kind or done.outcome, done.attempts, len(server.seen)) == (expected, attempts, attempts)
+    assert (done.outcome == "error") == bool(done.error)
+    assert done.reply is None
+    assert "\n" not in (done.error or "")
+    assert len(done.error or "") < 600
+
+
+@pytest.mark.parametrize("fault", [hang, hang_in_body, drip], ids=lambda fault: fault.__name__)
+def test_what_never_ends_is_a_timeout(fault: Fault) -> None:
+    done, _ = ask(fault, patience=HASTY)
+    assert (done.error, done.attempts) == ("timeout: no whole reply within 0.4 s", 2)
+
+
+def test_silence_in_a_reply_ends_before_the_attempt_does() -> None:
+    done, _ = ask(hang_in_body, well, patience=replace(QUICK, silence_s=0.05))
+    assert (done.outcome, done.attempts) == ("ok", 2)
+
+
+def test_a_case_gets_no_more_time_than_its_own() -> None:
+    done, server = ask(hang, patience=replace(HASTY, attempt_s=0.1, item_s=0.15, attempts=6))
+    assert done.outcome == "error"
+    assert len(server.seen) <= 2
+
+
+PASSING: dict[str, list[Fault]] = {
+    name: [ENDS[name][0], well]
+    for name in ("408", "409", "429", "500", "529", "no JSON", "cut JSON", "content null", "reset", "closed early")
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_a_passing_fault_is_got_over(name: str) -> None:
+    done, _ = ask(*PASSING[name])
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
+
+
+def test_a_bomb_does_not_fill_the_memory() -> None:
+    fault = bomb()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ask(fault)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # in KiB
+
+
+@pytest.mark.parametrize(
+    ("header", "asked_s"),
+    [
+        ({"Retry_After": "0.3"}, 0.3),
+        ({"retry_after_ms": "300"}, 0.3),
+        ({"retry_after_ms": "300", "Retry_After": "9"}, 0.3),
+        ({"Date": "Thu, 01 Jan 2026 00:00:00 GMT", "Retry_After": "Thu, 01 Jan 2026 00:00:01 GMT"}, 1.0),
+    ],
+)
+def test_no_retry_before_the_servers_own_time(header: dict[str, str], asked_s: float) -> None:
+    done, server = ask(status(429, **header), well)
+    waited = server.seen[1].at - server.seen[0].at
+    assert done.outcome == "ok"
+    assert asked_s <= waited < asked_s + 0.5
+
+
+def test_who_asks_for_too_long_a_wait_is_told_why_it_ends() -> None:
+    done, _ = ask(status(429, "slow down", Retry_After="1e9"))
+    assert done.error is not None
+    assert "it asks to wait 1e+09 s, and a case is given 20 s" in done.error
+
+
+def test_no_key_follows_a_redirect() -> None:
+    async def talk() -> None:
+        async with FaultServer([well]) as other, FaultServer([reply(status=307, Location=other.url)]) as server:
+            done = await with_model(model_at(server.url), lambda model: model.complete(case()))
+        assert (done.outcome, other.seen) == ("error", [])
+        assert KEY in server.seen[0].head
+
+    asyncio.run(talk())
+
+
+ECHOES = [KEY, KEY[:16], KEY[10:], quote(KEY), base64.b64encode(KEY.encode()).decode(), f"{KEY}\x1b[2J\n{KEY}"]
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("make", [lambda e: status(401, e), lambda e: status(500, e), lambda e: reply(e.encode())])
+def test_a_key_that_the_server_quotes_is_not_passed_on(echo: str, make: object) -> None:
+    done, _ = ask(make(echo))  # type: ignore[operator]
+    told = repr(done)
+    assert done.error is not None
+    assert not [start for start in range(len(KEY) - 7) if KEY[start : start + 8] in told]
+    assert base64.b64encode(KEY.encode()).decode()[:10] not in told
+    assert "\x1b" not in told
+
+
+def test_a_key_in_a_reply_is_not_stored() -> None:
+    done, _ = ask(reply(chat(f"It is {KEY}.", reasoning=KEY)))
+    assert (done.reply, done.reasoning) == ("It is [key].", "[key]")
+
+
+def test_nothing_of_a_model_shows_its_key() -> None:
+    model = model_at(f"http://user:{KEY}@127.0.0.1:9/v1?token={KEY}")
+    shown = f"{model!r} {model.advice} {vars(model)} {model._transport.__dict__}"  # type: ignore[attr-defined]
+    assert KEY not in shown.replace(f"user:{KEY}@127.0.0.1:9", "").replace(f"token={KEY}", "")
+    assert KEY not in model.advice
+    done = asyncio.run(with_model(model, lambda one: one.complete(case())))
+    assert KEY not in repr(done)
+
+
+def test_no_connection_is_told_after_three_attempts() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        done = asyncio.run(with_model(model_at(url), lambda model: model.complete(case())))
+    assert (done.error or "").startswith("connect: Cannot connect to host 127.0.0.1")
+    assert done.attempts == 3
+
+
+def test_an_unknown_host_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    done = asyncio.run(with_model(model_at("http://no.invalid/v1"), lambda model: model.complete(case())))
+    assert (done.error or "").startswith("connect: Cannot connect to host no.invalid")
+
+
+def test_bad_encryption_is_not_tried_again() -> None:
+    async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async def talk() -> None:
+        async with await asyncio.start_server(answer_plainly, "127.0.0.1", 0) as server:
+            model = model_at(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+            done = await with_model(model, lambda one: one.complete(case()))
+        assert (done.error or "").partition(":")[0] == "tls"
+        assert done.attempts == 1
+
+    asyncio.run(talk())
+
+
+def test_kinds_that_end_a_run_are_those_no_other_case_escapes() -> None:
+    assert frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"}) == FATAL
+
+
+def test_at_least_one_attempt_is_made() -> None:
+    with pytest.raises(ValueError, match="at least once"):
+        Patience(attempts=0)

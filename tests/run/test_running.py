@@ -1,0 +1,151 @@
+"""A run: planned whole, taken up with the same settings only, errors asked again and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.run.budget import Budget, BudgetSpent
+from ragbed.run.lock import hold, holder
+from ragbed.run.running import run
+from ragbed.run.status import read_status
+from ragbed.run.store import open_store
+from ragbed.schema import Case, Completion
+from tests.run.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job, replies
+
+_FAILED = Completion(outcome="error", error="server: HTTP 500")
+
+
+def test_every_case_is_asked_once_and_infeasible_ones_never(tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    cases = [make_case(number, feasible=number % 3 > 0) for number in range(30)]
+    run(make_job(tmp_path, 30, model, cases=lambda: cases), ask_nobody)
+    assert sorted(model.asked) == sorted(case.case for case in cases if case.feasible)
+    status = read_status(tmp_path)
+    assert (status.cases, status.infeasible, status.models[0].planned, status.models[0].ok) == (30, 10, 20, 20)
+
+
+def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    settings = {"repeats": "3"}
+    run(make_job(tmp_path, 5, model, repeats=3, settings=settings), ask_nobody)
+    assert sorted(model.asked) == sorted([make_case(number).case for number in range(5)] * 3)
+    with open_store(tmp_path, create=False) as store:
+        assert [result.repeat for result in store.results()] == [0, 1, 2] * 5
+
+
+def test_a_plan_that_fails_half_way_leaves_none(tmp_path: Path) -> None:
+    def broken() -> Iterator[Case]:
+        yield make_case(0)
+        raise UsageError("no more")
+
+    with pytest.raises(UsageError, match="no more"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), cases=broken), ask_nobody)
+    model = TalkingModel(agree)
+    run(make_job(tmp_path, 2, model), ask_nobody)
+    assert len(model.asked) == 2
+
+
+def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two cases are called made/7/"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), cases=lambda: [make_case(7), make_case(7)]), ask_nobody)
+
+
+def test_errors_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
+    sick = {make_case(number).case for number in (2, 5)}
+    run(make_job(tmp_path, 9, TalkingModel(lambda case: _FAILED if case.case in sick else agree(case))), ask_nobody)
+    assert read_status(tmp_path).models[0].errors == {"server": 2}
+    well = TalkingModel(agree)
+    run(make_job(tmp_path, 9, well), ask_nobody)
+    assert set(well.asked) == sick
+    assert (read_status(tmp_path).models[0].ok, read_status(tmp_path).models[0].error) == (9, 0)
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
+    with pytest.raises(UsageError, match="begun with docs = 5, not 10"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
+
+
+def test_a_model_that_changed_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
+    changed = TalkingModel(agree, identity="new")
+    with pytest.raises(UsageError, match=r"was old when .* is now new"):
+        run(make_job(tmp_path, 2, changed), ask_nobody)
+    with pytest.raises(UsageError, match="does not say what it is now"):
+        run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
+    assert not changed.asked
+
+
+def test_an_identity_that_was_unknown_at_first_may_become_known(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="told")), ask_nobody)
+    assert read_status(tmp_path).models[0].identity == "told"
+
+
+def test_a_second_process_is_refused_by_number(tmp_path: Path) -> None:
+    with hold(tmp_path), pytest.raises(RagbedError, match=f"being written by process {os.getpid()};"):
+        run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
+    assert holder(tmp_path) is None
+    run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
+
+
+def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(lambda _: Completion(outcome="ok", reply="a\ud800b"))), ask_nobody)
+    assert list(replies(tmp_path).values()) == ["a?b"]
+
+
+def test_a_hopeless_model_is_given_up_after_a_few_calls(tmp_path: Path) -> None:
+    model = TalkingModel(lambda _: Completion(outcome="error", error="auth: HTTP 401"))
+    with pytest.raises(RagbedError, match=r"test/talking cannot be asked: auth: HTTP 401\. Check this\."):
+        run(make_job(tmp_path, 500, model), ask_nobody)
+    assert len(model.asked) <= 3 + model.concurrency
+
+
+def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(tmp_path: Path) -> None:
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    for limit in (10.0, 20.0):
+        budget = Budget(limit, {"test/talking": lambda tokens_in, _: float(tokens_in)})
+        with pytest.raises(BudgetSpent):
+            run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
+        assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_equal_runs_are_equal_bytes_whatever_the_concurrency(concurrency: int, tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    model.concurrency = concurrency
+    run(make_job(tmp_path / "a", 40, model), ask_nobody)
+    run(make_job(tmp_path / "b", 40, TalkingModel(agree)), ask_nobody)
+    assert canonical(tmp_path / "a") == canonical(tmp_path / "b")
+
+
+def test_several_models_share_a_run(tmp_path: Path) -> None:
+    models = [TalkingModel(agree, f"test/{name}") for name in "abc"]
+    run(make_job(tmp_path, 20, *models), ask_nobody)
+    assert [(model.model, model.ok) for model in read_status(tmp_path).models] == [(f"test/{n}", 20) for n in "abc"]
+
+
+def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path) -> None:
+    class Parked(TalkingModel):
+        concurrency = 2
+        parked = 0
+        make_room = staticmethod(lambda: None)
+
+        async def complete(self, case: Case) -> Completion:
+            if int(case.item) < 4:
+                self.parked += 1
+                self.make_room()
+                while len(self.asked) < 6:
+                    await asyncio.sleep(0.001)
+                self.parked -= 1
+            return await super().complete(case)
+
+    model = Parked(agree)
+    run(make_job(tmp_path, 10, model), ask_nobody)
+    assert len(replies(tmp_path)) == 10
