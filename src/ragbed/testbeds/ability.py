@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,12 +89,13 @@ class Ability:
                     yield item, around, taken
 
     def _supply(self, item: Item) -> _Supply:
-        stances = Counter(passage.stance for passage in item.passages)
+        stances = [passage.stance for passage in item.passages]
+        distracting = stances.count("distracts")
         if self.expect == "refuse":
-            return _Supply(0, 0, stances["distracts"])
+            return _Supply(0, 0, distracting)
         parts = {passage.part for passage in item.passages if passage.stance == "supports"}
-        bearing = stances["contradicts" if self.takes == "counterfactual" else "supports"]
-        return _Supply(bearing, max(1, len(parts)), stances["distracts"])
+        bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
+        return _Supply(bearing, max(1, len(parts)), distracting)
 
     def _plans(
         self,

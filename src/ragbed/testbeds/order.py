@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import zip_longest
 
 from ragbed.schema import Document, Item, Passage, Stance
@@ -22,44 +22,50 @@ _GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
 
 def digest(*parts: object) -> bytes:
     """A hash that is the same on every machine and in every process."""
-    hasher = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        encoded = str(part).encode("utf-8", "surrogatepass")
-        hasher.update(len(encoded).to_bytes(8, "big") + encoded)
-    return hasher.digest()
+    encoded = [str(part).encode("utf-8", "surrogatepass") for part in parts]
+    together = b"".join([len(part).to_bytes(8, "big") + part for part in encoded])
+    return hashlib.blake2b(together, digest_size=16).digest()
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """An item with its passages in drawing order, by index."""
+    """An item whose passages are put in drawing order, by index; each pool when it is first drawn from."""
 
     item: Item
-    documents: tuple[Document, ...]
-    """Its passages, as they stand in a case."""
-    supports: tuple[int, ...]
-    """For integration one of every sub-question first, then second ones, and so on."""
-    distracts: tuple[int, ...]
-    contradicts: tuple[int, ...]
     key: bytes
     """What the order hangs on: seed, question and answer."""
+
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        """Its passages, as they stand in a case."""
+        return as_documents(self.item)
+
+    @cached_property
+    def supports(self) -> tuple[int, ...]:
+        """For integration one of every sub-question first, then second ones, and so on."""
+        return tuple(_one_of_each_part(self.item, self._ordered("supports")))
+
+    @cached_property
+    def distracts(self) -> tuple[int, ...]:
+        """What does not bear an answer."""
+        return tuple(self._ordered("distracts"))
+
+    @cached_property
+    def contradicts(self) -> tuple[int, ...]:
+        """What bears the false answer."""
+        return tuple(self._ordered("contradicts"))
+
+    def _ordered(self, stance: Stance) -> list[int]:
+        passages = self.item.passages
+        pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
+        return _doubtful_last(
+            self.item, sorted(pool, key=lambda index: (digest(self.key, passages[index].text), index))
+        )
 
 
 def order_item(item: Item, seed: int) -> Ordered:
     """Puts an item's pools in drawing order."""
-    key = digest(seed, item.question, item.answer)
-
-    def ordered(stance: Stance) -> list[int]:
-        pool = [index for index, passage in enumerate(item.passages) if passage.stance == stance]
-        return _doubtful_last(item, sorted(pool, key=lambda index: (digest(key, item.passages[index].text), index)))
-
-    return Ordered(
-        item=item,
-        documents=as_documents(item),
-        supports=tuple(_one_of_each_part(item, ordered("supports"))),
-        distracts=tuple(ordered("distracts")),
-        contradicts=tuple(ordered("contradicts")),
-        key=key,
-    )
+    return Ordered(item, digest(seed, item.question, item.answer))
 
 
 def as_documents(item: Item) -> tuple[Document, ...]:

@@ -91,6 +91,8 @@ def _whole(condition: Condition) -> int:
 
 
 def _distractors(ordered: Ordered, bank: Bank, arm: Arm, count: int) -> list[Document]:
+    if not count:
+        return []
     related = [ordered.documents[index] for index in ordered.distracts[:count]]
     if arm in ("related", "fixed", "control") and len(related) < count:
         raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
