@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -50,10 +51,12 @@ class FaultServer:
     pages: dict[str, bytes] = field(default_factory=dict)
     seen: list[Exchange] = field(default_factory=list)
     port: int = 0
+    encryption: ssl.SSLContext | None = None
+    connections: int = 0
 
     async def __aenter__(self) -> Self:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.encryption)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -66,12 +69,14 @@ class FaultServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        place = "http://127.0.0.1" if self.encryption is None else "https://localhost"
+        return f"{place}:{self.port}/v1"
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self.connections += 1
         try:
             await self._serve(reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
@@ -37,6 +36,8 @@ def together(*decorators: Decorator) -> Decorator:
 def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
     """Takes the options of a TOML file, by their long names, as defaults."""
     if path is not None:
+        import tomllib
+
         try:
             options = tomllib.loads(path.read_text("utf-8"))
         except OSError as error:

@@ -66,7 +66,8 @@ class Wish:
         from ragbed.models.served import Service
 
         pace = self.pace(len(urls))
-        return Service(name, remote, urls, key, self.sampling, pace, self.patience, f"the key ({variable})")
+        checks = f"the key ({variable})"
+        return Service(name, remote, urls, key, self.sampling, pace, self.patience, checks, self.environ)
 
 
 def _openai(wish: Wish) -> Model:

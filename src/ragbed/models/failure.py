@@ -25,7 +25,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Literal, TypeAlias
 
 from ragbed.schema import Completion
@@ -83,6 +82,8 @@ def wait_asked(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def _moment(value: str) -> datetime | None:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - takes longer to load than most of us, and is rare
+
     try:
         moment = parsedate_to_datetime(value)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
+from ragbed.models.dialling import proxy_for
 from ragbed.models.pace import Pace
 from ragbed.models.patience import Patience
 from ragbed.models.secret import Key, shown
@@ -33,6 +34,8 @@ class Service:
     patience: Patience
     checks: str = "the key"
     """What a user should look at first when nothing works."""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where proxies are named; keys stand there too, so it is never shown."""
 
 
 class ServedModel(ABC):
@@ -48,9 +51,9 @@ class ServedModel(ABC):
         addresses = ", ".join(shown(url) for url in self._bases)
         self.advice = f"Check {service.checks}, the model's name ({service.remote}) and the address ({addresses})."
         keys = [] if service.key is None else [service.key]
-        self._transport = Transport(
-            [below(url, self.path) for url in self._bases], self._headers, keys, service.pace, service.patience
-        )
+        proxies = [proxy_for(url, service.environ) for url in self._bases]
+        urls = [below(url, self.path) for url in self._bases]
+        self._transport = Transport(urls, proxies, self._headers, keys, service.pace, service.patience)
 
     async def complete(self, case: Case) -> Completion:
         """Asks the server, again where that may help."""

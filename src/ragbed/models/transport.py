@@ -6,18 +6,16 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from urllib.request import getproxies
 
-import aiohttp
 from msgspec.structs import replace
 from yarl import URL
 
-from ragbed import __version__
-from ragbed.models.body import idle_watch, read_body, read_message
+from ragbed.models.body import read_body, read_message
 from ragbed.models.failure import PAID, Failure, failed, from_status, wait_asked
 from ragbed.models.pace import Lane, Pace
 from ragbed.models.patience import Patience
-from ragbed.models.secret import Key, Scrubber, secrets_in, shown
+from ragbed.models.secret import Key, Scrubber, secrets_in
+from ragbed.models.server import Server
 from ragbed.schema import Completion
 
 __all__ = ["Key", "Patience", "Transport"]
@@ -35,22 +33,27 @@ _LEAST_LATER_S = 0.01
 
 
 class Transport:
-    """A pool of connections to the servers of one model.
+    """The way to the servers of one model.
 
     Args:
         urls: Where to post, one for each lane of the pace.
+        proxies: What stands before each of them.
         headers: Makes the headers of every request; they may hold the key.
         keys: What must never be seen in what servers say.
     """
 
     def __init__(
-        self, urls: Sequence[URL], headers: Callable[[], Mapping[str, str]], keys: Sequence[Key], pace: Pace,
-        patience: Patience,
+        self, urls: Sequence[URL], proxies: Sequence[URL | None], headers: Callable[[], Mapping[str, str]],
+        keys: Sequence[Key], pace: Pace, patience: Patience,
     ) -> None:  # fmt: skip
         self._urls = dict(zip(pace.lanes, urls, strict=True))
+        self._servers = {
+            url.origin(): Server(url.origin(), proxy, patience.connect_s)
+            for url, proxy in zip(urls, proxies, strict=True)
+        }
         self._headers, self._pace, self._patience = headers, pace, patience
-        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
-        self._session: aiohttp.ClientSession | None = None
+        places = (*urls, *(proxy for proxy in proxies if proxy is not None))
+        self._scrubber = Scrubber([*keys, *(key for place in places for key in secrets_in(place))])
         self._parked = 0
         self.make_room: Callable[[], object] = lambda: None
 
@@ -84,23 +87,19 @@ class Transport:
 
     async def look_up(self, url: URL) -> bytes | None:
         """Gets a small page of the server, or None if it has no such page; for what it says of itself."""
+        limit = self._patience.max_bytes
         try:
-            async with (
-                asyncio.timeout(_LOOK_UP_S),
-                self._open().get(url, headers=self._headers(), allow_redirects=False) as response,
-            ):
-                return (
-                    await read_body(response, self._patience.max_bytes, lambda: None)
-                    if response.status == 200
-                    else None
-                )
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError, Failure):
+            async with asyncio.timeout(_LOOK_UP_S):
+                reply = await self._servers[url.origin()].ask(url, self._headers(), None, limit, lambda: None)
+            return read_body(reply, limit) if reply.status == 200 else None
+        except (TimeoutError, Failure):
             return None
 
     async def close(self) -> None:
         """Closes all connections."""
-        if self._session is not None:
-            await self._session.close()
+        for server in self._servers.values():
+            server.close()
+        await asyncio.sleep(0)  # they say so to each other in the next turn of the loop
 
     def _pause(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
         """How long to wait before the next attempt; None if there is to be none. Says in the failure why."""
@@ -175,52 +174,17 @@ class Transport:
         )
 
     async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:
-        loop = asyncio.get_running_loop()
+        clock, patience = asyncio.get_running_loop().time, self._patience
+        end = clock() + limit_s
         try:
-            async with (
-                asyncio.timeout(limit_s) as deadline,
-                self._open().post(url, data=body, headers=self._headers(), allow_redirects=False) as response,
-            ):
-                watch = idle_watch(deadline, loop.time, deadline.when() or 0.0, self._patience.silence_s)
-                if response.status == 200:
-                    return await read_body(response, self._patience.max_bytes, watch)
-                message = await read_message(response, watch)
-                raise from_status(response.status, message, wait_asked(response.headers, datetime.now(UTC)))
-        except (OSError, aiohttp.ClientError, ValueError) as error:  # TimeoutError is an OSError
-            raise _explain(error, url, limit_s) from None
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=None, connect=self._patience.connect_s),
-                headers={
-                    "User-Agent": f"ragbed/{__version__}",
-                    "Content-Type": "application/json",
-                    "Accept-Encoding": "identity",  # replies are short: unpacking would cost more than it saves
-                },
-                auto_decompress=False,
-                trust_env=bool(getproxies()),  # costs two thread hops a call, so only where a proxy is set
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._session
-
-
-def _explain(error: Exception, url: URL, limit_s: float) -> Failure:
-    """A failure of the connection, in the words of the one who asked."""
-    brief = str(error)[:300] or type(error).__name__
-    failure = Failure("protocol", brief, again=True)
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            failure = Failure("connect", f"no connection to {shown(url.origin())} in time", again=True)
-        case TimeoutError():
-            failure = Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True)
-        case aiohttp.ClientSSLError():
-            failure = Failure("tls", brief)
-        case aiohttp.InvalidURL():
-            failure = Failure("connect", f"{shown(url)} is no address that can be asked")
-        case aiohttp.ClientConnectorError():
-            failure = Failure("connect", brief, again=True)
-        case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError() | OSError():
-            failure = Failure("network", brief, again=True)
-    return failure
+            async with asyncio.timeout_at(end) as deadline:
+                reply = await self._servers[url.origin()].ask(
+                    url, self._headers(), body, patience.max_bytes,
+                    # Silence in the middle of a reply ends it early, but no piece puts the end off for ever.
+                    lambda: deadline.reschedule(min(end, clock() + patience.silence_s)),
+                )  # fmt: skip
+        except TimeoutError:
+            raise Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True) from None
+        if reply.status == 200:
+            return read_body(reply, patience.max_bytes)
+        raise from_status(reply.status, read_message(reply), wait_asked(reply.headers, datetime.now(UTC)))

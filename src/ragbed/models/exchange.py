@@ -1,0 +1,158 @@
+"""One request at a time on a connection, and its reply, read up to a limit.
+
+Replies are parsed by llhttp (httptools), the strict parser of Node and aiohttp; what is left to do around it for one
+POST after the other is little, and a general client does much more at every call (docs/runner.md has the figures).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import httptools
+
+from ragbed.models.failure import Failure
+
+_HEAD_BYTES = 64 << 10
+"""Of a reply's headers; no server sends a tenth of it."""
+_MESSAGE_BYTES = 64 << 10
+"""Of an error's body: messages are short, and pages of proxies say the same in their first lines."""
+
+
+class Reply(NamedTuple):
+    """What a server answered."""
+
+    status: int
+    headers: dict[str, str]
+    """By name in lower case; of several with one name the last."""
+    body: bytes
+    """As it was sent; of an error no more than its beginning."""
+
+
+class Connection(asyncio.Protocol):
+    """A connection that is kept: asks, reads the reply, and is then free for the next."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._waiting: asyncio.Future[Reply] | None = None
+        self._headers: dict[str, str] = {}
+        self._in_body = False
+        self.free_since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another request can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def ask(self, request: bytes, limit: int, heard: Callable[[], None]) -> Reply:
+        """Sends a request and waits for the reply; whatever goes wrong closes the connection.
+
+        Args:
+            request: All of it, as it goes out.
+            limit: Bytes of the body.
+            heard: Called at every piece but the last, so that silence can be told from slowness.
+
+        Raises:
+            Failure: The connection broke, or what came is no reply.
+        """
+        if self._transport is None:
+            raise Failure("network", "the connection is closed", again=True)
+        self._waiting = asyncio.get_running_loop().create_future()
+        self._limit, self._heard = limit, heard
+        self._parser = httptools.HttpResponseParser(self)
+        self._pieces: list[bytes] = []
+        self._size = self._head_size = 0
+        self._transport.write(request)
+        try:
+            return await self._waiting
+        except BaseException:  # the rest of a reply that nobody waits for must not meet the next request
+            self.close()
+            raise
+        finally:
+            self._waiting = None
+
+    def close(self) -> None:
+        """Ends the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is there."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """A piece of the reply came."""
+        if self._waiting is None or self._waiting.done():
+            self.close()  # nobody asked
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(Failure("protocol", f"the reply is no HTTP ({error})", again=True))
+        if self._waiting.done():
+            return
+        self._head_size += 0 if self._in_body else len(data)
+        if self._head_size > _HEAD_BYTES:
+            self._fail(Failure("protocol", "the reply's headers have no end", again=True))
+        self._heard()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """It broke, or the server closed it: the end of a reply that has no length."""
+        self._transport = None
+        has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
+        if error is None and self._in_body and not has_length:
+            self._finish()
+        self._fail(Failure("network", f"the connection broke ({error or 'closed by the server'})", again=True))
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        """A reply begins; a second one to the same request nobody asked for."""
+        self._headers, self._in_body = {}, False
+        if self._waiting is None or self._waiting.done():
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header."""
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """The body follows, if there is one."""
+        self._in_body = self._parser.get_status_code() >= 200
+        announced = self._headers.get("content-length", "0")
+        if self._parser.get_status_code() == 200 and int(announced) > self._limit:
+            self._fail(self._too_large())
+
+    def on_body(self, piece: bytes) -> None:
+        """A part of the body, unpacked from its chunks."""
+        self._size += len(piece)
+        self._pieces.append(piece)
+        if self._parser.get_status_code() != 200:
+            if self._size > _MESSAGE_BYTES:
+                self._finish()
+                self.close()
+        elif self._size > self._limit:
+            self._fail(self._too_large())
+
+    def on_message_complete(self) -> None:
+        """The reply is whole; one that only asks for patience (1xx) is none."""
+        if self._in_body:
+            self._finish()
+            if not self._parser.should_keep_alive():
+                self.close()
+
+    def _finish(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._waiting.set_result(Reply(self._parser.get_status_code(), self._headers, body))
+
+    def _fail(self, failure: Failure) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(failure)
+        self.close()
+
+    def _too_large(self) -> Failure:
+        return Failure("protocol", f"the reply is larger than {self._limit >> 10:,} KiB")
