@@ -20,7 +20,7 @@ from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
 from tests.models.fault_server import Fault, FaultServer, chat, raw, well
 
-_PAST = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime(2020, 2, 1, tzinfo=UTC)}
+_PAST: dict[str, Any] = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime(2020, 2, 1, tzinfo=UTC)}
 _PLAIN = b"HTTP/1.1 200 OK\r\n"
 
 
