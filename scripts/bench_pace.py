@@ -79,13 +79,13 @@ async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completio
 
         def hire() -> None:
             nonlocal workers
-            workers += 1
-            group.create_task(work())
+            while workers < model.concurrency + (0 if parking is None else parking.parked):
+                workers += 1
+                group.create_task(work())
 
         if parking is not None:
             parking.make_room = hire
-        for _ in range(model.concurrency):
-            hire()
+        hire()
 
 
 def cases_until(end: float) -> Iterator[Case]:

@@ -24,7 +24,7 @@ class Model(Protocol):
     name: str
     """The model string, `provider/model`."""
     concurrency: int
-    """How many cases it takes at once; more wait."""
+    """How many cases it takes at once; more wait. May grow: see `Parking.make_room`."""
 
     advice: str
     """What a user can check when it cannot be asked at all."""
@@ -55,7 +55,7 @@ class Parking(Protocol):
     """
 
     make_room: Callable[[], object]
-    """Called whenever a case is set aside; the runner hands in one more."""
+    """Called whenever a case is set aside or more are taken at once; the runner hands in what there is room for."""
 
     @property
     def parked(self) -> int:

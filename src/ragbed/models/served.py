@@ -45,15 +45,14 @@ class ServedModel(ABC):
     """Of the method, below the base address."""
 
     def __init__(self, service: Service) -> None:
-        self.name, self.concurrency = service.name, service.pace.most
+        self.name, self.concurrency = service.name, 1
         self._service = service
         self._bases = [_read_url(url) for url in service.urls]
         addresses = ", ".join(shown(url) for url in self._bases)
         self.advice = f"Check {service.checks}, the model's name ({service.remote}) and the address ({addresses})."
         keys = [] if service.key is None else [service.key]
-        proxies = [proxy_for(url, service.environ) for url in self._bases]
-        urls = [below(url, self.path) for url in self._bases]
-        self._transport = Transport(urls, proxies, self._headers, keys, service.pace, service.patience)
+        ways = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        self._transport = Transport(ways, self._headers, keys, service.pace, service.patience, self._open)
 
     async def complete(self, case: Case) -> Completion:
         """Asks the server, again where that may help."""
@@ -84,6 +83,11 @@ class ServedModel(ABC):
     @make_room.setter
     def make_room(self, call: Callable[[], object]) -> None:
         self._transport.make_room = call
+
+    def _open(self) -> None:
+        """The server can be asked, so as many go in as the pace lets."""
+        self.concurrency = self._service.pace.most
+        self.make_room()
 
     @abstractmethod
     def _headers(self) -> Mapping[str, str]: ...

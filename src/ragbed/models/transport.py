@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from ragbed.models.body import read_body, read_message
+from ragbed.models.door import Door
 from ragbed.models.failure import PAID, Failure, failed, from_status, wait_asked
 from ragbed.models.pace import Lane, Pace
 from ragbed.models.patience import Patience
@@ -36,26 +37,24 @@ class Transport:
     """The way to the servers of one model.
 
     Args:
-        urls: Where to post, one for each lane of the pace.
-        proxies: What stands before each of them.
+        ways: Where to post, one for each lane of the pace, and the proxy that stands before it.
         headers: Makes the headers of every request; they may hold the key.
         keys: What must never be seen in what servers say.
+        when_open: Told when more than one thing may be asked at a time.
     """
 
     def __init__(
-        self, urls: Sequence[URL], proxies: Sequence[URL | None], headers: Callable[[], Mapping[str, str]],
-        keys: Sequence[Key], pace: Pace, patience: Patience,
+        self, ways: Mapping[URL, URL | None], headers: Callable[[], Mapping[str, str]], keys: Sequence[Key],
+        pace: Pace, patience: Patience, when_open: Callable[[], object],
     ) -> None:  # fmt: skip
-        self._urls = dict(zip(pace.lanes, urls, strict=True))
-        self._servers = {
-            url.origin(): Server(url.origin(), proxy, patience.connect_s)
-            for url, proxy in zip(urls, proxies, strict=True)
-        }
+        self._urls = dict(zip(pace.lanes, ways, strict=True))
+        self._servers = {url.origin(): Server(url.origin(), proxy, patience.connect_s) for url, proxy in ways.items()}
         self._headers, self._pace, self._patience = headers, pace, patience
-        places = (*urls, *(proxy for proxy in proxies if proxy is not None))
+        places = (*ways, *(proxy for proxy in ways.values() if proxy is not None))
         self._scrubber = Scrubber([*keys, *(key for place in places for key in secrets_in(place))])
         self._parked = 0
         self.make_room: Callable[[], object] = lambda: None
+        self.door = Door(when_open)
 
     @property
     def parked(self) -> int:
@@ -74,15 +73,18 @@ class Transport:
             started = self._pace.clock()
             # Waiting for a turn is nobody's fault and uses up no patience.
             begun = started if begun is None else begun + started - came
+            self.door.knock()
             try:
                 reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
             except Failure as failure:
+                self.door.answered(failure.kind)
                 failure.detail = self._scrubber.clean(failure.detail)
                 pause = self._pause(attempt, failure, self._pace.clock() - begun)
                 if pause is None:
                     return failed(failure, attempt)
                 await self._wait(pause)
             else:
+                self.door.answered(None)
                 return replace(reply, latency_s=round(self._pace.clock() - started, 4), attempts=attempt)
 
     async def look_up(self, url: URL) -> bytes | None:
@@ -97,6 +99,7 @@ class Transport:
 
     async def close(self) -> None:
         """Closes all connections."""
+        self.door.close()
         for server in self._servers.values():
             server.close()
         await asyncio.sleep(0)  # they say so to each other in the next turn of the loop

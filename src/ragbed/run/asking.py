@@ -10,17 +10,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.errors import RagbedError
 from ragbed.models.base import Model, Parking
-from ragbed.models.failure import FATAL
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
+from ragbed.run.hope import Hope
 from ragbed.run.store import INTEND, RECORD, Ask, RunStore
 from ragbed.run.writer import Writer
 from ragbed.schema import Completion
-
-_GIVE_UP_AFTER = 3
-"""Errors that no other case will escape (a wrong key), before any reply came, end the asking of a model."""
 
 
 @dataclass
@@ -80,9 +76,11 @@ class Asking:
     identity: str
     progress: Progress
     watch: Callable[[Progress], None]
-    _hopeless: int = 0
     _workers: int = 0
     _parking: Parking | None = None
+
+    def __post_init__(self) -> None:
+        self._hope = Hope(self.model.name, self.model.advice)
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome."""
@@ -123,7 +121,7 @@ class Asking:
             await self._settle(last)
             completion = await self.model.complete(ask.case)
             last = self._hand_in(ask, key, completion, cached=False)
-            self._check_hope(completion)
+            self._hope.learn(completion)
             if self._workers > self._wanted():
                 break
         self._workers -= 1
@@ -152,14 +150,6 @@ class Asking:
             await last.durable
             self.progress.count(last.completion, cached=last.cached)
             self.watch(self.progress)
-
-    def _check_hope(self, completion: Completion) -> None:
-        if completion.outcome != "error" or self.progress.outcomes.get("ok"):
-            return
-        kind = (completion.error or "").partition(":")[0]
-        self._hopeless += kind in FATAL
-        if self._hopeless >= _GIVE_UP_AFTER:
-            raise RagbedError(f"{self.model.name} cannot be asked: {completion.error}. {self.model.advice}")
 
 
 def _without_surrogates(completion: Completion) -> Completion:

@@ -20,6 +20,7 @@ from ragbed.run.asking import Asking, Progress, Session
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache
 from ragbed.run.file import connect, naming
+from ragbed.run.hope import GivenUp
 from ragbed.run.lock import hold
 from ragbed.run.store import RunStore, open_store
 from ragbed.run.writer import WriteFailed, Writer
@@ -93,13 +94,16 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
             writer = Writer(store.path, connection)
             cache = None if job.cache is None else Cache(job.cache, job.tell)
             session = Session(store, writer, number, cache, job.budget, job.repeats)
+            given_up: list[GivenUp] = []
             try:
                 await _together(
-                    _ask_one(session, model, numbers[place], models[place][1], job, watch)
+                    _ask_one(_begin(session, model, numbers[place], models[place][1], watch), job, given_up)
                     for place, model in enumerate(job.models)
                 )
             finally:
                 await _close(writer, cache)
+            if given_up:
+                raise given_up[0]
     finally:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
@@ -111,19 +115,22 @@ async def _identify(models: Sequence[Model]) -> list[tuple[Model, str]]:
     return list(zip(models, await asyncio.gather(*(model.identity() for model in models)), strict=True))
 
 
-async def _ask_one(
-    session: Session, model: Model, number: int, identity: str, job: Job, watch: Callable[[str, Progress], None]
-) -> None:
-    progress = Progress(total=session.store.size(job.repeats), done=session.store.done(number))
-    asking = Asking(
-        session,
-        model,
-        number,
-        identity,
-        progress,
-        watch=lambda told: watch(model.name, told),
-    )
-    await asking.run()
+def _begin(
+    session: Session, model: Model, number: int, identity: str, watch: Callable[[str, Progress], None]
+) -> Asking:
+    store = session.store
+    progress = Progress(total=store.size(session.repeats), done=store.done(number))
+    return Asking(session, model, number, identity, progress, watch=lambda told: watch(model.name, told))
+
+
+async def _ask_one(asking: Asking, job: Job, given_up: list[GivenUp]) -> None:
+    """Asks one model; if it is given up, the others are asked all the same."""
+    try:
+        await asking.run()
+    except* GivenUp as several:
+        given_up.append(next(error for error in _leaves(several) if isinstance(error, GivenUp)))
+        if len(job.models) > 1:
+            job.tell(f"{given_up[-1]} The other models are asked on.")
 
 
 async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
