@@ -6,6 +6,8 @@ import hashlib
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,13 +15,16 @@ import pytest
 
 from ragbed.errors import DataError, UsageError
 from ragbed.models.base import Model
+from ragbed.run.running import run
 from ragbed.run.status import read_status
 from tests.run.harness import (
     SLOTS,
     Endpoint,
+    ask_nobody,
     canonical,
     endpoint_size,
     make_case,
+    make_job,
     replies,
     serve,
     start,
@@ -126,3 +131,46 @@ def test_a_run_at_work_can_be_looked_at_and_not_joined(tmp_path: Path) -> None:
     after = read_status(tmp_path / "run")
     assert after.process is None
     assert 0 < after.maybe_paid_twice <= SLOTS
+
+
+_HANGING = """
+import socket, sys, time
+def hang(*_, **__):
+    print("looking", flush=True)
+    time.sleep(60)
+socket.getaddrinfo = hang
+from ragbed.cli import main
+main()
+"""
+
+
+def test_a_resolver_that_hangs_does_not_delay_the_end(tmp_path: Path) -> None:
+    words = ["run", "-m", "openai-api/t/m", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "run")]
+    environ = os.environ | {"T_BASE_URL": "http://model.test/v1", "RAGBED_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", _HANGING, *words], env=environ, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"looking\n"
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert time.monotonic() - begun < 5
+
+
+def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    with serve(tmp_path / "calls") as endpoint:
+        process = start(tmp_path / "run", _CASES, endpoint)
+        wait_until_asked(endpoint, 400, process)
+        process.kill()
+        process.join()
+        log = tmp_path / "run" / "run.sqlite-wal"
+        content = bytearray(log.read_bytes())
+        content[-len(content) // 3] ^= 1
+        log.write_bytes(content)
+        with pytest.raises(DataError, match=r"has lost the last \d+ of \d+ commits"):
+            read_status(tmp_path / "run")
+        run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
+    assert len(told) == 1
+    assert "What they held is asked again." in told[0]
+    assert read_status(tmp_path / "run").models[0].ok == _CASES

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.run.mark import Mark
 from ragbed.run.writer import WriteFailed, Writer
 
 _PUT = "INSERT INTO rows VALUES (?)"
@@ -26,6 +27,7 @@ class Commits(sqlite3.Connection):
 def _open(tmp_path: Path) -> Commits:
     connection = sqlite3.connect(tmp_path / "file", check_same_thread=False, factory=Commits)
     connection.execute("CREATE TABLE IF NOT EXISTS rows (x UNIQUE)")
+    connection.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
     assert isinstance(connection, Commits)
     return connection
 
@@ -36,7 +38,7 @@ def _rows(connection: sqlite3.Connection) -> list[int]:
 
 def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
     async def put() -> None:
-        writer = Writer(tmp_path, connection)
+        writer = Writer(tmp_path, connection, Mark(tmp_path, connection))
         await asyncio.gather(*(writer.put(_PUT, (number,)) for number in range(1000)))
         await writer.close()
 
@@ -49,7 +51,7 @@ def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
 
 def test_a_row_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
     async def put() -> None:
-        writer = Writer(tmp_path, connection)
+        writer = Writer(tmp_path, connection, Mark(tmp_path, connection))
         for number in range(5):
             writer.put(_PUT, (number,)).cancel()
         await writer.close()
@@ -63,7 +65,7 @@ def test_a_row_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) ->
 @pytest.mark.parametrize("bad", [(1,), (object(),), (1, 2)], ids=["conflict", "type", "count"])
 def test_whatever_fails_all_who_wait_hear_of_it_and_nothing_follows(bad: tuple[object, ...], tmp_path: Path) -> None:
     async def put() -> None:
-        writer = Writer(tmp_path / "file", connection)
+        writer = Writer(tmp_path / "file", connection, Mark(tmp_path, connection))
         await writer.put(_PUT, (1,))
         together = [writer.put(_PUT, (2,)), writer.put(_PUT, bad), writer.put(_PUT, (3,))]
         failed = await asyncio.gather(*together, return_exceptions=True)

@@ -22,6 +22,7 @@ from ragbed.run.cache import Cache
 from ragbed.run.file import connect, naming
 from ragbed.run.hope import GivenUp
 from ragbed.run.lock import hold
+from ragbed.run.mark import Mark, lost, noted
 from ragbed.run.store import RunStore, open_store
 from ragbed.run.writer import WriteFailed, Writer
 from ragbed.schema import Case
@@ -56,7 +57,13 @@ def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
         KeyboardInterrupt: The user ended it; every reply that came is kept.
         Stopped: The system ended it; likewise.
     """
+    acknowledged = noted(job.folder)
     with _sigterm_raises(), hold(job.folder), open_store(job.folder, create=True) as store:
+        if missing := lost(acknowledged, store.connection):
+            job.tell(
+                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or an older "
+                "copy was put back. What they held is asked again."
+            )
         _plan(store, job)
         if job.budget is not None:
             _pay_so_far(store, job.budget)
@@ -91,7 +98,7 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
         models = [(model.name, identity) for model, identity in await _identify(job.models)]
         number, numbers = store.begin_session(models)
         with _second_connection(store) as connection:
-            writer = Writer(store.path, connection)
+            writer = Writer(store.path, connection, Mark(job.folder, connection))
             cache = None if job.cache is None else Cache(job.cache, job.tell)
             session = Session(store, writer, number, cache, job.budget, job.repeats)
             given_up: list[GivenUp] = []

@@ -14,6 +14,7 @@ import msgspec
 
 from ragbed.errors import DataError, UsageError
 from ragbed.run.file import NAME, naming, open_for_reading, open_for_writing
+from ragbed.run.mark import lost, noted
 from ragbed.run.seal import seal_of
 from ragbed.schema import Case, Completion
 
@@ -277,4 +278,17 @@ class RunStore:
 def open_store(folder: Path, *, create: bool) -> RunStore:
     """Opens the run in a folder: for reading, or, by who holds its lock, for writing, making it first if need be."""
     path = folder / NAME
-    return RunStore(path, open_for_writing(path) if create else open_for_reading(path))
+    if create:
+        return RunStore(path, open_for_writing(path))
+    acknowledged = noted(folder)
+    store = RunStore(path, open_for_reading(path))
+    with naming(path, "read"):
+        missing = lost(acknowledged, store.connection)
+    if missing:
+        store.connection.close()
+        raise DataError(
+            path,
+            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
+            "The command that began the run asks again what they held",
+        )
+    return store

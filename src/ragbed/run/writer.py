@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
+from ragbed.run.mark import Mark
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 
@@ -22,10 +23,16 @@ class WriteFailed(RagbedError):
 
 
 class Writer:
-    """The one writer of a run."""
+    """The one writer of a run.
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._path, self._connection = path, connection
+    Args:
+        path: The file, for messages.
+        connection: To it.
+        mark: Counts the commits.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, mark: Mark) -> None:
+        self._path, self._connection, self._mark = path, connection, mark
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
         self._at_work: asyncio.Task[None] | None = None
@@ -53,6 +60,7 @@ class Writer:
         while self._at_work is not None:
             await asyncio.wait([self._at_work])
         self._disk.shutdown(wait=False)
+        self._mark.close()
         if self._broken is not None:
             raise self._broken
 
@@ -68,7 +76,9 @@ class Writer:
             try:
                 for statement, values, _ in group:
                     self._connection.execute(statement, values)
+                self._mark.count()
                 await self._loop.run_in_executor(self._disk, self._connection.commit)
+                self._mark.acknowledge()
             except Exception as error:  # whatever it is, those who wait must hear of it
                 self._broken = WriteFailed(
                     f"{self._path} cannot be written: {error}. Nothing more is asked; mend that and run again to go on."
