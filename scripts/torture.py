@@ -1,4 +1,4 @@
-"""Does to `ragbed run` what a bad week does: kills, full disks, failing writes, damaged files.
+"""Does to `ragbed run` what a bad week does: kills, full disks, failing writes, power cuts, limits, damaged files.
 
     python scripts/torture.py [--kills 200] [--cases 20000]
 
@@ -21,14 +21,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+
 from ragbed.errors import RagbedError, UsageError  # noqa: E402
+from ragbed.run.mark import lost, noted  # noqa: E402
 from ragbed.run.status import read_status  # noqa: E402
+from ragbed.run.store import open_store  # noqa: E402
 from tests.run.harness import SLOTS, Endpoint, canonical, endpoint_size, replies, serve  # noqa: E402
+from tests.run.power_loss import TRACED, Disk, read_trace  # noqa: E402
 
 RATIOS = "0,0.2,0.4,0.6,0.8"
 SMALL = 100
@@ -125,6 +130,35 @@ class Torture:
         shutil.rmtree(run)
         return _tell(f"{call} {when}: {error}", held, f"exit {code}, asked {asked}, kept {kept}, {resumed}, {equal}")
 
+    def limit(self, name: str, most: int) -> bool:
+        """A process that may open only so many files, or has only so much memory, says so or manages."""
+        run, log = self.folder / f"limited-{name}-{most}", self.folder / "limited.txt"
+        code = self.command(run, "prlimit", f"--{name}={most}", log=log).wait()
+        kept, text = len(_stored(run)), log.read_text()
+        resumed = self.command(run).wait()
+        equal = canonical(run) == self.told
+        # Too little to load the program at all is the interpreter's to tell, not ours.
+        told = "Traceback" not in text or not (run / "run.sqlite").exists()
+        shutil.rmtree(run)
+        held = code in (0, 1, 3) and told and resumed == 0 and equal
+        return _tell(f"{name} {most:,}", held, f"exit {code}, kept {kept}, resumed {resumed}, {equal}")
+
+    def cut_power(self, cuts: int) -> bool:
+        """The power goes at random moments of a run: what was acknowledged is there, and every call has its intent."""
+        run, trace, draw = self.folder / "traced", self.folder / "trace.txt", random.Random(cuts)
+        words = ("strace", "-f", "-qq", "-y", "-xx", "-s", "100000", "-e", "signal=none", "-e", f"trace={TRACED}")
+        assert self.command(run, *words, "-o", str(trace)).wait() == 0
+        events = list(read_trace(trace, run))
+        moments, disk, broken, ahead = sorted(draw.choices(range(len(events)), k=cuts)), Disk(), 0, 0
+        for number, event in enumerate(events):
+            disk.take(event)
+            for _ in range(moments.count(number)):
+                synced, found = _after_cut(disk, self.folder / "cut", None), _after_cut(disk, self.folder / "cut", draw)
+                broken += not (synced.replies.items() <= found.replies.items())
+                ahead += disk.sends > synced.intents or disk.sends - len(synced.replies) > SLOTS
+        told = f"{len(events):,} events; {broken} with acknowledged replies lost, {ahead} with a call before its rows"
+        return _tell(f"{cuts} power cuts", not broken and not ahead and disk.sends == self.cases, told)
+
     def damage(self, times: int) -> bool:
         """Flipped, zeroed and cut bytes: refused, or the same lines."""
         whole = (self.folder / f"undisturbed-{self.items}" / "run.sqlite").read_bytes()
@@ -155,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--only", choices=["kills", "disks", "writes", "damage"])
+    parser.add_argument("--only", choices=["kills", "disks", "writes", "damage", "limits", "power"])
     told = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, serve(Path(name) / "calls", latency_s=0.005) as endpoint:
         held = list(_trials(Path(name), endpoint, told))
@@ -171,10 +205,35 @@ def _trials(folder: Path, endpoint: Endpoint, told: argparse.Namespace) -> Itera
         for call, error in (("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("ftruncate", "EIO")):
             for number in (1, 2, 3, 8, 30, 400, 700, 1000):
                 yield from (small.fail(call, error, when) for when in (f"{number}", f"{number}+"))
+    if told.only in (None, "limits") and shutil.which("prlimit"):
+        yield from (small.limit("nofile", most) for most in (12, 16, 20, 24, 32, 48))
+        yield from (small.limit("as", most << 20) for most in (60, 100, 150, 200, 300))
+    if told.only in (None, "power") and shutil.which("strace"):
+        yield small.cut_power(600)
     if told.only in (None, "damage"):
         yield small.damage(1000)
     if told.only in (None, "kills"):
         yield Torture(folder, endpoint, told.cases // 5).kill(told.kills)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run holds."""
+
+    replies: dict[str, str | None]
+    intents: int
+
+
+def _after_cut(disk: Disk, folder: Path, draw: random.Random | None) -> Found:
+    """Opens a run as it is found after the power went, as one does who goes on with it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    disk.cut_power(folder, draw)
+    with open_store(folder, create=True) as store:
+        assert not lost(noted(folder), store.connection), "a note that is ahead of its file"
+        found = {result.case.case: result.completion.reply for result in store.results()}
+        ((intents,),) = store.read("SELECT COUNT(*) FROM intents")
+        return Found(found, intents)
 
 
 def _wait(process: subprocess.Popen[bytes], endpoint: Endpoint, draw: random.Random, calls: int) -> None:
