@@ -144,6 +144,12 @@ def test_a_passing_fault_is_got_over(name: str) -> None:
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Paris", 2)
 
 
+@pytest.mark.parametrize(("fault", "attempts"), [("content null", 3), ("finish_reason content_filter", 1)])
+def test_tokens_of_replies_of_no_use_are_counted(fault: str, attempts: int) -> None:
+    done, _ = ask(ENDS[fault][0])
+    assert done.usage == {"in": 7 * attempts, "out": 2 * attempts}
+
+
 def test_a_bomb_does_not_fill_the_memory() -> None:
     fault = bomb()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

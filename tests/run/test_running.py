@@ -114,6 +114,23 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
         with pytest.raises(BudgetSpent):
             run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
         assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
+        assert read_status(tmp_path).maybe_paid_twice == 0
+
+
+def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
+    class Slow(TalkingModel):
+        async def complete(self, case: Case) -> Completion:
+            await asyncio.sleep(0.01 * (int(case.item) % 5))
+            return await super().complete(case)
+
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    models = [Slow(lambda _: paid, f"test/{name}") for name in "ab"]
+    budget = Budget(10.0, {model.name: lambda tokens_in, _: float(tokens_in) for model in models})
+    with pytest.raises(BudgetSpent):
+        run(make_job(tmp_path, 500, *models, budget=budget), ask_nobody)
+    status = read_status(tmp_path)
+    assert sum(model.ok for model in status.models) == sum(len(model.asked) for model in models)
+    assert status.maybe_paid_twice == 0
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])

@@ -77,14 +77,14 @@ def parse_message(content: bytes) -> Completion:
         start = content[:60].decode("utf-8", "replace")
         raise Failure("protocol", f"the reply is no message ({error}): {start!r}", again=True) from None
     if reply.stop_reason == "refusal":
-        raise Failure("filter", "stop_reason is refusal")
+        raise Failure("filter", "stop_reason is refusal", usage=_usage(reply.usage))
     texts = [block.text for block in reply.content if block.type == "text"]
     thought = "\n".join(block.thinking for block in reply.content if block.type == "thinking")
     # A turn that ends without a word, or in the middle of thinking, is a reply: an empty one.
     if not texts and reply.stop_reason not in ("end_turn", "max_tokens"):
-        raise Failure(
-            "empty", f"the reply has no text (stop_reason {reply.stop_reason})", again=reply.stop_reason != "tool_use"
-        )
+        again = reply.stop_reason != "tool_use"
+        problem = f"the reply has no text (stop_reason {reply.stop_reason})"
+        raise Failure("empty", problem, again=again, usage=_usage(reply.usage))
     return Completion(
         outcome="ok",
         reply="".join(texts),

@@ -22,6 +22,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,6 +56,8 @@ class Failure(Exception):
     """Whether another attempt may help."""
     wait_s: float | None = None
     """How long the server asks to wait."""
+    usage: dict[str, int] | None = None
+    """Tokens that were used all the same, and may be billed."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}"
@@ -146,12 +149,19 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
     return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s)
 
 
-def failed(failure: Failure, attempts: int) -> Completion:
-    """A failure as the outcome of a case: the provider's filter is a refusal, all else an error."""
+def failed(failure: Failure, attempts: int, usage: Counter[str]) -> Completion:
+    """A failure as the outcome of a case: the provider's filter is a refusal, all else an error.
+
+    Args:
+        failure: The last one.
+        attempts: How many there were.
+        usage: Tokens of all of them.
+    """
     filtered = failure.kind == "filter"
     return Completion(
         outcome="refused" if filtered else "error",
         error=None if filtered else str(failure),
         finish="content_filter" if filtered else None,
+        usage=dict(usage) or None,
         attempts=attempts,
     )

@@ -143,22 +143,20 @@ def parse_chat(content: bytes) -> Completion:
         raise Failure("protocol", f"the reply is no chat completion ({error}): {start!r}", again=True) from None
     if not completion.choices:
         raise _without_choices(completion)
-    choice = completion.choices[0]
+    choice, usage = completion.choices[0], _usage(completion.usage)
     message, finish = choice.message, _text(choice.finish_reason)
     if message.refusal or (finish or "").lower() in _FILTERED:
-        raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}")
+        raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
     said, thought = _join(message.content)
     thought = _text(message.reasoning_content) or _text(message.reasoning) or thought
     if said is None:
         # Who has thought until the tokens were used up has had its say, and said nothing.
         if message.tool_calls or not (thought or finish == "length"):
             what = "calls tools" if message.tool_calls else f"has no text (finish_reason {finish})"
-            raise Failure("empty", f"the reply {what}", again=not message.tool_calls)
+            raise Failure("empty", f"the reply {what}", again=not message.tool_calls, usage=usage)
         said = ""
     inline, answer = split_thinking(said)
-    return Completion(
-        outcome="ok", reply=answer, reasoning=thought or inline, finish=finish, usage=_usage(completion.usage)
-    )
+    return Completion(outcome="ok", reply=answer, reasoning=thought or inline, finish=finish, usage=usage)
 
 
 def _without_choices(completion: _ChatCompletion) -> Failure:

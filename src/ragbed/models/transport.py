@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -65,7 +66,7 @@ class Transport:
         """Posts a body until a reply can be read or patience ends; every ask ends in an outcome."""
         begun: float | None = None
         lane: Lane | None = None
-        attempt = 0
+        attempt, usage = 0, Counter[str]()
         while True:
             attempt += 1
             came = self._pace.clock()
@@ -78,10 +79,11 @@ class Transport:
                 reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
             except Failure as failure:
                 self.door.answered(failure.kind)
+                usage.update(failure.usage or {})
                 failure.detail = self._scrubber.clean(failure.detail)
                 pause = self._pause(attempt, failure, self._pace.clock() - begun)
                 if pause is None:
-                    return failed(failure, attempt)
+                    return failed(failure, attempt, usage)
                 await self._wait(pause)
             else:
                 self.door.answered(None)

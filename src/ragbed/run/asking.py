@@ -83,7 +83,10 @@ class Asking:
         self._hope = Hope(self.model.name, self.model.advice)
 
     async def run(self) -> None:
-        """Asks all that is pending; returns when every case has its outcome."""
+        """Asks all that is pending; returns when every case has its outcome, or the budget allows no more.
+
+        Calls in flight are waited for then: they are paid.
+        """
         pending = self.session.store.pending(self.number, self.session.repeats)
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
@@ -115,8 +118,8 @@ class Asking:
             if found is not None:
                 await self._settle(self._hand_in(ask, key, found, cached=True))
                 continue
-            if self.session.budget is not None:
-                self.session.budget.check()
+            if self.session.budget is not None and not self.session.budget.allows():
+                break
             await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
             completion = await self.model.complete(ask.case)

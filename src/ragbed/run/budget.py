@@ -21,14 +21,20 @@ class Budget:
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._prices, self._spent = limit, prices, 0.0
+        self._denied = False
+
+    def allows(self) -> bool:
+        """Whether another call may be sent."""
+        self._denied = self._denied or self._spent >= self._limit
+        return not self._denied
 
     def check(self) -> None:
-        """Called before every call.
+        """Called when all that was allowed is asked.
 
         Raises:
-            BudgetSpent: No further call may be sent.
+            BudgetSpent: Something was not allowed.
         """
-        if self._spent >= self._limit:
+        if self._denied:
             raise BudgetSpent(
                 f"the budget of {self._limit:.2f} $ is spent ({self._spent:.4f} $); everything asked is kept. "
                 "Go on with a larger --budget and the same --out."

@@ -111,6 +111,8 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
                 await _close(writer, cache)
             if given_up:
                 raise given_up[0]
+            if job.budget is not None:
+                job.budget.check()
     finally:
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
