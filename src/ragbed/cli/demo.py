@@ -115,7 +115,7 @@ def _run_mini(langs: tuple[Lang, ...]) -> list[Cell]:
         )
         run(job, lambda *_: None)
         with open_store(job.folder, create=False) as store:
-            return tabulate(store.results())
+            return tabulate(store)
 
 
 def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:

@@ -25,7 +25,7 @@ def read_cells(folder: Path) -> list[Cell]:
     from ragbed.run.tables import tabulate
 
     with open_store(folder, create=False) as store:
-        return tabulate(store.results())
+        return tabulate(store)
 
 
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
@@ -38,7 +38,8 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
         name, counted = SCORES[cell.testbed]
         noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
         rates = [f"{100 * cell.rate(f'{track}.{counted}'):.1f}" for track in ("code", "paper")]
-        row = (cell.testbed, cell.lang, noise, cell.asked, cell.error + cell.refused, name, *rates)
+        asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
+        row = (cell.testbed, cell.lang, noise, asked, cell.error + cell.refused, name, *rates)
         tables.setdefault(f"{cell.model} on {cell.data}, profile {cell.profile}", []).append(row)
     for title, rows in tables.items():
         print_table(title, columns, rows, to_stderr=to_stderr)

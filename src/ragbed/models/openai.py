@@ -141,9 +141,10 @@ def parse_chat(content: bytes) -> Completion:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         start = content[:60].decode("utf-8", "replace")
         raise Failure("protocol", f"the reply is no chat completion ({error}): {start!r}", again=True) from None
+    usage = _usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
-    choice, usage = completion.choices[0], _usage(completion.usage)
+    choice = completion.choices[0]
     message, finish = choice.message, _text(choice.finish_reason)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from ragbed.run.store import Stored
+from ragbed.run.store import RunStore, Stored
+from ragbed.schema import Case
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS
 
@@ -27,6 +27,8 @@ class Cell:
     k: int
     arm: str
     profile: str
+    planned: int = 0
+    """Of an unfinished run more than asked."""
     asked: int = 0
     ok: int = 0
     refused: int = 0
@@ -42,20 +44,37 @@ class Cell:
         return asdict(self) | {"rates": {name: round(self.rate(name), 6) for name in _RATES}}
 
 
-def tabulate(results: Iterable[Stored]) -> list[Cell]:
-    """Adds results up by condition: by model, dataset, testbed, language and noise."""
+def tabulate(store: RunStore) -> list[Cell]:
+    """Adds a run's results up by condition: by model, dataset, testbed, language and noise."""
     cells: dict[tuple[object, ...], Cell] = {}
-    for result in results:
-        case = result.case
-        condition = (case.noise, case.correct, case.k, case.arm, case.profile)
-        key = (result.model, case.data, case.lang, case.testbed, *condition)
-        cell = cells.get(key)
-        if cell is None:
-            cell = cells[key] = Cell(*key)
-        _count(cell, result)
+    for result in store.results():
+        _count(_cell_of(cells, result.model, result.case), result)
+    for cell in cells.values():
+        cell.planned = cell.asked
+    repeats = int(store.settings().get("repeats", "1"))
+    if sum(cell.asked for cell in cells.values()) < len(store.models()) * store.size(repeats):
+        _count_planned(cells, store, repeats)
     return sorted(
         cells.values(), key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0)
     )
+
+
+def _count_planned(cells: dict[tuple[object, ...], Cell], store: RunStore, repeats: int) -> None:
+    for cell in cells.values():
+        cell.planned = 0
+    models = [name for name, _ in store.models().values()]
+    for case in store.cases():
+        for model in models if case.feasible else ():
+            _cell_of(cells, model, case).planned += repeats
+
+
+def _cell_of(cells: dict[tuple[object, ...], Cell], model: str, case: Case) -> Cell:
+    condition = (case.noise, case.correct, case.k, case.arm, case.profile)
+    key = (model, case.data, case.lang, case.testbed, *condition)
+    cell = cells.get(key)
+    if cell is None:
+        cell = cells[key] = Cell(*key)
+    return cell
 
 
 def _count(cell: Cell, result: Stored) -> None:
