@@ -1,4 +1,4 @@
-"""Which HTTP library is quickest for many short calls: aiohttp, our client on it, httpx2 and the openai SDK.
+"""Which HTTP library is quickest for many short calls: aiohttp, httpx2, the openai SDK, and our own client.
 
     python scripts/bench_http.py [--calls 1000] [--latency 0.05] [--slots 64]
 
@@ -82,7 +82,7 @@ async def with_openai(url: str, calls: int, slots: int) -> None:
 
 
 async def with_ragbed(url: str, calls: int, slots: int) -> None:
-    """Our own client, on aiohttp, with all that it does besides."""
+    """Our own client, with all that it does besides."""
     pace: Any = importlib.import_module("bench_pace")
     async with pace.opened(urlsplit(url).port, connections=slots) as model:
         await pace.ask_all(model, (pace.make_case(number) for number in range(calls)), lambda _: None)

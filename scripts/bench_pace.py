@@ -18,8 +18,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-import aiohttp
-
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Model, Parking
 from ragbed.models.patience import Patience
@@ -98,6 +96,8 @@ def cases_until(end: float) -> Iterator[Case]:
 
 async def talk(port: int, path: str, body: str | None = None) -> dict[str, object]:
     """Speaks to the endpoint beside the client."""
+    import aiohttp  # noqa: PLC0415 - not to be loaded where our client is measured
+
     async with aiohttp.ClientSession() as session:
         url = f"http://127.0.0.1:{port}/{path}"
         async with session.request("GET" if body is None else "POST", url, data=body) as response:

@@ -99,6 +99,16 @@ def test_a_reply_without_a_length_ends_with_its_connection() -> None:
 
 
 @pytest.mark.parametrize(
+    "head",
+    [b"HTTP/1.1 200 OK\nContent-Length: %d\n\n", b"HTTP/1.1 200\r\nX:  \xff\x01 \r\nContent-Length:%d  \r\n\r\n"],
+    ids=["line feeds only", "odd headers"],
+)
+def test_a_server_that_is_not_strict_is_understood(head: bytes) -> None:
+    done, _ = _ask_server([raw(head % len(chat()) + chat())], 1)
+    assert done[0].reply == "Paris"
+
+
+@pytest.mark.parametrize(
     "unasked",
     [_PLAIN + b"Content-Length: 3\r\n\r\nyes", b"yes", b"\r\n"],
     ids=["a second reply", "no reply", "a line"],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -208,3 +210,8 @@ def test_advice_names_what_to_check() -> None:
 
 def test_every_provider_can_be_named() -> None:
     assert {"openai", "openai-api", "vllm", "ollama", "anthropic"} <= PROVIDERS.keys()
+
+
+def test_what_asks_over_http_is_quick_to_load() -> None:
+    look = "import sys, ragbed.models.openai; sys.exit(bool({'aiohttp', 'email', 'urllib.request'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0

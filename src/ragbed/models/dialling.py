@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import re
 import socket
 import ssl
@@ -69,7 +70,8 @@ class Dialler:
             raise Failure("tls", f"{where} does not speak TLS as we do ({error.reason or error})") from None
         except (OSError, UnicodeError) as error:  # a name that no resolver takes is a UnicodeError
             self._addresses = None  # it may have moved
-            reason = getattr(error, "strerror", None) or error
+            number = getattr(error, "errno", None) or 0
+            reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
             raise Failure("connect", f"no connection to {where} ({reason})", again=True) from None
 
     async def _dial(self) -> Connection:

@@ -1,6 +1,6 @@
 """One request at a time on a connection, and its reply, read up to a limit.
 
-Replies are parsed by llhttp (httptools), the strict parser of Node and aiohttp; what is left to do around it for one
+Replies are parsed by llhttp (httptools), the parser of Node and aiohttp; what is left to do around it for one
 POST after the other is little, and a general client does much more at every call (docs/runner.md has the figures).
 """
 
@@ -61,6 +61,10 @@ class Connection(asyncio.Protocol):
         self._waiting = asyncio.get_running_loop().create_future()
         self._limit, self._heard = limit, heard
         self._parser = httptools.HttpResponseParser(self)
+        # Real servers are not all strict, and a browser or aiohttp reads these too.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
         self._pieces: list[bytes] = []
         self._size = self._head_size = 0
         self._transport.write(request)
