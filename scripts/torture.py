@@ -266,12 +266,13 @@ def _digest_told(reply: str | None) -> str:
 def _write_items(path: Path, count: int) -> None:
     with open(path, "w", encoding="utf-8") as sink:
         for number in range(count):
-            texts = [
-                f"Document {place} on matter {number} says {hashlib.md5(b'%d' % number).hexdigest()}."
-                for place in range(5)
-            ]
+            # No two cases may have the same prompt: the endpoint tells them apart by it.
+            positive, negative = (
+                [f"{kind} {place} on matter {number} is {digest}." for place in range(5)]
+                for kind, digest in (("Document", hashlib.md5(b"%d" % number).hexdigest()), ("Rumour", "unknown"))
+            )
             record = {"id": number, "query": f"What is matter {number}?", "answer": [f"{number}-"]}
-            sink.write(json.dumps(record | {"positive": texts, "negative": texts}) + "\n")
+            sink.write(json.dumps(record | {"positive": positive, "negative": negative}) + "\n")
 
 
 def _tell(what: str, held: bool, told: str) -> bool:
