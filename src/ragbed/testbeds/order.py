@@ -50,7 +50,7 @@ def order_item(item: Item, seed: int) -> Ordered:
 
     def ordered(stance: Stance) -> list[int]:
         pool = [index for index, passage in enumerate(item.passages) if passage.stance == stance]
-        return _doubtful_last(item, sorted(pool, key=lambda index: (digest(key, item.passages[index].text), index)))
+        return _doubtful_last(item, sorted(pool, key=lambda index: (digest(key, _mark(item, index)), index)))
 
     return Ordered(
         item=item,
@@ -60,6 +60,12 @@ def order_item(item: Item, seed: int) -> Ordered:
         contradicts=tuple(ordered("contradicts")),
         key=key,
     )
+
+
+def _mark(item: Item, index: int) -> str | int:
+    """What a passage is known by: its words; if it was generated its place, for twins have other words there."""
+    passage = item.passages[index]
+    return passage.text if passage.dials is None else index
 
 
 def as_documents(item: Item) -> tuple[Document, ...]:
