@@ -99,8 +99,8 @@ class Chinese:
         return words if words.endswith(_ENDS) else words + "。"
 
     def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
-        """As agencies write it: outlet, town, day, reporter."""
-        return f"{outlet}{town}{day.month}月{day.day}日电（记者{reporter}）"
+        """As agencies write it: outlet, town, day, reporter; a town goes without the word for it."""
+        return f"{outlet}{town.removesuffix('市').removesuffix('县')}{day.month}月{day.day}日电（记者{reporter}）"
 
     def join(self, sentences: Sequence[str]) -> str:
         """With nothing between them."""

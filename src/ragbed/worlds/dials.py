@@ -20,7 +20,7 @@ A cause counts as real for a model only if it answers the twin rightly and the i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.model import TRUE
@@ -48,8 +48,7 @@ FOREIGN = "foreign"
 """Kind of a document about another family of the same domain: what stands in for a confusing one."""
 
 
-@dataclass(frozen=True)
-class Sketch:
+class Sketch(NamedTuple):
     """A document's plan with what its dial does to its shape."""
 
     plan: Plan
@@ -66,7 +65,7 @@ def sketch_support(dial: str | None, on: bool, brief: Brief, draw: Draw) -> Sket
     if dial == "distance":
         plan = plan_support(brief, "feature", draw)
         pair = tuple(statement for statement in plan.statements if statement.act is not Act.FILLER)
-        return Sketch(replace(plan, statements=pair), least_tokens=FAR_TOKENS, far=on)
+        return Sketch(plan._replace(statements=pair), least_tokens=FAR_TOKENS, far=on)
     return Sketch(plan_support(brief, form, draw), least_tokens=_length(dial, on, draw))
 
 
@@ -98,7 +97,7 @@ def sketch_distractor(dial: str | None, on: bool, brief: Brief, draw: Draw, numb
     if dial is not None and dial in _INSERTS:
         plan = plan_distractor(brief, draw.pick(("report", "history")), draw, role)
         insert = Statement(_INSERTS[dial] if on else Act.FILLER, brief.target)
-        return Sketch(replace(plan, kind=dial) if on else plan, insert=insert)
+        return Sketch(plan._replace(kind=dial) if on else plan, insert=insert)
     return Sketch(plan, least_tokens=_length(dial, on, draw))
 
 

@@ -9,7 +9,7 @@ about next year. That is why a reader that sees a document and no question canno
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
@@ -53,8 +53,7 @@ class Statement(NamedTuple):
     abroad: int = 0
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A document to be.
 
     Attributes:
@@ -72,7 +71,7 @@ class Plan:
     def moved(self, abroad: int, kind: str) -> Plan:
         """The same document about another family: what a twin has in place of a confusing one."""
         moved = tuple(statement._replace(abroad=abroad) for statement in self.statements)
-        return replace(self, statements=moved, kind=kind)
+        return self._replace(statements=moved, kind=kind)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from ragbed.schema import Passage
 from ragbed.worlds.banks import FACT, HEDGE, STALE
@@ -23,7 +24,7 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_SHARE = 55
+_SHORT_SHARE = 75
 """Of a hundred second mentions, how many leave out the family's name."""
 _LEAST_SENTENCES = 3
 """With two, one sentence in common would be most of the document; for the same reason one at least is not
@@ -81,8 +82,7 @@ class Cast:
         return True
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """How long a document is and in which order it goes.
 
     Attributes:
@@ -195,6 +195,7 @@ class Scribe:
         if statement.act in _SECTIONS:
             return statement, draw.pick(self._cast.setting.banks.fillers[_SECTIONS[statement.act]])
         relation = statement.relation
+        worded = statement
         kept_back = brief.asked_relations - {relation}
         if statement.act is Act.DETAIL or relation not in domain.relations:
             fresh = [name for name in domain.asked if name not in kept_back | self._told]
@@ -202,11 +203,12 @@ class Scribe:
                 return statement._replace(act=Act.INTRO), draw.pick(domain.sections["intro"])
             relation = draw.pick(fresh)
             self._told.add(relation)
+            worded = statement._replace(relation=relation)
         options = domain.relations[relation].wording[_MARKS[statement.act]]
         if kept_back:
             options = tuple(template for template in options if not template.slots & kept_back) or options
         about = (statement.act, statement.event, relation)
-        return statement._replace(relation=relation), self._cast.rotate(options, about, draw)
+        return worded, self._cast.rotate(options, about, draw)
 
     def _render(self, statement: Statement, template: Template) -> str:
         self._turn_to(statement)
