@@ -11,6 +11,13 @@ from tests.lint.records import fact_item, faults, native_item, rgb_item
 ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}
 PLAIN, BOTH, ALONE = ("plain",), ("plain", "spaceless"), ("plain", "boundary")
+
+
+def spelled(words: str) -> Passage:
+    """A supporting passage that records how it spells the answer."""
+    return Passage(text=f"It was {words}.", stance="supports", dials={"states": words})
+
+
 LONG = "The committee met in the old town hall and spoke for many hours."
 
 # rule, item, where and senses of each fault
@@ -55,7 +62,7 @@ FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("short-gold", rgb_item(answer="8"), [("answer[0]", ("≤1", "≤2", "≤3"))]),
     ("short-gold", rgb_item(ZH, "三十人", ["三十人"]), [("answer[0]", ("≤3",))]),
     ("short-gold", rgb_item(ZH, [["安景澄", "安李"]], ["安景澄"]), [("answer[0]", ("≤2", "≤3"))]),
-    ("single-form", native_item(Passage(text="Ann Lee", stance="supports", dials={"states": "A. Lee"})), [("answer", ())]),
+    ("single-form", native_item(spelled("A. Lee")), [("answer", ())]),
     ("digits-only-gold", rgb_item(answer=["Ann Lee", ["12 men", "1,200"]]), [("answer[1]", ())]),
     ("single-form", rgb_item(answer=["Ann Lee", "Bo Ray"]), [("answer", ())]),
     ("single-form-number", rgb_item(answer=["Ann Lee", "12 men"]), [("answer", ())]),
@@ -118,8 +125,8 @@ SILENT: list[tuple[str, Item]] = [
     ("duplicate-question", rgb_item()),
     ("short-gold", rgb_item(answer="four")),
     ("short-gold", rgb_item(ZH, "安景澄", ["安景澄"])),
-    ("single-form", native_item(Passage(text="Ann Lee", stance="supports", dials={"states": "Ann Lee"}))),
-    ("single-form-number", native_item(Passage(text="9 m", stance="supports", dials={"states": "9 m"}), answer=(("9 m",),))),
+    ("single-form", native_item(spelled("Ann Lee"))),
+    ("single-form-number", native_item(spelled("9 m"), answer=(("9 m",),))),
     ("digits-only-gold", rgb_item(answer="12 men")),
     ("single-form", rgb_item(answer=["Ann Lee", ["Bo Ray", "B. Ray"]])),
     ("single-form-number", rgb_item(answer=["Ann Lee", "Bo Ray"])),

@@ -32,7 +32,7 @@ _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
     definitions=tuple(SHORT.values()),
 )
 def short_gold(view: View) -> Iterator[Fault]:
-    """The shortest alias of any slot; three Han characters without a numeral, as most Chinese names are, are long enough."""
+    """The shortest alias of any slot; most Chinese names have three Han characters, and none of them a numeral."""
     aliases = [pair for pair in _aliases(view.item.answer) if not _HAN_NAME.fullmatch(pair[1])]
     number, shortest = min(aliases, key=lambda pair: len(pair[1]), default=(0, "long enough"))
     senses = tuple(name for length, name in SHORT.items() if len(shortest) <= length)

@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+TOKENS_PER_CHARACTER = 0.77
+"""What the vocabulary of Qwen2.5 makes of these documents, on 600 of them."""
+
 _DIGITS = "零一二三四五六七八九"
 _UNITS = ("", "十", "百", "千")
 _ENDS = ("。", "！", "？", "…", "：", "。”", "！”", "？”")
@@ -112,8 +115,8 @@ class Chinese:
         return "，".join(others) + f"，以及{last}？"
 
     def count_tokens(self, text: str) -> int:
-        """One a character: a little more than current vocabularies need."""
-        return len(text)
+        """Characters times a factor."""
+        return round(len(text) * TOKENS_PER_CHARACTER)
 
     def content_words(self, question: str) -> tuple[str, ...]:
         """Pairs of neighbouring characters, common ones cut out."""

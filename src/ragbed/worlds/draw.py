@@ -28,7 +28,7 @@ class Draw:
     def __init__(self, *key: str | int) -> None:
         self._key = blake2b("\x1f".join(map(str, key)).encode()).digest()
         self._count = 0
-        self._pool = list(_WORDS.unpack(self._key))
+        self._pool: list[int] = list(_WORDS.unpack(self._key))
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to bound − 1; the bias is below bound / 2³²."""

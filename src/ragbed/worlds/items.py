@@ -149,7 +149,7 @@ def _ask(brief: Brief, draw: Draw, *, named: bool) -> str:
 
 def _write_all(cast: Cast, recipe: Recipe, sketches: Iterable[Sketch]) -> list[Passage]:
     return [
-        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.far, sketch.insert))
+        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.order, sketch.insert))
         for number, sketch in enumerate(sketches)
     ]
 

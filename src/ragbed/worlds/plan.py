@@ -12,12 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Stance
 from ragbed.worlds.banks import STALE
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.model import TRUE, Event, Family
+
+Order: TypeAlias = Literal["told first", "near", "far"]
+"""How a document goes: what it tells and then the padding; or the answer last, and the event's name right before it
+or far before it."""
 
 
 class Act(StrEnum):

@@ -13,7 +13,7 @@ from ragbed.worlds.draw import Draw
 from ragbed.worlds.grammar import Template
 from ragbed.worlds.measure import Line, Trace, base_dials, find_support, measure_value
 from ragbed.worlds.model import TRUE, Event, Family, Setting
-from ragbed.worlds.plan import Act, Brief, Plan, Statement
+from ragbed.worlds.plan import Act, Brief, Order, Plan, Statement
 
 _MARKS = {Act.FACT: FACT, Act.DETAIL: FACT, Act.HEDGE: HEDGE, Act.STALE: STALE}
 _SECTIONS = {Act.REFUSAL: "refusal", Act.ECHO: "echo"}
@@ -88,13 +88,14 @@ class Shape(NamedTuple):
     Attributes:
         tokens: The length about which to end: from three quarters to five quarters of it.
         least_tokens: The length to reach in any case.
-        far: Whether the answer comes only after everything else (the distance dial).
+        order: Where the padding goes: after what is told, or (the distance dial) between the event's name and the
+            answer, or before both.
         insert: A sentence that a dial puts in front, and its stand-in.
     """
 
     tokens: int
     least_tokens: int = 0
-    far: bool = False
+    order: Order = "told first"
     insert: Statement | None = None
 
 
@@ -235,9 +236,10 @@ class Scribe:
         if shape.insert is not None:
             self._draw = Draw(*self._cast.key, "insert", self._number)
             lines.insert(0, (self._render(*self._choose(shape.insert)), None))
-        if shape.far:
-            return [*lines, *written[:-1], *padding, written[-1]]
-        return [*lines, *written, *padding]
+        if shape.order == "told first":
+            return [*lines, *written, *padding]
+        parted = [*written[:-1], *padding] if shape.order == "far" else [*padding, *written[:-1]]
+        return [*lines, *parted, written[-1]]
 
     def _linked(self, at: int, statement: Statement, template: Template) -> str:
         """A core sentence; one that turns to another event may open with a link."""
