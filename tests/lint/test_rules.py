@@ -11,6 +11,13 @@ from tests.lint.records import fact_item, faults, native_item, rgb_item
 ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}
 PLAIN, BOTH, ALONE = ("plain",), ("plain", "spaceless"), ("plain", "boundary")
+
+
+def spelled(words: str) -> Passage:
+    """A supporting passage that records how it spells the answer."""
+    return Passage(text=f"It was {words}.", stance="supports", dials={"states": words})
+
+
 LONG = "The committee met in the old town hall and spoke for many hours."
 
 # rule, item, where and senses of each fault
@@ -53,6 +60,9 @@ FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("cross-label-duplicate", rgb_item(positive=[LONG + " Ann Lee"], negative=["x", LONG]), [("negative[1]", ())]),
     ("short-gold", rgb_item(answer=[["Ann Lee", "AL"]]), [("answer[0]", ("≤2", "≤3"))]),
     ("short-gold", rgb_item(answer="8"), [("answer[0]", ("≤1", "≤2", "≤3"))]),
+    ("short-gold", rgb_item(ZH, "三十人", ["三十人"]), [("answer[0]", ("≤3",))]),
+    ("short-gold", rgb_item(ZH, [["安景澄", "安李"]], ["安景澄"]), [("answer[0]", ("≤2", "≤3"))]),
+    ("single-form", native_item(spelled("A. Lee")), [("answer", ())]),
     ("digits-only-gold", rgb_item(answer=["Ann Lee", ["12 men", "1,200"]]), [("answer[1]", ())]),
     ("single-form", rgb_item(answer=["Ann Lee", "Bo Ray"]), [("answer", ())]),
     ("single-form-number", rgb_item(answer=["Ann Lee", "12 men"]), [("answer", ())]),
@@ -114,6 +124,9 @@ SILENT: list[tuple[str, Item]] = [
     ("cross-label-duplicate", rgb_item(positive=[LONG + " Ann Lee", LONG])),
     ("duplicate-question", rgb_item()),
     ("short-gold", rgb_item(answer="four")),
+    ("short-gold", rgb_item(ZH, "安景澄", ["安景澄"])),
+    ("single-form", native_item(spelled("Ann Lee"))),
+    ("single-form-number", native_item(spelled("9 m"), answer=(("9 m",),))),
     ("digits-only-gold", rgb_item(answer="12 men")),
     ("single-form", rgb_item(answer=["Ann Lee", ["Bo Ray", "B. Ray"]])),
     ("single-form-number", rgb_item(answer=["Ann Lee", "Bo Ray"])),
@@ -161,6 +174,14 @@ def test_a_question_asked_twice_names_the_first_item() -> None:
     again = rgb_item()
     (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
     assert (fault.where, fault.message, fault.definitions) == ("query", "is asked by item 0 too", ("same dataset",))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_an_item_and_its_twin_may_ask_the_same_and_a_third_may_not(order: tuple[int, int]) -> None:
+    pair = (native_item(id="off"), native_item(id="on", twin="off"))
+    assert faults("duplicate-question", *(pair[at] for at in order)) == []
+    (fault,) = faults("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
+    assert fault.message == f"is asked by item {pair[order[0]].id} too"
 
 
 def test_a_list_typed_false_answer_is_read_as_slots() -> None:

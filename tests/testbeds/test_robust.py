@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ragbed.datasets import Dataset, native
 from ragbed.schema import Case, Item, Passage
@@ -313,3 +314,36 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
 def test_layout_is_the_same_in_every_process() -> None:
     """Pinned once: a change of these numbers changes every case anyone has stored."""
     assert [slot_of(rank, Turns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
+
+
+def _twins() -> list[Item]:
+    """Plain items around two pairs; the twin with the dial on has other words in every document."""
+    items = [base_item(number, event="e") for number in range(6)]
+    for number in (1, 4):
+        off = items[number]
+        marked = tuple(replace(passage, dials={"hedge": False}) for passage in off.passages)
+        items[number] = replace(off, passages=marked)
+        changed = tuple(replace(passage, text=f"Reportedly: {passage.text}") for passage in marked)
+        items.append(replace(off, id=f"{number}-on", passages=changed, dial="hedge", twin=off.id))
+    return [items[at] for at in (0, 1, 6, 2, 3, 4, 7, 5)]
+
+
+@pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
+def test_twins_are_laid_out_alike_but_for_their_words(tmp_path: Path, arms: tuple[str, ...]) -> None:
+    cases = _cases(_write(tmp_path, _twins()), arms=arms, rotate=True)
+    cases = [case for case in cases if case.arm != "control"]  # which are as long as the documents that they stand for
+    for number in ("1", "4"):
+        off, on = ([case for case in cases if case.item == name] for name in (number, f"{number}-on"))
+        assert len(off) == len(on) > 0
+        for one, two in zip(off, on, strict=True):
+            assert one.slots == two.slots
+            assert [(document.source, document.item) for document in one.documents] == [
+                (document.source, document.item) for document in two.documents
+            ]
+
+
+def test_a_twin_takes_no_turn_from_the_items_after_it(tmp_path: Path) -> None:
+    items = _twins()
+    slots = {case.item: case.slots for case in _cases(_write(tmp_path, items))}
+    alone = {case.item: case.slots for case in _cases(_write(tmp_path, [item for item in items if not item.twin]))}
+    assert {item: slots[item] for item in alone} == alone

@@ -9,29 +9,9 @@ from ragbed.worlds.draw import Draw
 
 def test_a_key_gives_the_same_numbers_on_every_machine_and_python() -> None:
     draw = Draw(7, "en", "base", 0)
-    assert [draw.below(1000) for _ in range(20)] == [
-        681,
-        32,
-        391,
-        390,
-        79,
-        874,
-        835,
-        24,
-        980,
-        517,
-        457,
-        839,
-        494,
-        581,
-        833,
-        350,
-        736,
-        967,
-        895,
-        747,
-    ]
-    assert Draw(7, "zh", "x").tag() == "d855753a"
+    expected = "573 67 874 198 542 938 647 213 341 187 835 784 445 128 456 736 944 678 181 276"
+    assert " ".join(str(draw.below(1000)) for _ in range(20)) == expected
+    assert Draw(7, "zh", "x").tag() == "5491cc6a"
 
 
 def test_keys_that_differ_in_anything_give_other_numbers() -> None:

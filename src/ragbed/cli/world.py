@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MIX, NONE = "mix", "none"
 _LONGEST, _SHORTEST = 1500, 20
+_FEWEST_PARTS, _MOST_PARTS = 2, 5
 _WORTH_A_BAR = 1000
 """Items from which generation takes long enough to show how far it is."""
 
@@ -31,6 +32,7 @@ class WorldOptions(TypedDict):
     counterfactual: int | None
     lang: str
     docs: int
+    parts: int
     tokens: int
     dials: str
     workers: int | None
@@ -46,6 +48,7 @@ class WorldOptions(TypedDict):
 @options.option("--counterfactual", type=int, help="Default: a third of --items, but no fact twice.")
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
 @options.option("--docs", type=int, default=20, help="Documents of a base item; half of them support.")
+@options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
 @options.option("--tokens", type=int, default=60, help="About how long a document is.")
 @options.option(
     "--dials",
@@ -112,6 +115,8 @@ def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
     docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
     if docs < 2:
         raise UsageError(f"--docs {docs}: allowed are 2 and more: one that supports and one that distracts.")
+    if not _FEWEST_PARTS <= asked["parts"] <= _MOST_PARTS:
+        raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:
         raise UsageError(f"--tokens {tokens}: allowed are {_SHORTEST} to {_LONGEST}.")
     names = () if dials == NONE else DIALS if dials == MIX else tuple(split(dials, "--dials"))
@@ -124,6 +129,7 @@ def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
             lang=lang,
             supports=docs - docs // 2,
             distractors=docs // 2,
+            most_parts=asked["parts"],
             tokens=tokens,
             dials=names,
             mixed=dials == MIX,

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from ragbed.lint.rule import Fault, View, rule
-from ragbed.schema import Answer, Lang
+from ragbed.schema import Answer, Item, Lang, Passage
 
 SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}
 """How short, in characters; each is counted with those below it."""
 
+_HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十百千万亿两半])[\u4e00-\u9fff]{3}")
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
 _EDGE_MARKS = "。，；：、！？,;:!?"
@@ -26,13 +27,14 @@ _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
 @rule(
     "short-gold",
     "warning",
-    "an accepted form has three characters or fewer: met by chance",
+    "an accepted form is so short that it is met by chance",
     fix="Give the answer with its unit or full name.",
     definitions=tuple(SHORT.values()),
 )
 def short_gold(view: View) -> Iterator[Fault]:
-    """The shortest alias of any slot."""
-    number, shortest = min(_aliases(view.item.answer), key=lambda pair: len(pair[1]))
+    """The shortest alias of any slot; most Chinese names have three Han characters, and none of them a numeral."""
+    aliases = [pair for pair in _aliases(view.item.answer) if not _HAN_NAME.fullmatch(pair[1])]
+    number, shortest = min(aliases, key=lambda pair: len(pair[1]), default=(0, "long enough"))
     senses = tuple(name for length, name in SHORT.items() if len(shortest) <= length)
     if senses:
         yield Fault(f"answer[{number}]", f"{shortest} is {len(shortest)} characters long", senses)
@@ -59,8 +61,8 @@ def digits_only_gold(view: View) -> Iterator[Fault]:
     fix="Add aliases: other spellings, abbreviations, other units.",
 )
 def single_form(view: View) -> Iterator[Fault]:
-    """All slots have exactly one alias."""
-    if all(len(aliases) == 1 for aliases in view.item.answer):
+    """All slots have exactly one alias; where the documents record how they spell the answer, there is no other."""
+    if _has_single_form(view.item):
         yield Fault("answer", f"{_show(view.item.answer)} has no other form")
 
 
@@ -71,9 +73,9 @@ def single_form(view: View) -> Iterator[Fault]:
     fix="Add aliases: words, separators, ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
-    """All slots have exactly one alias, and one of these has a digit."""
+    """As `single-form`, and one of these has a digit."""
     answer = view.item.answer
-    if all(len(aliases) == 1 for aliases in answer) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
+    if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
         yield Fault("answer", f"{_show(answer)} has a number and no other form")
 
 
@@ -174,6 +176,20 @@ def repeated_alias(view: View) -> Iterator[Fault]:
         again = next((alias for alias in aliases if lowered.count(alias.lower()) > 1), None)
         if again is not None:
             yield Fault(f"answer[{number}]", f"{again} stands there more than once")
+
+
+def _has_single_form(item: Item) -> bool:
+    """Whether no slot has a second alias, although its documents may use one: generated ones say what they use."""
+    if any(len(aliases) > 1 for aliases in item.answer):
+        return False
+    evidence = [passage for passage in item.passages if passage.stance == "supports"]
+    return not evidence or not all(_spells(passage, item.answer) for passage in evidence)
+
+
+def _spells(passage: Passage, answer: Answer) -> bool:
+    """Whether a passage records that it states the answer in its one form."""
+    words = str((passage.dials or {}).get("states", ""))
+    return answer[passage.part or 0][0] in words
 
 
 def _aliases(answer: Answer) -> list[tuple[int, str]]:

@@ -91,15 +91,23 @@ SAME, OTHER = "same dataset", "other dataset"
     definitions=(SAME, OTHER),
 )
 def duplicate_question(survey: Survey) -> Find:
-    """Equal, character by character, within the dataset or in one that was linted before it."""
+    """Equal, character by character, within the dataset or in one that was linted before it.
+
+    An item and its twin ask the same on purpose.
+    """
     own = survey.questions.setdefault(survey.dataset.name, {})
     others = {name: asked for name, asked in survey.questions.items() if name != survey.dataset.name}
+    twins: dict[str, str] = {}
 
     def find(view: View) -> Iterator[Fault]:
         key = hash(view.item.question)  # 64 bits: among a million questions a false alarm is a 1 in 10⁷ event
-        places = [(SAME, f"item {own[key]}")] if key in own else []
+        first = own.get(key)
+        is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)
+        places = [] if first is None or is_twin else [(SAME, f"item {first}")]
         places += [(OTHER, f"{name}, item {asked[key]}") for name, asked in others.items() if key in asked]
         own.setdefault(key, view.item.id)
+        if view.item.twin is not None:
+            twins[view.item.id] = view.item.twin
         if places:
             senses = tuple(dict.fromkeys(sense for sense, _ in places))
             yield Fault(view.field("question"), f"is asked by {' and '.join(at for _, at in places)} too", senses)

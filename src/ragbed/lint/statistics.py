@@ -14,6 +14,7 @@ from ragbed.text import holds_answer
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 _ENOUGH = 5
 """Documents per question in the paper: with so many of each label an item can fill every ratio."""
+_SHORT_LENGTHS = (1, 2, 3)
 _DIGIT = re.compile(r"\d")
 _DATE_CHARACTER = re.compile(r"[年月日]")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
@@ -109,6 +110,9 @@ class Statistics:
         if view.item.lang == "zh":
             self._tally(f"answer_types_{CHARACTER}", _answer_type(answer[0][0], _DATE_CHARACTER))
         self._tally(f"answer_types_{DATED}", _answer_type(answer[0][0], _DATE))
+        shortest = min(len(alias) for slot in answer for alias in slot)
+        for length in _SHORT_LENGTHS:
+            self._counts[f"items_with_gold_of_{length}_characters_or_fewer"] += shortest <= length
         self._counts["items_with_several_parts"] += len(answer) > 1
         self._counts["items_with_aliases"] += any(len(aliases) > 1 for aliases in answer)
         self._counts["items_with_digit_in_gold"] += any(_DIGIT.search(alias) for slot in answer for alias in slot)

@@ -77,14 +77,20 @@ class Ability:
     ) -> Iterator[tuple[Item, Neighbours, dict[int, int]]]:
         """The items with those around them and their turns, by number of documents.
 
-        Neither a limit nor a choice of languages changes an item's neighbours or turns, and so no case.
+        Neither a limit nor a choice of languages changes an item's neighbours or turns, and so no case. An item
+        that follows its twin has those of the twin, so that nothing but the dial differs between the two.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
         turns, sizes = Turns(settings.seed), sorted({condition.docs for condition in conditions})
-        for item, around in islice(items, dataset.resolve_limit(settings.limit)):
+        before: tuple[str, Neighbours, dict[int, int]] = ("", Neighbours(), {})
+        for item, near in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:
-                taken = {docs: turns.take(item.lang, docs, self._supply(item).mixes(docs)) for docs in sizes}
+                _, around, taken = before
+                if item.twin != before[0]:
+                    supply = self._supply(item)
+                    around, taken = near, {docs: turns.take(item.lang, docs, supply.mixes(docs)) for docs in sizes}
+                before = (item.id, around, taken)
                 if item.lang in settings.langs:
                     yield item, around, taken
 

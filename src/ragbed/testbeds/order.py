@@ -56,16 +56,20 @@ class Ordered:
         return tuple(self._ordered("contradicts"))
 
     def _ordered(self, stance: Stance) -> list[int]:
-        passages = self.item.passages
-        pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
-        return _doubtful_last(
-            self.item, sorted(pool, key=lambda index: (digest(self.key, passages[index].text), index))
-        )
+        pool = [index for index, passage in enumerate(self.item.passages) if passage.stance == stance]
+        chosen = sorted(pool, key=lambda index: (digest(self.key, _mark(self.item, index)), index))
+        return _doubtful_last(self.item, chosen)
 
 
 def order_item(item: Item, seed: int) -> Ordered:
     """Puts an item's pools in drawing order."""
     return Ordered(item, digest(seed, item.question, item.answer))
+
+
+def _mark(item: Item, index: int) -> str | int:
+    """What a passage is known by: its words; if it was generated its place, for twins have other words there."""
+    passage = item.passages[index]
+    return passage.text if passage.dials is None else index
 
 
 def as_documents(item: Item) -> tuple[Document, ...]:

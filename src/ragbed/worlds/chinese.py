@@ -6,6 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+TOKENS_PER_CHARACTER = 0.77
+"""What the vocabulary of Qwen2.5 makes of these documents, on 600 of them."""
+
 _DIGITS = "零一二三四五六七八九"
 _UNITS = ("", "十", "百", "千")
 _ENDS = ("。", "！", "？", "…", "：", "。”", "！”", "？”")
@@ -99,8 +102,8 @@ class Chinese:
         return words if words.endswith(_ENDS) else words + "。"
 
     def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
-        """As agencies write it: outlet, town, day, reporter."""
-        return f"{outlet}{town}{day.month}月{day.day}日电（记者{reporter}）"
+        """As agencies write it: outlet, town, day, reporter; a town goes without the word for it."""
+        return f"{outlet}{town.removesuffix('市').removesuffix('县')}{day.month}月{day.day}日电（记者{reporter}）"
 
     def join(self, sentences: Sequence[str]) -> str:
         """With nothing between them."""
@@ -112,8 +115,8 @@ class Chinese:
         return "，".join(others) + f"，以及{last}？"
 
     def count_tokens(self, text: str) -> int:
-        """One a character: a little more than current vocabularies need."""
-        return len(text)
+        """Characters times a factor."""
+        return round(len(text) * TOKENS_PER_CHARACTER)
 
     def content_words(self, question: str) -> tuple[str, ...]:
         """Pairs of neighbouring characters, common ones cut out."""

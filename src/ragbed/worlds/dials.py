@@ -2,7 +2,7 @@
 
 | Dial | On | Off |
 |---|---|---|
-| distance | in supporting documents the answer stands at the end, far from the event's name | right after it |
+| distance | in supporting documents the answer, at the end, is far from the event's name | right after it |
 | hedge | documents guess beforehand at the event asked about, supporting ones at a later one | at another family's |
 | sibling | documents tell of another year or division of the event, supporting ones also of it | of another family |
 | outdated | documents give an early value that was overtaken, supporting ones then the last one | another family's |
@@ -20,19 +20,19 @@ A cause counts as real for a model only if it answers the twin rightly and the i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.model import TRUE
-from ragbed.worlds.plan import Act, Brief, Plan, Statement, draw_form, plan_distractor, plan_support
+from ragbed.worlds.plan import Act, Brief, Order, Plan, Statement, draw_form, plan_distractor, plan_support
 
 LONG_TOKENS = (600, 1950)
 """Lengths that the length dial draws from; padding overshoots by up to one sentence, and 2,000 is the
 longest document promised."""
 
-FAR_TOKENS = 110
-"""Least length of a document under the distance dial: its answer then stands some 60 tokens or more
-from the name, which is where section 14.6 of the requirements begins to call it far."""
+FAR_TOKENS = 200
+"""Least length of a document under the distance dial. Its answer, always at the end, then stands far more than 60
+tokens from the name, which is where an error begins to count as one of long distance."""
 
 _TROUBLED_TOKENS = 100
 """Least length of a document with a trouble in it: in shorter ones, which all tell of the same two events,
@@ -48,13 +48,12 @@ FOREIGN = "foreign"
 """Kind of a document about another family of the same domain: what stands in for a confusing one."""
 
 
-@dataclass(frozen=True)
-class Sketch:
+class Sketch(NamedTuple):
     """A document's plan with what its dial does to its shape."""
 
     plan: Plan
     least_tokens: int = 0
-    far: bool = False
+    order: Order = "told first"
     insert: Statement | None = None
 
 
@@ -66,7 +65,7 @@ def sketch_support(dial: str | None, on: bool, brief: Brief, draw: Draw) -> Sket
     if dial == "distance":
         plan = plan_support(brief, "feature", draw)
         pair = tuple(statement for statement in plan.statements if statement.act is not Act.FILLER)
-        return Sketch(replace(plan, statements=pair), least_tokens=FAR_TOKENS, far=on)
+        return Sketch(plan._replace(statements=pair), least_tokens=FAR_TOKENS, order="far" if on else "near")
     return Sketch(plan_support(brief, form, draw), least_tokens=_length(dial, on, draw))
 
 
@@ -98,7 +97,7 @@ def sketch_distractor(dial: str | None, on: bool, brief: Brief, draw: Draw, numb
     if dial is not None and dial in _INSERTS:
         plan = plan_distractor(brief, draw.pick(("report", "history")), draw, role)
         insert = Statement(_INSERTS[dial] if on else Act.FILLER, brief.target)
-        return Sketch(replace(plan, kind=dial) if on else plan, insert=insert)
+        return Sketch(plan._replace(kind=dial) if on else plan, insert=insert)
     return Sketch(plan, least_tokens=_length(dial, on, draw))
 
 

@@ -26,9 +26,9 @@ class Draw:
     __slots__ = ("_count", "_key", "_pool")
 
     def __init__(self, *key: str | int) -> None:
-        self._key = blake2b("\x1f".join(map(str, key)).encode(), digest_size=32).digest()
+        self._key = blake2b("\x1f".join(map(str, key)).encode()).digest()
         self._count = 0
-        self._pool: list[int] = []
+        self._pool: list[int] = list(_WORDS.unpack(self._key))
 
     def below(self, bound: int) -> int:
         """A whole number from 0 to bound − 1; the bias is below bound / 2³²."""
@@ -45,8 +45,8 @@ class Draw:
             return choices[(self._next() * len(choices)) >> 32]
 
     def _next(self) -> int:
-        self._pool.extend(_WORDS.unpack(blake2b(self._count.to_bytes(8, "little"), key=self._key).digest()))
         self._count += 1
+        self._pool.extend(_WORDS.unpack(blake2b(self._key + self._count.to_bytes(8, "little")).digest()))
         return self._pool.pop()
 
     def between(self, low: int, high: int) -> int:
@@ -67,4 +67,4 @@ class Draw:
 
     def tag(self) -> str:
         """A short name for what the key stands for."""
-        return self._key[:4].hex()
+        return blake2b(self._key, digest_size=4).hexdigest()

@@ -25,7 +25,7 @@ from ragbed.worlds.model import Setting, open_setting
 from ragbed.worlds.recipe import Recipe
 
 MANIFEST = "manifest.json"
-GENERATOR = 1
+GENERATOR = 2
 """Raised whenever the same recipe would give other bytes."""
 
 MAKERS: dict[str, Callable[[Setting, Recipe, int], Item]] = {

@@ -65,21 +65,21 @@ class Template:
 
     def write(self, fill: Fill, draw: Draw) -> str:
         """The text with its slots filled and its choices made."""
-        out: list[str] = []
-        _write(self.parts, fill, draw, out)
-        return "".join(out)
+        return _write(self.parts, fill, draw)
 
 
-def _write(parts: tuple[Part, ...], fill: Fill, draw: Draw, out: list[str]) -> None:
+def _write(parts: tuple[Part, ...], fill: Fill, draw: Draw) -> str:
+    text = ""
     for part in parts:
         if type(part) is str:
-            out.append(part)
+            text += part
         elif type(part) is Slot:
-            out.append(fill(part.name))
+            text += fill(part.name)
         elif type(part) is Words:
-            out.append(part.options[draw.below(len(part.options))])
+            text += draw.pick(part.options)
         elif type(part) is Choice:
-            _write(part.options[draw.below(len(part.options))], fill, draw, out)
+            text += _write(draw.pick(part.options), fill, draw)
+    return text
 
 
 def _slot_names(parts: tuple[Part, ...]) -> Iterator[str]:

@@ -25,7 +25,7 @@ defect of the banks."""
 
 _FACETS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 5)
 _YEARS = (2, 2, 2, 3)
-"""How many sub-answers an integration item has, by its odds."""
+"""How many sub-answers an integration item has, by its odds, if so many may be asked for."""
 
 
 class _Case(NamedTuple):
@@ -128,7 +128,7 @@ def _integration_case(setting: Setting, key: tuple[str | int, ...], most_parts: 
     if draw.chance(35):
         middle = [event for event in family.events if 0 < event.edition < EDITIONS - 1]
         relation = draw.pick(domain.asked)
-        asked = [(event, relation) for event in draw.shuffled(middle)[: draw.pick(_YEARS)]]
+        asked = [(event, relation) for event in draw.shuffled(middle)[: min(draw.pick(_YEARS), most_parts)]]
     else:
         event = _middle_event(family, draw)
         count = min(draw.pick(_FACETS), len(domain.asked) - 1, most_parts)
@@ -149,7 +149,7 @@ def _ask(brief: Brief, draw: Draw, *, named: bool) -> str:
 
 def _write_all(cast: Cast, recipe: Recipe, sketches: Iterable[Sketch]) -> list[Passage]:
     return [
-        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.far, sketch.insert))
+        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.order, sketch.insert))
         for number, sketch in enumerate(sketches)
     ]
 

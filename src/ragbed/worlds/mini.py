@@ -26,14 +26,12 @@ RECIPES = tuple(
         supports=6,
         distractors=6,
         part_supports=3,
-        most_parts=3,
         true_documents=5,
         tokens=40,
     )
     for lang in _LANGS
 )
-"""Documents for every mix of five, and no more, so that all fits in two megabytes; three sub-questions at
-most, because with more a mix of five documents has no room for noise."""
+"""Documents for every mix of five, and no more, so that all fits in two megabytes."""
 
 
 def write_mini(folder: Path) -> World:

@@ -9,15 +9,19 @@ about next year. That is why a reader that sees a document and no question canno
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Stance
 from ragbed.worlds.banks import STALE
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.model import TRUE, Event, Family
+
+Order: TypeAlias = Literal["told first", "near", "far"]
+"""How a document goes: what it tells and then the padding; or the answer last, and the event's name right before it
+or far before it."""
 
 
 class Act(StrEnum):
@@ -53,8 +57,7 @@ class Statement(NamedTuple):
     abroad: int = 0
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A document to be.
 
     Attributes:
@@ -72,7 +75,7 @@ class Plan:
     def moved(self, abroad: int, kind: str) -> Plan:
         """The same document about another family: what a twin has in place of a confusing one."""
         moved = tuple(statement._replace(abroad=abroad) for statement in self.statements)
-        return replace(self, statements=moved, kind=kind)
+        return self._replace(statements=moved, kind=kind)
 
 
 @dataclass(frozen=True)

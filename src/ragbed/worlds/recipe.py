@@ -35,8 +35,9 @@ class Recipe(Struct, frozen=True):
     """Distracting documents of a base or integration item."""
     part_supports: int = 5
     """Supporting documents of each sub-question."""
-    most_parts: int = 5
-    """Sub-questions of an integration item, at most."""
+    most_parts: int = 3
+    """Sub-questions of an integration item, at most: with more than three a mix of five documents, two of them noise,
+    has no room for all."""
     true_documents: int = 10
     """True documents of a counterfactual item; there are as many edits of them and as many distracting ones."""
     tokens: int = 60

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ragbed.worlds.banks import Banks
 from ragbed.worlds.draw import Draw
@@ -18,8 +18,7 @@ _Draws: TypeAlias = tuple[Draw, Callable[[], Draw]]
 """The value's own chance, and how to get its family's."""
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """What an event has for a relation.
 
     Attributes:

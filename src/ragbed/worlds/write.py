@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from ragbed.schema import Passage
 from ragbed.worlds.banks import FACT, HEDGE, STALE
@@ -12,7 +13,7 @@ from ragbed.worlds.draw import Draw
 from ragbed.worlds.grammar import Template
 from ragbed.worlds.measure import Line, Trace, base_dials, find_support, measure_value
 from ragbed.worlds.model import TRUE, Event, Family, Setting
-from ragbed.worlds.plan import Act, Brief, Plan, Statement
+from ragbed.worlds.plan import Act, Brief, Order, Plan, Statement
 
 _MARKS = {Act.FACT: FACT, Act.DETAIL: FACT, Act.HEDGE: HEDGE, Act.STALE: STALE}
 _SECTIONS = {Act.REFUSAL: "refusal", Act.ECHO: "echo"}
@@ -23,7 +24,7 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_SHARE = 55
+_SHORT_SHARE = 75
 """Of a hundred second mentions, how many leave out the family's name."""
 _LEAST_SENTENCES = 3
 """With two, one sentence in common would be most of the document; for the same reason one at least is not
@@ -81,20 +82,20 @@ class Cast:
         return True
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """How long a document is and in which order it goes.
 
     Attributes:
         tokens: The length about which to end: from three quarters to five quarters of it.
         least_tokens: The length to reach in any case.
-        far: Whether the answer comes only after everything else (the distance dial).
+        order: Where the padding goes: after what is told, or (the distance dial) between the event's name and the
+            answer, or before both.
         insert: A sentence that a dial puts in front, and its stand-in.
     """
 
     tokens: int
     least_tokens: int = 0
-    far: bool = False
+    order: Order = "told first"
     insert: Statement | None = None
 
 
@@ -195,6 +196,7 @@ class Scribe:
         if statement.act in _SECTIONS:
             return statement, draw.pick(self._cast.setting.banks.fillers[_SECTIONS[statement.act]])
         relation = statement.relation
+        worded = statement
         kept_back = brief.asked_relations - {relation}
         if statement.act is Act.DETAIL or relation not in domain.relations:
             fresh = [name for name in domain.asked if name not in kept_back | self._told]
@@ -202,11 +204,12 @@ class Scribe:
                 return statement._replace(act=Act.INTRO), draw.pick(domain.sections["intro"])
             relation = draw.pick(fresh)
             self._told.add(relation)
+            worded = statement._replace(relation=relation)
         options = domain.relations[relation].wording[_MARKS[statement.act]]
         if kept_back:
             options = tuple(template for template in options if not template.slots & kept_back) or options
         about = (statement.act, statement.event, relation)
-        return statement._replace(relation=relation), self._cast.rotate(options, about, draw)
+        return worded, self._cast.rotate(options, about, draw)
 
     def _render(self, statement: Statement, template: Template) -> str:
         self._turn_to(statement)
@@ -233,9 +236,10 @@ class Scribe:
         if shape.insert is not None:
             self._draw = Draw(*self._cast.key, "insert", self._number)
             lines.insert(0, (self._render(*self._choose(shape.insert)), None))
-        if shape.far:
-            return [*lines, *written[:-1], *padding, written[-1]]
-        return [*lines, *written, *padding]
+        if shape.order == "told first":
+            return [*lines, *written, *padding]
+        parted = [*written[:-1], *padding] if shape.order == "far" else [*padding, *written[:-1]]
+        return [*lines, *parted, written[-1]]
 
     def _linked(self, at: int, statement: Statement, template: Template) -> str:
         """A core sentence; one that turns to another event may open with a link."""
