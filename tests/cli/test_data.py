@@ -112,7 +112,7 @@ def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 0
-    assert "Brought and checked: one.json\nNot in that folder: two.json\n1 of 2 files in " in done.out
+    assert "Brought and checked: one.json\nNot there: two.json\n1 of 2 files in " in done.out
 
 
 def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: the folder holds none of the files of tiny (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files of tiny is there (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
@@ -155,7 +155,7 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
     [
         (("get", "rgbb"), "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, tiny."),
         (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb; bring them with: ragbed data get rgb"),
-        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder."),
+        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file."),
         (("get", "tiny", "--mirror", "ftp://x"), "allowed are addresses that begin with https:// or http://."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "files come from one place; give one of the two."),
         (("path", "nothing"), "ragbed: unknown data 'nothing'."),

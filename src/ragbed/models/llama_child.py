@@ -23,7 +23,10 @@ def main() -> None:
     wanted = json.loads(sys.stdin.readline())
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415 - heavy, and only needed here
 
-    server = xllamacpp.Server(_parameters(xllamacpp.CommonParams(), wanted))
+    try:
+        server = xllamacpp.Server(_parameters(xllamacpp.CommonParams(), wanted))
+    except RuntimeError:
+        sys.exit(1)  # why stands in what llama.cpp has written
     answer.write(json.dumps(server.listening_address) + "\n")
     answer.flush()
     sys.stdin.read()

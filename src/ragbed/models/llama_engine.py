@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -29,6 +30,8 @@ _MEMORY_SHARE = 4
 """A quarter of the memory may hold what was read; the weights and everything else need the rest."""
 _LEAST_CONTEXT = 2048
 _SAID_BYTES = 4000
+_LOG_PREFIX = re.compile(r"^[\d.]+ [A-Z] [^:]*: (error loading model: )?")
+"""Of a line that llama.cpp writes: the time, how grave it is, and where in its code."""
 _ALIGN = 256
 """llama.cpp takes contexts in steps of so many tokens."""
 
@@ -120,7 +123,7 @@ class Engine:
         self._said.seek(max(0, self._said.tell() - _SAID_BYTES))
         lines = self._said.read().decode("utf-8", "replace").splitlines()
         errors = [line for line in lines if "error" in line.lower()]
-        said = " ".join((errors or lines or [""])[0].split())
+        said = _LOG_PREFIX.sub("", (errors or lines or [""])[0]).strip()
         code = self._process.poll()
         if code is None or code >= 0:
             return said or "it said nothing"
