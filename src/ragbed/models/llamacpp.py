@@ -167,10 +167,12 @@ class LlamaModel:
                 return
             self._ends += 1
             if self._ends >= _RESTARTS:
+                why = self._engine.last_words()
                 raise RagbedError(
-                    f"llama.cpp ended {self._ends} times without a reply: {self._engine.last_words()}. "
-                    f"{self.advice} Every reply is kept; the same command goes on."
+                    f"llama.cpp ended {self._ends} times without a reply: {why}. {self.advice} "
+                    "Every reply is kept; the same command goes on."
                 )
+            self._engine.stop()
             self._engine = await asyncio.to_thread(_start, self._setup)
 
     def _escape(self, message: Message) -> Message:
