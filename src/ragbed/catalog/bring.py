@@ -104,8 +104,10 @@ def _copy(file: File, source: Path, folder: Path) -> Arrival:
 
 
 def _copy_file(file: File, origin: Path, folder: Path) -> Arrival:
-    if not origin.exists() or origin.name != file.name:
-        return Arrival(file.name, "missing", f"{origin} is not {file.name}")
+    if not origin.exists():
+        return Arrival(file.name, "missing", f"{origin}: no such file")
+    if origin.name != file.name:
+        return Arrival(file.name, "missing", f"{origin} is not called {file.name}")
     if not is_right(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
     with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
