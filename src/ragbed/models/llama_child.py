@@ -24,7 +24,7 @@ def main() -> None:
     import xllamacpp  # type: ignore[import-untyped]  # noqa: PLC0415 - heavy, and only needed here
 
     try:
-        server = xllamacpp.Server(_parameters(xllamacpp.CommonParams(), wanted))
+        server = xllamacpp.Server(parameters(xllamacpp.CommonParams(), wanted))
     except RuntimeError:
         sys.exit(1)  # why stands in what llama.cpp has written
     answer.write(json.dumps(server.listening_address) + "\n")
@@ -33,7 +33,8 @@ def main() -> None:
     os._exit(0)  # without waiting for what is being computed
 
 
-def _parameters(params: Any, wanted: dict[str, Any]) -> Any:  # noqa: ANN401 - the library has no types
+def parameters(params: Any, wanted: dict[str, Any]) -> Any:  # noqa: ANN401 - the library has no types
+    """Fills in the settings of the engine."""
     params.model.path = wanted["path"]
     params.n_ctx = wanted["context"] * wanted["slots"]
     params.n_parallel = wanted["slots"]
