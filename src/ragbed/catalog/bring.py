@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from ragbed.catalog import Entry, File, folder_of
@@ -45,7 +47,13 @@ def download(entry: Entry, root: Path, watcher: Watcher, limits: Limits | None =
 
 
 def take(entry: Entry, root: Path, source: Path) -> list[Arrival]:
-    """Copies the files of an entry that are not there, or not right, from a folder that may hold some of them."""
+    """Copies the files of an entry that are not there, or not right, from where some of them are.
+
+    Args:
+        entry: What is wanted.
+        root: Where downloaded files live.
+        source: A folder, an archive (a wheel is one) with the file anywhere inside, or the file itself.
+    """
     folder = folder_of(entry, root)
     return _complete(entry, folder, lambda lacking: [_copy(file, source, folder) for file in lacking])
 
@@ -82,21 +90,47 @@ def _tell(file: File, failure: DownloadError | None) -> Arrival:
 
 
 def _copy(file: File, source: Path, folder: Path) -> Arrival:
-    origin = source / file.name
     try:
-        if not origin.exists():
-            return Arrival(file.name, "missing", f"{origin}: no such file")
-        if not is_right(origin, file.pin, file.size):
-            return Arrival(file.name, "failed", _describe_wrong(origin, file))
-        with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
+        if zipfile.is_zipfile(source):
+            return _unpack(file, source, folder)
+        return _copy_file(file, source / file.name if source.is_dir() else source, folder)
+    except OSError as error:
+        problem = f"{error.filename or source} cannot be read: {error.strerror}"
+    except RagbedError as error:
+        problem = str(error)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        problem = f"{source} cannot be unpacked: {error}"
+    return Arrival(file.name, "failed", problem)
+
+
+def _copy_file(file: File, origin: Path, folder: Path) -> Arrival:
+    if not origin.exists():
+        return Arrival(file.name, "missing", f"{origin}: no such file")
+    if origin.name != file.name:
+        return Arrival(file.name, "missing", f"{origin} is not called {file.name}")
+    if not is_right(origin, file.pin, file.size):
+        return Arrival(file.name, "failed", _describe_wrong(origin, file))
+    with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
+        shutil.copyfileobj(original, sink)
+        sink.flush()
+        if not is_right(Path(sink.name), file.pin, file.size):
+            raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
+    return Arrival(file.name, "brought")
+
+
+def _unpack(file: File, archive: Path, folder: Path) -> Arrival:
+    with zipfile.ZipFile(archive) as opened:
+        member = next((one for one in opened.infolist() if PurePosixPath(one.filename).name == file.name), None)
+        if member is None:
+            return Arrival(file.name, "missing", f"{archive} does not hold {file.name}")
+        wrong = f"{file.name} in {archive} is not the pinned file ({file.pin})"
+        if file.size not in (None, member.file_size):  # nor may an archive unpack to whatever it likes
+            return Arrival(file.name, "failed", wrong)
+        with opened.open(member) as original, write_whole(folder / file.name) as sink:
             shutil.copyfileobj(original, sink)
             sink.flush()
             if not is_right(Path(sink.name), file.pin, file.size):
-                raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
-    except OSError as error:
-        return Arrival(file.name, "failed", f"{origin} cannot be read: {error.strerror}")
-    except RagbedError as error:
-        return Arrival(file.name, "failed", str(error))
+                raise DownloadError(wrong)
     return Arrival(file.name, "brought")
 
 

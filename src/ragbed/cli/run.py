@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
+from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class RunOptions(LayoutOptions):
 
 
 @click.command()
-@options.option("--model", "-m", multiple=True, required=True, help="Who is asked, as openai/gpt-4o-mini; repeatable.")
+@options.option(
+    "--model", "-m", multiple=True, default=(DEFAULT_MODEL,), help="Who is asked, as openai/gpt-4o-mini; repeatable."
+)
 @options.option(
     "--data", "-d", multiple=True, required=True, help="A file or a name, as in `ragbed cases`; repeatable."
 )
@@ -74,6 +77,7 @@ def run(
     \b
     Examples:
       ragbed run -m openai/gpt-4o-mini -d en_refine
+      ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 --out runs/qwen
       ragbed run -m scripted/oracle -d figure1 --docs 2
     """
@@ -173,6 +177,7 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
 
 
 def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
+    from ragbed.cli.data import data_root
     from ragbed.models import Wish, open_model
     from ragbed.models.patience import Patience
 
@@ -180,7 +185,7 @@ def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
     return open_model(
         spec,
         lambda name: Wish(
-            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"]
+            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"], data_root()
         ),
     )
 

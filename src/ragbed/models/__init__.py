@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.errors import UnknownName, UsageError
@@ -39,6 +40,8 @@ class Wish:
     per_minute: int | None = None
     """Requests."""
     tokens_per_minute: int | None = None
+    data_root: Path | None = None
+    """Where downloaded weights live; the platform's folder if None."""
 
     def pace(self, servers: int = 1) -> Pace:
         """The valves that the options ask for."""
@@ -123,12 +126,30 @@ def _baseline(wish: Wish) -> Model:
     return LexicalModel()
 
 
+def _llamacpp(wish: Wish) -> Model:
+    return _llama(wish, f"llamacpp/{wish.model}", Path(wish.model))
+
+
+def _bundled(wish: Wish) -> Model:
+    from ragbed.models.bundled import find_weights
+
+    return _llama(wish, f"bundled/{wish.model}", find_weights(wish.model, wish.data_root))
+
+
+def _llama(wish: Wish, name: str, path: Path) -> Model:
+    from ragbed.models.llamacpp import SLOTS, LlamaModel, Order
+
+    return LlamaModel(name, path, Order(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS))
+
+
 PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
     "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
     "ollama": lambda wish: _openai_api(wish, "http://localhost:11434/v1", "ollama"),
     "anthropic": _anthropic,
+    "llamacpp": _llamacpp,
+    "bundled": _bundled,
     "baseline": _baseline,
     "scripted": _scripted,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -16,6 +16,8 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float = 0.0
     top_p: float = 1.0
     max_tokens: int = 256
+    choices: tuple[str, ...] = ()
+    """The only replies that are allowed, where a model can be held to them; empty: any."""
 
 
 class Model(Protocol):
@@ -61,6 +63,13 @@ class Parking(Protocol):
     def parked(self) -> int:
         """How many cases are set aside and should not count as being asked."""
         ...
+
+
+@runtime_checkable
+class PrefixReusing(Protocol):
+    """A model that need not read again what a prompt has in common with the one before: the runner sorts for it."""
+
+    reuses_prefixes: Literal[True]
 
 
 def canonical(body: object) -> bytes:

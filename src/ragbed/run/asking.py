@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.models.base import Model, Parking
+from ragbed.models.base import Model, Parking, PrefixReusing
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
 from ragbed.run.hope import Hope
@@ -87,7 +87,8 @@ class Asking:
 
         Calls in flight are waited for then: they are paid.
         """
-        pending = self.session.store.pending(self.number, self.session.repeats)
+        by_prompt = isinstance(self.model, PrefixReusing)
+        pending = self.session.store.pending(self.number, self.session.repeats, by_prompt=by_prompt)
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model

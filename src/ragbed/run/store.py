@@ -29,12 +29,17 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
 # The inner part reads indexes only, so that taking up a run of a million results takes seconds.
-_PENDING = """SELECT c.id, c.name, c.feasible, c.seal, c.line FROM (
-    SELECT id FROM cases WHERE feasible AND id > :last AND (
-      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = cases.id AND repeat = :repeat)
-      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = cases.id AND repeat = :repeat
+_PENDING = """SELECT found.place, c.id, c.name, c.feasible, c.seal, c.line FROM (
+    SELECT {0} AS place, id FROM {1} p WHERE {2} AND {0} > :last AND (
+      NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat)
+      OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat
                  AND outcome = 'error'))
-    ORDER BY id LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY c.id"""
+    ORDER BY 1 LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY 1"""
+_AS_PLANNED = _PENDING.format("id", "cases", "feasible")
+_BY_PROMPT = _PENDING.format("p.rowid", "temp.by_prompt", "TRUE")
+# SQLite sorts in a file of its own, so that memory stays bounded.
+_SORT_BY_PROMPT = """CREATE TEMP TABLE IF NOT EXISTS by_prompt AS
+  SELECT id FROM cases WHERE feasible ORDER BY json_extract(CAST(line AS TEXT), '$.messages'), id"""
 _RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.id, c.name, c.feasible, c.seal, c.line
   FROM {} WHERE r.model = ? ORDER BY {}, r.repeat"""
@@ -174,13 +179,24 @@ class RunStore:
             models[number] = (str(name), str(identity))
         return models
 
-    def pending(self, model: int, repeats: int) -> Iterator[Ask]:
-        """What has no result yet, or ended in an error; read piece by piece."""
+    def pending(self, model: int, repeats: int, *, by_prompt: bool = False) -> Iterator[Ask]:
+        """What has no result yet, or ended in an error; read piece by piece.
+
+        Args:
+            model: Its number.
+            repeats: How often each case is asked.
+            by_prompt: Sorted by the text of the prompts, so that those that begin alike follow each other;
+                otherwise as planned.
+        """
+        if by_prompt:
+            list(self.read(_SORT_BY_PROMPT))
+        query = _BY_PROMPT if by_prompt else _AS_PLANNED
         for repeat in range(repeats):
             last = 0
-            while rows := list(self.read(_PENDING, {"last": last, "model": model, "repeat": repeat})):
-                for last, *columns in rows:
-                    yield Ask(model, last, repeat, self._case(*columns))
+            while rows := list(self.read(query, {"last": last, "model": model, "repeat": repeat})):
+                for row in rows:
+                    last, number, *columns = row
+                    yield Ask(model, number, repeat, self._case(*columns))
 
     def cases(self) -> Iterator[Case]:
         """Every case of the plan, infeasible ones too, in its order."""

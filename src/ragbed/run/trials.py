@@ -38,7 +38,7 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": completion.usage,
+        "usage": _without_luck(completion.usage) if canonical else completion.usage,
     }
     if completion.reasoning is not None:
         fields["reasoning"] = completion.reasoning
@@ -47,6 +47,11 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
     # Only a reply can be scored: a failure is in the outcome, never a wrong answer.
     fields["scores"] = score(result.case, completion.reply or "") if completion.outcome == "ok" else None
     return fields
+
+
+def _without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:
+    """How much of a prompt need not be read again hangs on what was asked before, so it differs between equal runs."""
+    return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
 
 
 def kind_of_error(completion: Completion) -> str | None:

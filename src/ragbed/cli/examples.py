@@ -1,0 +1,104 @@
+"""The examples of the paper's Figure 1, in our own words, as `ragbed demo` prints them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragbed.schema import Case, Lang
+
+_TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
+    "en": {
+        "noise": ("Noise robustness", "one document has the answer, the other is related"),
+        "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
+        "integration": ("Information integration", "the answer has two parts, in different documents"),
+        "counterfactual": ("Counterfactual robustness", "documents contradict what the model knows"),
+    },
+    "zh": {
+        "noise": ("噪声鲁棒性", "一篇文档含有答案，另一篇只是相关"),
+        "rejection": ("拒答能力", "所有文档都不含答案，模型应当说明"),
+        "integration": ("信息整合", "答案分为两部分，出自不同文档"),
+        "counterfactual": ("反事实鲁棒性", "文档与模型已知的事实相矛盾"),
+    },
+}
+_WORDS: dict[Lang, tuple[str, str, str]] = {"en": ("Question", "Document", "Expected"), "zh": ("问题", "文档", "期望")}
+_MARKS = {"supports": ("✓", "green"), "distracts": ("·", "yellow"), "contradicts": ("✗", "red")}
+
+
+def print_examples(langs: tuple[Lang, ...]) -> None:
+    """Prints the four abilities in each language: what a model gets, and what is expected of it."""
+    from rich.text import Text
+
+    from ragbed.cli.console import console
+
+    out = console()
+    for case in _examples(langs):
+        title, meaning = _TITLES[case.lang][case.testbed]
+        out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
+        out.print(_table(case))
+    out.print(_legend())
+
+
+def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
+    from ragbed.cli.data import open_data
+    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds.settings import Settings
+
+    (dataset,) = open_data(["figure1"])
+    for chosen in langs:
+        for name in _TITLES[chosen]:
+            noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
+            yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(chosen,)))
+
+
+def _table(case: Case) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ragbed.cli.console import printable
+
+    question, document, expected = _WORDS[case.lang]
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text(f"  {question}", "bold"), printable(case.question))
+    for number, given in enumerate(case.documents, start=1):
+        mark, colour = _MARKS[given.stance]
+        text = Text(printable(given.text))
+        for shade, answers in (("green", case.answer), ("red", case.fake or ())):
+            text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")
+        table.add_row(Text(f"{mark} {document} {number}", colour), text)
+    table.add_row(Text(f"  {expected}", "bold"), Text(_expected(case), "italic"))
+    return table
+
+
+def _expected(case: Case) -> str:
+    """What a perfect model says, in the words that the instruction asks for."""
+    from ragbed.prompts import FLAG, REFUSAL
+
+    gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
+    if case.expect == "refuse":
+        return REFUSAL[case.lang]
+    if case.expect == "correct":
+        return f"{FLAG[case.lang]} {gold}"
+    return gold
+
+
+def _legend() -> Text:
+    from rich.text import Text
+
+    words = {
+        "supports": "holds the answer 含答案",
+        "distracts": "does not 不含答案",
+        "contradicts": "holds a false one 含错误答案",
+    }
+    legend = Text("\n")
+    for stance, (mark, colour) in _MARKS.items():
+        legend.append(f"{mark} ", colour).append(f"{words[stance]}   ", "dim")
+    return legend

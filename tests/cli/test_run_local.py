@@ -1,0 +1,110 @@
+"""`ragbed run` with a model on this machine: interrupted, nothing is lost, nothing stays behind, nothing is noisy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragbed.cli.data import data_root
+from ragbed.errors import RagbedError
+from ragbed.run.store import open_store
+from tests.cli.typed import type_command
+from tests.models.weights import SOUND, write_gguf
+
+_WORDS = ("run", "-d", "figure1", "--lang", "en", "--testbeds", "closed-book", "--max-tokens", "6", "--no-cache")
+"""No model is named: the bundled one is the default."""
+_CASES = 3
+
+
+def _start(folder: Path) -> subprocess.Popen[str]:
+    """The command in a process of its own, on one core: the suite keeps the others busy."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        words = [sys.executable, "-m", "ragbed", *_WORDS, "--out", str(folder)]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _replies(folder: Path) -> dict[str, str | None]:
+    try:
+        with open_store(folder, create=False) as store:
+            return {result.case.case: result.completion.reply for result in store.results()}
+    except RagbedError:  # not planned yet
+        return {}
+
+
+def _children(process: subprocess.Popen[str]) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+def test_an_interrupted_run_ends_soon_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    with _start(tmp_path / "run") as process:
+        while not (early := _replies(tmp_path / "run")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        (engine,) = _children(process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [line for line in said.splitlines() if line] == [
+        f"Stopped; every reply is kept. To go on, type the same command with --out {tmp_path / 'run'}",
+        "ragbed: interrupted.",
+    ]
+    assert not Path(f"/proc/{engine}").exists()
+    assert 1 <= len(early) < _CASES
+    with _start(tmp_path / "run") as process:
+        shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "bundled/smollm2 on figure1" in shown
+    late = _replies(tmp_path / "run")
+    assert len(late) == _CASES
+    assert early.items() <= late.items()
+    assert all(line.startswith(("bundled/smollm2: ", "Everything is in")) for line in said.splitlines())
+
+
+def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
+    with _start(tmp_path / "run") as process:
+        while not (engines := _children(process)):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{engines[0]}/cmdline").exists() and Path(f"/proc/{engines[0]}/cmdline").read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file; name a file of weights"),
+        ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file; models for llama.cpp are published as"),
+        ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it was not made to answer questions"),
+        ("llamacpp/", "ragbed: --model llamacpp/: write llamacpp/<model>."),
+        ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_before_anything_is_begun(tmp_path: Path, model: str, said: str) -> None:
+    (tmp_path / "text.gguf").write_text("hello")
+    write_gguf(tmp_path / "base.gguf", {name: told for name, told in SOUND.items() if "template" not in name})
+    done = type_command("run", "-m", model.format(tmp_path), "-d", "figure1", "--out", str(tmp_path / "run"))
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
+    assert data_root() == tmp_path
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = type_command("run", "-d", "figure1", "--out", str(tmp_path / "run"), env={"RAGBED_DATA_DIR": str(tmp_path)})
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "ragbed: the weights of bundled/smollm2 are not here; bring them with: ragbed data get smollm2\n"
