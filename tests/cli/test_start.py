@@ -21,7 +21,7 @@ def test_help_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "cases", "lint", "export", "data get", "data list", "data path", "plan", "paper"]
+    "command", ["demo", "cases", "lint", "export", "data get", "data list", "data path", "score", "plan", "paper"]
 )
 def test_every_command_has_help_with_examples(command: str) -> None:
     done = type_command(*command.split(), "--help")
