@@ -69,7 +69,8 @@ class Sheet:
 
     def score(self, name: str, track: str) -> Floats:
         """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict."""
-        return np.where(self.failed, 0.0, self.scores[full_name(name, track)])
+        values = self.scores.get(full_name(name, track))
+        return np.full(len(self.item), nan) if values is None else np.where(self.failed, 0.0, values)
 
     def restricted(self, keep: Mask) -> Sheet:
         """The same questions and clusters, some of the trials."""
