@@ -62,6 +62,7 @@ class Found:
     def value(self, where: str, model: str, track: str, *, scope: str = "all", **place: object) -> float | None:
         """The value of `kind.table.metric`."""
         kind, table, metric = where.split(".")
+        place = {"arm": "related"} | place
         places = tuple(place.get(name) for name in ("noise", "k", "arm", "correct", "slot"))
         return self._cells[model, kind, track, scope, table, metric, *places].estimate.value
 

@@ -171,6 +171,24 @@ def test_models_are_compared_on_the_questions_that_all_know() -> None:
     assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
 
 
+def test_p_values_are_adjusted_over_ratios_and_over_the_board() -> None:
+    trials = []
+    for model, lost in (("x", (8, 20)), ("y", (0, 6))):
+        for noise, fell in ((0.0, 0), (0.4, lost[0]), (0.8, lost[1])):
+            asked = [_trial(str(item), "noise", noise, correct=item >= fell) for item in range(40)]
+            trials += [replace(trial, model=model) for trial in asked]
+    found = {
+        (cell.key.model, cell.estimate.metric, cell.place.get("noise")): cell.estimate.value for cell in measure(trials)
+    }
+    raw = {fell: 2 * 0.5**fell for fell in (6, 8, 20)}
+    assert found["x", "drop_p", 0.4] == pytest.approx(raw[8])
+    assert found["x", "drop_holm", 0.8] == pytest.approx(2 * raw[20])
+    assert found["y", "drop_holm", 0.4] == 1
+    assert [found["x", "drop_bh", ratio] for ratio in (0.8, 0.4)] == pytest.approx([4 * raw[20], 4 / 2 * raw[8]])
+    assert found["y", "drop_bh", 0.8] == pytest.approx(4 / 3 * raw[6])
+    assert found["x", "first_decline", None] == 0.4
+
+
 def test_known_and_unknown_questions_are_told_apart() -> None:
     trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
     trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
@@ -229,7 +247,7 @@ def test_a_cell_as_json_names_everything_that_tells_it_from_others() -> None:
         "scope": "all",
         "noise": 0.2,
         "k": 5,
-        "arm": None,
+        "arm": "related",
         "correct": None,
         "slot": None,
         "metric": "accuracy",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ragbed.metrics.trial import Scored
 
 TRACKS = ("robust", "code", "paper")
+_FEW = 30
+"""Questions or trials; with fewer an interval is some 35 points wide at 50 %."""
 _SHOWN = {
     "noise": ("accuracy", "rho10", "auc", "retention", "first_decline", "related_minus_random", "noise_effect"),
     "position": ("order_robustness", "position_p"),
@@ -71,7 +73,7 @@ def print_measures(cells: Sequence[Cell], track: str | None, *, to_stderr: bool)
         track: Whose scores; the first there are if it is None.
         to_stderr: Where to.
     """
-    from ragbed.cli.console import print_table
+    from ragbed.cli.console import print_table, say
 
     there = [name for name in TRACKS if any(cell.track == name for cell in cells)]
     columns = ("table", "metric", "at", "value", "95 % interval", "n", "asked", "errors", "infeasible")
@@ -84,6 +86,8 @@ def print_measures(cells: Sequence[Cell], track: str | None, *, to_stderr: bool)
             tables.setdefault(title, []).append(_row(cell))
     for title, rows in tables.items():
         print_table(title, columns, rows, to_stderr=to_stderr)
+    if any(cell.estimate.n < _FEW for cell in cells if cell.estimate.value is not None):
+        say(f"Where n is under {_FEW}, read the interval and not the value.")
 
 
 def _row(cell: Cell) -> tuple[object, ...]:

@@ -6,14 +6,17 @@ To add one: a module with `measure(maker)`, and one line in METRICS. docs/statis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from ragbed.metrics import closed_book, counterfactual, integration, noise, position, rejection, transitions
 from ragbed.metrics.cells import Cell, Maker, Scope
 from ragbed.metrics.knowledge import common_items, known_items, of_items, unknown_items
 from ragbed.metrics.sheet import TRACKS, Mask, Sheet, make_sheets
 from ragbed.metrics.trial import Scored
+from ragbed.stats.multiple import benjamini_hochberg
 
 METRICS: dict[str, Callable[[Maker], Iterator[Cell]]] = {
     "noise": noise.measure,
@@ -26,18 +29,34 @@ METRICS: dict[str, Callable[[Maker], Iterator[Cell]]] = {
 }
 """By the name of the table."""
 
+_TESTS = ("drop_p", "decline_p", "same_p")
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 """Tables that are also made of the questions that a model does, and does not, answer without documents."""
 
 
 def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterator[Cell]:
-    """All cells of all models and datasets."""
+    """All cells of all models and datasets, and what only several together can tell."""
     sheets = make_sheets(trials)
     for track in tracks:
         scored = [sheet for sheet in sheets if sheet.has("correct", track)]
+        tests: list[Cell] = []
         for sheet in scored:
-            yield from measure_sheet(sheet, track)
-        yield from measure_common(scored, track)
+            for cell in measure_sheet(sheet, track):
+                yield cell
+                if cell.estimate.metric in _TESTS and cell.scope == "all":
+                    tests.append(cell)
+        if len(scored) > 1:
+            yield from adjust_board(tests)
+            yield from measure_common(scored, track)
+
+
+def adjust_board(tests: Sequence[Cell]) -> Iterator[Cell]:
+    """The p values of a whole board, adjusted (Benjamini and Hochberg) over all models, datasets and ratios."""
+    for metric in _TESTS:
+        cells = [cell for cell in tests if cell.estimate.metric == metric]
+        values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])
+        for cell, value in zip(cells, values.tolist(), strict=True):
+            yield replace(cell, estimate=structs.replace(cell.estimate, metric=f"{metric[:-2]}_bh", value=value))
 
 
 def measure_common(sheets: Sequence[Sheet], track: str) -> Iterator[Cell]:

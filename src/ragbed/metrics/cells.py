@@ -46,7 +46,7 @@ class Cell:
         """As a report in JSON has it."""
         return (
             {"table": self.table, **self.key._asdict(), "track": self.track, "scope": self.scope}
-            | {name: self.place.get(name) for name in Place.__annotations__}
+            | {name: self.place.get(name, "related" if name == "arm" else None) for name in Place.__annotations__}
             | msgspec.structs.asdict(self.estimate)
         )
 

@@ -95,21 +95,23 @@ def _trend(maker: Maker, mask: Mask, correct: Floats, k: int) -> Iterator[Cell]:
 
 
 def _declines(maker: Maker, ratios: Floats, points: list[Mask], correct: Floats, k: int) -> Iterator[Cell]:
-    """Each ratio against the lowest: the drop, and p values adjusted (Holm) for the number of ratios."""
+    """Each ratio against the lowest: the change, and p values as such and adjusted (Holm) for the number of ratios."""
     moved = [maker.moved(points[0], point, correct) for point in points[1:]]
     if not all(len(one) for one in moved):
         return
-    tests = {
-        "drop_p": holm([sign_flips(one) for one in moved]),
-        "decline_p": holm([decline_test(one, LEAST_DROP) for one in moved]),
-        "same_p": holm([equivalence_test(one, LEAST_DROP) for one in moved]),
+    raw = {
+        "drop": [sign_flips(one) for one in moved],
+        "decline": [decline_test(one, LEAST_DROP) for one in moved],
+        "same": [equivalence_test(one, LEAST_DROP) for one in moved],
     }
+    adjusted = {name: holm(values) for name, values in raw.items()}
     for place, ratio in enumerate(ratios[1:].tolist()):
-        both = points[0] | points[place + 1]
+        both, n = points[0] | points[place + 1], len(moved[place])
         yield maker.difference("change", points[0], points[place + 1], correct, noise=ratio, k=k)
-        for name, values in tests.items():
-            yield maker.number(name, float(values[place]), len(moved[place]), both, noise=ratio, k=k)
-    declined = np.flatnonzero(tests["decline_p"] < ALPHA)
+        for name, values in raw.items():
+            yield maker.number(f"{name}_p", values[place], n, both, noise=ratio, k=k)
+            yield maker.number(f"{name}_holm", float(adjusted[name][place]), n, both, noise=ratio, k=k)
+    declined = np.flatnonzero(adjusted["decline"] < ALPHA)
     first = float(ratios[declined[0] + 1]) if len(declined) else np.nan
     n = len(moved[declined[0]]) if len(declined) else min(len(one) for one in moved)
     yield maker.number("first_decline", first, n, np.logical_or.reduce(points), k=k)
