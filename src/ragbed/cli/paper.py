@@ -48,7 +48,7 @@ def paper(json: bool) -> None:
     tables, found = read_tables(), find()
     out = _Printer(to_stderr=json)
     _print_tables(tables, out)
-    _print_declines(found, out)
+    _print_declines(tables, found, out)
     _print_rest(tables, found, out)
     if json:
         print_json(_summary(tables, found))
@@ -87,11 +87,12 @@ def _print_tables(tables: Tables, out: _Printer) -> None:
         out.tell("")
 
 
-def _print_declines(found: Findings, out: _Printer) -> None:
+def _print_declines(tables: Tables, found: Findings, out: _Printer) -> None:
     out.tell("Behind the percentages")
     for one in found.lost:
         where = f"{one.model} ({one.lang}, {one.table}, {one.column})"
-        out.tell(f"  {where} is {one.count.hits}/{one.count.n}: {300 - one.count.n} questions were lost.")
+        lost = tables.questions[one.table] - one.count.n
+        out.tell(f"  {where} is {one.count.hits}/{one.count.n}: {lost} questions were lost.")
     out.tell("  Every other figure of Tables 1 and 3 is a whole number of 300 questions.\n")
     title = "S-1. Rows of Table 1 that fall significantly (α = 0.05) against noise 0"
     out.table(title, _TESTS, [_tests(verdict) for verdict in found.simple.verdicts])
