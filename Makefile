@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -44,6 +44,10 @@ bench-llama: $(STAMP)  ## llama.cpp: a run against a bare loop, and what common 
 
 bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news is
 	@$(BIN)/python scripts/world_quality.py
+
+bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; the time of a large board
+	@$(BIN)/python scripts/simulate_coverage.py
+	@$(BIN)/python scripts/bench_stats.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
