@@ -1,0 +1,29 @@
+"""The robust track: scores that mean what they say (docs/scoring.md).
+
+`score` gives the values that runs and tables use, `explain` the same verdict with its grounds.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from ragbed.schema import Case
+from ragbed.scorers.robust.verdict import Finding, explain, judge
+
+__all__ = ["Finding", "explain", "score"]
+
+Value: TypeAlias = bool | float | str | None
+
+
+def score(case: Case, reply: str) -> dict[str, Value]:
+    """Every score of the track; `correct`, `partial` and `aligned` are None where the case's own answer is unusable."""
+    judged = judge(case, reply)
+    return {
+        "correct": judged.correct,
+        "partial": judged.partial,
+        "refused": judged.refused,
+        "flagged": judged.flagged,
+        "misled": judged.misled,
+        "aligned": judged.aligned,
+        "verdict": judged.verdict,
+    }
