@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from ragbed.schema import Case
 from ragbed.scorers.robust.verdict import Finding, explain, judge
+from ragbed.scorers.value import Value
 
 __all__ = ["Finding", "explain", "score"]
-
-Value: TypeAlias = bool | float | str | None
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
