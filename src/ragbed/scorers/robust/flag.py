@@ -13,13 +13,19 @@ _RULES = {
     "flag.errors": re.compile(rf"\b(?:{_ERRORS})\b|\b(?:false|incorrect|wrong|inaccurate) (?:information|statements?|claims?|facts?|details?|dates?)\b"),
     "flag.wrong": re.compile(
         rf"\b(?:{_SOURCES})\b[^.\n]{{0,80}}?(?:\b(?:is|are|was|were|seems?|appears?)\b|'s)(?: \w+){{0,2}}? "
-        rf"(?:(?:{_WRONG})\b|not (?:\w+ )?(?:correct|true|accurate|right|factual)\b)|isn't (?:correct|true|accurate|right)\b"
+        rf"(?:(?:{_WRONG})\b|not (?:\w+ )?(?:correct|true|accurate|right|factual)\b)(?! that)|isn't (?:correct|true|accurate|right)\b"
     ),
     "flag.wrongly": re.compile(
         r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously) (?:\w+ )?(?:stat|claim|sa(?:y|id)|mention|list|attribut|identif|report|nam|suggest|refer|assert|describ)\w*"
     ),
-    "flag.contrary": re.compile(r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"),
-    "flag.correction": re.compile(r"\bnot [^.,;\n]{1,40}? as (?:the|stated|claimed|mentioned|documents?|suggested|it says)"),
+    "flag.contrary": re.compile(
+        r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"
+        r"|(?:而非|而不是|不是|并非|不同于)[^,。\n]{0,4}(?:文档|文中|文章|资料)(?:中|里)?(?:所|的)?(?:说|称|写|述|提|示|给)"
+    ),
+    "flag.correction": re.compile(
+        r"\b(?:documents?|passages?|texts?|sources?|articles?)\b[^.\n]{0,80}?\b(?:but|however|although)\b[^.\n]{0,40}?"
+        r"\b(?:actually|in fact|in reality|the (?:correct|right|actual|true))\b|\bnot [^.,;\n]{1,40}? as (?:the|stated|claimed|mentioned|documents?|suggested|it says)"
+    ),
     "flag.错误": re.compile(
         r"事实性?错误|错误|有误|失实|不实|谬误|不准确|不正确|不符合?(?:事实|实际|史实|历史)|与(?:事实|实际|史实|历史)[^,。;]{0,6}(?:不符|相悖|矛盾|不一致)|不属实|相互矛盾|误导|不对的?(?=[,。;\n]|地方|$)|不真实"
     ),
@@ -33,7 +39,7 @@ _SUPPOSED = re.compile(
     r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential)\b[^.\n]{0,60}$|(?:如果|若|假如|可能|是否|或许|倘若|避免)[^。\n]{0,16}$"
 )
 _HINTS = re.compile(
-    rf"{_ERRORS}|{_WRONG}|(?:incorrect|wrong|mistaken|fals|erroneous)ly|not \w*? ?(?:correct|true|accurate|right|factual)|isn't|contra|\bas \w|[错误不失谬实]"
+    rf"{_ERRORS}|{_WRONG}|(?:incorrect|wrong|mistaken|fals|erroneous)ly|not \w*? ?(?:correct|true|accurate|right|factual)|isn't|contra|\bas \w|[错误不失谬实非]"
 )
 
 
