@@ -21,11 +21,9 @@ SCORES = {
 
 def read_cells(folder: Path) -> list[Cell]:
     """Adds up what a run holds."""
-    from ragbed.run.store import open_store
-    from ragbed.run.tables import tabulate
+    from ragbed.run.scoring import tabulate_run
 
-    with open_store(folder, create=False) as store:
-        return tabulate(store.results())
+    return tabulate_run(folder)
 
 
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
@@ -43,4 +41,6 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
     for title, rows in tables.items():
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
-        say(f"{unscored:,} replies belong to cases whose answer cannot be matched and are in no robust rate; ragbed lint.")
+        say(
+            f"{unscored:,} replies belong to cases whose answer cannot be matched and are in no robust rate; ragbed lint."
+        )

@@ -39,6 +39,12 @@ class Cell:
     """Replies whose case has an answer that cannot be matched: in no rate of the robust track."""
     hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RATES, 0))
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The condition."""
+        condition = (self.noise, self.correct, self.k, self.arm, self.profile)
+        return (self.model, self.data, self.lang, self.testbed, *condition)
+
     def rate(self, name: str) -> float:
         """A score's share of what was asked: a failure counts against nobody's favour."""
         of = self.asked - self.unscored if name == "correct" else self.asked
@@ -60,9 +66,23 @@ def tabulate(results: Iterable[Stored]) -> list[Cell]:
         if cell is None:
             cell = cells[key] = Cell(*key)
         _count(cell, result)
-    return sorted(
-        cells.values(), key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0)
-    )
+    return _in_order(cells.values())
+
+
+def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
+    """Adds cells of the same conditions up."""
+    cells: dict[tuple[object, ...], Cell] = {}
+    for cell in (cell for part in parts for cell in part):
+        known = cells.setdefault(cell.key, cell)
+        if known is not cell:
+            for name in ("asked", "ok", "refused", "error", "unscored"):
+                setattr(known, name, getattr(known, name) + getattr(cell, name))
+            known.hits = {name: count + cell.hits[name] for name, count in known.hits.items()}
+    return _in_order(cells.values())
+
+
+def _in_order(cells: Iterable[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0))
 
 
 def _count(cell: Cell, result: Stored) -> None:

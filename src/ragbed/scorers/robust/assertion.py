@@ -57,6 +57,18 @@ _OR_AFTER = re.compile(
 )
 
 
+_DOUBT = re.compile(
+    r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike|correct|right|true|actual)\b"
+    rf"|n't|{_WRONG}|wrong|mistaken|error|contradict|inconsistent|but\b|however|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according"
+    r"|[不非未没或误错]|是否|还是|矛盾"
+)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a reply has no word on which anything here turns, so that all it mentions is asserted."""
+    return _DOUBT.search(text) is None
+
+
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
     """What a reply does with a mention: asserted, denied, called wrong, quoted (as wrong) or alternative.
 

@@ -53,29 +53,41 @@ _DAY = r"(?P<day>(?:[0-9]{1,2}(?:st|nd|rd|th)?)|" + "|".join(sorted(_DAYS, key=l
 _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
 _HAN = "[零〇一二三四五六七八九十]"
 _FREE = r"(?<![0-9a-z])(?<![0-9][.,/-])"
-_PATTERNS = [
+_WITH_MONTH_NAMES = [
     re.compile(rf"{_FREE}{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
     re.compile(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
     re.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
-    re.compile(rf"{_FREE}(?P<year>[12][0-9]{{3}})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
+]
+_IN_DIGITS = [
+    re.compile(
+        rf"{_FREE}(?P<year>[12][0-9]{{3}})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"
+    ),
+]
+_CHINESE = [
     re.compile(
         rf"(?:{_FREE}(?P<year>[12][0-9]{{3}}|{_HAN}{{4}})年)?(?<![0-9])(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月份?"
         rf"(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
     ),
-    re.compile(rf"{_FREE}(?P<year>[12][0-9]{{3}}|[一二][零〇一二三四五六七八九]{{3}})年(?![0-9]{{1,2}}月|{_HAN}{{1,2}}月|[前后以来间内])"),
+    re.compile(
+        rf"{_FREE}(?P<year>[12][0-9]{{3}}|[一二][零〇一二三四五六七八九]{{3}})年(?![0-9]{{1,2}}月|{_HAN}{{1,2}}月|[前后以来间内])"
+    ),
     re.compile(rf"(?<![0-9月年.-])(?<!{_HAN})(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号](?![线楼院店机])"),
 ]
 _NUMERIC = re.compile(rf"{_FREE}([0-9]{{1,2}})([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
-_LONE_YEAR = re.compile(r"(?<![0-9a-z$€£¥])(?<![0-9][.,])(?<!-)(1[0-9]{3}|20[0-9]{2})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
-_HINTS = re.compile(r"[0-9]|月|年|日|号|" + "|".join(name[:3] for name in _NAMES))
+_LONE_YEAR = re.compile(
+    r"(?<![0-9a-z$€£¥])(?<![0-9][.,])(?<!-)(1[0-9]{3}|20[0-9]{2})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
+)
+_HINTS = {
+    re.compile("|".join(name[:3] for name in _NAMES)): _WITH_MONTH_NAMES,
+    re.compile("[0-9][-/.][0-9]"): _IN_DIGITS,
+    re.compile("[年月日号]"): _CHINESE,
+}
+"""What a text must have for the patterns to be worth trying."""
 
 
 def find_dates(text: str) -> tuple[list[Date], str]:
     """Every date of a text, an ambiguous one (3/4/2023) in both readings; and the text with all of them blotted out."""
     found: list[Date] = []
-    if not _HINTS.search(text):
-        return found, text
-
     def blot(match: re.Match[str]) -> str:
         date = _read(match)
         if date is None:
@@ -84,8 +96,10 @@ def find_dates(text: str) -> tuple[list[Date], str]:
         kept = match.end() - date.end
         return "\0" * (len(match[0]) - kept) + match[0][len(match[0]) - kept :]
 
-    for pattern in _PATTERNS:
-        text = pattern.sub(blot, text)
+    for hint, patterns in _HINTS.items():
+        if hint.search(text):
+            for pattern in patterns:
+                text = pattern.sub(blot, text)
     for match in _NUMERIC.finditer(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         for month, day in {(first, second), (second, first)}:

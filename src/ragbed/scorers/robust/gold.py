@@ -20,7 +20,9 @@ _PARENTHESIS = re.compile(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
 _SCORE = re.compile(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _CAPITAL_AFTER_NUMBER = re.compile(r"^[\d.,]+ [A-Z]")
 _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
-_ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是")
+_ASKS_WHO = re.compile(
+    r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
+)
 _COUNTED = frozenset({"person", "thing", "item"})
 
 
@@ -31,8 +33,10 @@ class Name:
     key: str
     """Its longest run of letters or digits: where this is missing, the name is."""
     pattern: re.Pattern[str]
-    surname: bool = False
-    """A family name standing for the full one, which the data do not list."""
+    bearers: re.Pattern[str] | None = None
+    """Of a family name that the data do not list by itself: finds, in unfolded text, the given names before it."""
+    given: str = ""
+    """The given name of the one who is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> Slot:
             nouns |= {one.unit for one in read} | set(re.findall(r"[a-z]{3,}", folded))
         elif name := _as_name(alias, folded, lang):
             names.append(name)
-            names += _surname(folded, asked, lang)
+            names += _surname(alias, folded, asked)
     return Slot(tuple(names), tuple(dates), tuple(quantities), frozenset(nouns), frozenset(forms))
 
 
@@ -161,7 +165,7 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := _SCORE.fullmatch(folded):
         first, second = (_either_script(number) for number in score.groups())
         return Name("", re.compile(rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])"))
-    spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub(" ", alias)), "en").strip(_EDGES)
+    spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(_EDGES)
     words = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(words))
     if not runs:
@@ -180,17 +184,18 @@ def _either_script(number: str) -> str:
     return f"(?:{number}|{'零一二三四五六七八九'[int(number)]})" if len(number) == 1 else number
 
 
-def _surname(folded: str, asked: str, lang: Lang) -> list[Name]:
+def _surname(alias: str, folded: str, asked: str) -> list[Name]:
     """The family name of a person, where the question asks for one: the last of two or three words."""
-    if not _ASKS_WHO.search(asked):
-        return []
-    parts = folded.split("·") if lang == "zh" else folded.split()
-    if len(parts) not in (2, 3) or not all(part.replace(".", "").replace("-", "").isalpha() for part in parts):
+    parts = re.split(r"[ ·]", folded)
+    plain = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
+    if len(parts) not in (2, 3) or not plain or not _ASKS_WHO.search(asked):
         return []
     last = parts[-1]
-    if len(last) < 3 or last in asked or (lang == "en" and not last.isascii()):
+    if len(last) < 3 or last in asked:
         return []
-    return [Name(last, re.compile(_bounded(re.escape(last), last[0], last[-1])), surname=True)]
+    given, *_, family = re.split(r"[ ·・•]", alias.strip())
+    bearers = re.compile(rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}")
+    return [Name(last, re.compile(_bounded(re.escape(last), last[0], last[-1])), bearers, given)]
 
 
 def _escape(run: str) -> str:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from ragbed.schema import Lang
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
-from ragbed.scorers.robust.gold import Gold, Slot
+from ragbed.scorers.robust.gold import Gold, Name, Slot
 from ragbed.scorers.robust.quantities import Quantity, find_quantities
-from ragbed.scorers.robust.units import CURRENCIES, LOOSE
+from ragbed.scorers.robust.units import LOOSE
 
 MOST_MENTIONS = 64
 """Of one answer that are looked at: a reply that says more has made its point."""
+
+
+_TITLES = frozenset(
+    "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author The By "
+    "And Is Was".split()
+)
 
 
 class Mention(NamedTuple):
@@ -27,10 +31,15 @@ class Mention(NamedTuple):
 
 
 class Reading:
-    """A folded reply, and what is found in it when first asked for."""
+    """A folded reply, and what is found in it when first asked for.
 
-    def __init__(self, text: str, lang: Lang) -> None:
-        self.text, self.lang = text, lang
+    Args:
+        text: The reply, folded.
+        context: Unfolded texts in which people may share a family name: the reply and the documents.
+    """
+
+    def __init__(self, text: str, context: Sequence[str] = ()) -> None:
+        self.text, self.context = text, context
 
     @cached_property
     def _dated(self) -> tuple[list[Date], str]:
@@ -54,12 +63,13 @@ class Reading:
 
 def find_mentions(slot: Slot, gold: Gold, reading: Reading) -> list[Mention]:
     """Where a reply says one part of an answer, in any of its forms."""
-    found = [*_names(slot, reading.text)]
+    found = [*_names(slot, reading)]
     if slot.dates:
         found += _dates(slot, gold, reading)
     if slot.quantities:
         found += _quantities(slot, gold, reading)
-    return sorted(set(found))[:MOST_MENTIONS]
+    some = sorted(set(found))[:MOST_MENTIONS]
+    return [one for one in some if not any(_contains(other, one) for other in some)]
 
 
 def drop_contained(owned: list[list[Mention]]) -> list[list[Mention]]:
@@ -76,11 +86,17 @@ def _contains(longer: Mention, shorter: Mention) -> bool:
     return inside and longer.end - longer.start > shorter.end - shorter.start
 
 
-def _names(slot: Slot, text: str) -> Iterator[Mention]:
+def _names(slot: Slot, reading: Reading) -> Iterator[Mention]:
     for name in slot.names:
-        if name.key in text:
-            for match in islice(name.pattern.finditer(text), MOST_MENTIONS):
-                yield Mention(*match.span(), "name.surname" if name.surname else "name")
+        if name.key in reading.text and (name.bearers is None or _is_unique(name, reading.context)):
+            rule = "name.surname" if name.bearers else "name"
+            yield from (Mention(*match.span(), rule) for match in islice(name.pattern.finditer(reading.text), MOST_MENTIONS))
+
+
+def _is_unique(name: Name, context: Sequence[str]) -> bool:
+    """Whether nobody else of that family name is spoken of."""
+    others = {given for text in context for given in name.bearers.findall(text)} if name.bearers else set()
+    return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
 
 def _dates(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:

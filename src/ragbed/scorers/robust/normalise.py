@@ -1,8 +1,8 @@
 """One form for both sides of a comparison, and the way back to the places in the original text.
 
 Compatibility forms (NFKC), case, accents, dots, dashes, quotes, full-width and traditional characters are unified;
-invisible characters go. In Chinese so do spaces, except between Latin letters and digits, where they tell words
-apart ("iPhone 14 2022年").
+invisible characters go, and so do spaces after spaces. In Chinese all spaces go, except between Latin letters and
+digits, where they tell words apart ("iPhone 14 2022年").
 """
 
 from __future__ import annotations
@@ -20,10 +20,14 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are mark-up, which small models love
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
+    "，": ", ",  # never part of a number, as the comma of 1,313 is
     # Letters whose stroke is no accent to Unicode.
     **{"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"},
 }
-_GAP = re.compile(r"(?<![a-z0-9]) +| +(?![a-z0-9])")
+_GAPS: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(r"(?<= ) +"),
+    "zh": re.compile(r"(?<![a-z0-9,]) +| +(?![a-z0-9])|(?<= ) +"),
+}
 _HAN = range(0x3400, 0xA000)
 
 
@@ -40,17 +44,14 @@ _TABLE = _Table()
 
 def fold(text: str, lang: Lang) -> str:
     """The comparable form of a text."""
-    folded = text.translate(_TABLE)
-    return _GAP.sub("", folded) if lang == "zh" else folded
+    return _GAPS[lang].sub("", text.translate(_TABLE))
 
 
 def origins(text: str, lang: Lang) -> list[int]:
     """For each character of the comparable form, its place in the text; and the text's length after the last."""
     places = [place for place, character in enumerate(text) for _ in character.translate(_TABLE)]
-    if lang == "zh":
-        gaps = {place for gap in _GAP.finditer(text.translate(_TABLE)) for place in range(*gap.span())}
-        places = [place for number, place in enumerate(places) if number not in gaps]
-    return [*places, len(text)]
+    gaps = {place for gap in _GAPS[lang].finditer(text.translate(_TABLE)) for place in range(*gap.span())}
+    return [*(place for number, place in enumerate(places) if number not in gaps), len(text)]
 
 
 def _fold_character(character: str) -> str:

@@ -74,7 +74,8 @@ def _in_english(text: str) -> Iterator[Quantity]:
     for match in ENGLISH.finditer(text):
         value = english_value(match[0])
         unit = _unit_after(text, match.end())
-        if value is not None and unit is not None and match[0] != "one":
+        in_digits = text[max(0, match.start() - 2) : match.start()].rstrip(" -")[-1:].isdigit()  # 44 billion
+        if value is not None and unit is not None and match[0] != "one" and not in_digits:
             yield Quantity(value, unit[0], match.start(), unit[1])
 
 

@@ -71,5 +71,3 @@ SCALES: Final = {
 
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
 """Kinds of counting that writers mix freely or leave out; the others are measures, and a wrong one is a wrong answer."""
-
-CURRENCIES: Final = frozenset("usd eur gbp cny jpy krw inr florin crown thaler franc".split())

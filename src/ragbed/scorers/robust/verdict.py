@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scorers.robust.alignment import find_aligned
-from ragbed.scorers.robust.assertion import around, is_correcting, judge_mention
+from ragbed.scorers.robust.assertion import around, is_correcting, is_plain, judge_mention
 from ragbed.scorers.robust.flag import find_flags
 from ragbed.scorers.robust.dates import Date
 from ragbed.scorers.robust.gold import Gold, prepare
@@ -62,7 +62,7 @@ def judge(case: Case, reply: str) -> Judged:
     text = fold(_as_read(reply), case.lang)
     if not re.search(r"\w", text):
         return _nothing(gold, "empty", ())
-    reading = Reading(text, case.lang)
+    reading = Reading(text, (reply, *(document.text for document in case.documents)))
     flags, refusals = find_flags(text), find_refusals(text)
     grounds: list[Mention] = []
     if _is_echo(case, reply):
@@ -96,7 +96,9 @@ def _conclude(
     refused = any(one.rule.startswith("refusal") for one in grounds) and not told and not misled
     flagged = any(one.rule.startswith("flag") for one in grounds)
     if not _is_usable(gold):
-        return Judged("unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable")))
+        return Judged(
+            "unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable"))
+        )
     share = told / len(gold.slots)
     aligned = share if len(gold.slots) == 1 else _aligned(case, gold, held, text)
     verdict: Name = "incorrect"
@@ -137,7 +139,9 @@ def _as_read(reply: str) -> str:
 
 def _is_echo(case: Case, reply: str) -> bool:
     """Whether several documents stand in the reply word for word: that is copying, not answering."""
-    copied = (len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents)
+    copied = (
+        len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents
+    )
     return sum(copied) > 1
 
 
@@ -147,12 +151,13 @@ def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
     true, false = owned[: len(gold.slots)], [mention for mentions in owned[len(gold.slots) :] for mention in mentions]
     every = [mention for mentions in true for mention in mentions]
+    plain = is_plain(text)
     grounds: list[Mention] = []
 
     def asserted(mentions: Sequence[Mention], rivals: Sequence[Mention], whose: str) -> list[Mention]:
         kept = []
         for mention in mentions:
-            status = judge_mention(text, mention, mentions, rivals)
+            status = "asserted" if plain else judge_mention(text, mention, mentions, rivals)
             grounds.append(mention._replace(rule=f"{whose}.{mention.rule}.{status}"))
             if status == "asserted":
                 kept.append(mention)
