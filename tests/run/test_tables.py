@@ -8,20 +8,14 @@ import pytest
 
 from ragbed.run.hope import GivenUp
 from ragbed.run.running import run
-from ragbed.run.store import open_store
-from ragbed.run.tables import Cell, tabulate
+from ragbed.run.scoring import tabulate_run
 from ragbed.schema import Completion
 from tests.run.harness import TalkingModel, agree, ask_nobody, make_job
 
 
-def _tabulate(folder: Path) -> list[Cell]:
-    with open_store(folder, create=False) as store:
-        return tabulate(store)
-
-
 def test_a_finished_run_asked_what_was_planned(tmp_path: Path) -> None:
     run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
-    (cell,) = _tabulate(tmp_path)
+    (cell,) = tabulate_run(tmp_path)
     assert (cell.asked, cell.planned, cell.rate("code.correct")) == (20, 20, 1.0)
 
 
@@ -29,6 +23,6 @@ def test_an_unfinished_run_shows_what_was_planned(tmp_path: Path) -> None:
     lost = TalkingModel(lambda _: Completion(outcome="error", error="auth: no"), "test/lost")
     with pytest.raises(GivenUp):
         run(make_job(tmp_path, 100, lost, TalkingModel(agree, "test/well")), ask_nobody)
-    cells = {cell.model: cell for cell in _tabulate(tmp_path)}
+    cells = {cell.model: cell for cell in tabulate_run(tmp_path)}
     assert (cells["test/well"].asked, cells["test/well"].planned) == (100, 100)
     assert 3 <= cells["test/lost"].asked < cells["test/lost"].planned == 100

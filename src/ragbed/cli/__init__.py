@@ -13,7 +13,22 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, lint, merge, paper, plan, run, score, status, world
+from ragbed.cli import (
+    cache,
+    cases,
+    data,
+    demo,
+    export,
+    import_,
+    lint,
+    merge,
+    paper,
+    plan,
+    run,
+    score,
+    status,
+    world,
+)
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 

@@ -42,9 +42,10 @@ _SORT_BY_PROMPT = """CREATE TEMP TABLE IF NOT EXISTS by_prompt AS
   SELECT id FROM cases WHERE feasible ORDER BY json_extract(CAST(line AS TEXT), '$.messages'), id"""
 _RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.id, c.name, c.feasible, c.seal, c.line
-  FROM {} WHERE r.model = ? ORDER BY {}, r.repeat"""
-_BY_NUMBER = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "r.item")
-_BY_NAME = _RESULTS.format("cases c CROSS JOIN results r ON r.item = c.id", "c.name")
+  FROM {} WHERE r.model = ? {} ORDER BY {}, r.repeat"""
+_BY_NUMBER = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "", "r.item")
+_BY_NAME = _RESULTS.format("cases c CROSS JOIN results r ON r.item = c.id", "", "c.name")
+_BETWEEN = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "AND r.item >= ? AND r.item < ?", "r.item")
 
 
 @dataclass(frozen=True)
@@ -216,8 +217,23 @@ class RunStore:
                 for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
                     rows, seals = rows + 1, seals + self._check(row)
                     yield self._stored(name, row)
-            if [(rows, seals)] != list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
+            if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
+
+    def results_between(self, model: int, first: int, end: int) -> Iterator[tuple[Stored, int]]:
+        """A model's results of the cases from one number up to another, each with its seal; no ledger is asked."""
+        name = self.models()[model][0]
+        for row in self.read(_BETWEEN, (model, first, end)):
+            yield self._stored(name, row), self._check(row)
+
+    def is_whole(self, rows: int, seals: int) -> bool:
+        """Whether as many results as were read, with these seals together, are what the ledger says."""
+        return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
+
+    def last_case(self) -> int:
+        """The highest number of a case; 0 if there is none."""
+        ((last,),) = self.read("SELECT COALESCE(MAX(id), 0) FROM cases")
+        return int(last)
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 from ragbed.run.store import RunStore, Stored
@@ -9,7 +10,11 @@ from ragbed.schema import Case
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS
 
-_RATES = ("code.correct", "code.refused", "code.flagged", "paper.correct", "paper.refused", "paper.flagged")
+_RATES = (
+    *("code.correct", "code.refused", "code.flagged"),
+    *("paper.correct", "paper.refused", "paper.flagged"),
+    *("correct", "refused", "flagged", "misled"),
+)
 
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
 
@@ -28,35 +33,48 @@ class Cell:
     arm: str
     profile: str
     planned: int = 0
-    """Of an unfinished run more than asked."""
+    """How many are to be asked; more than were, while a run is not finished."""
     asked: int = 0
     ok: int = 0
     refused: int = 0
     error: int = 0
+    unscored: int = 0
+    """Replies whose case has an answer that cannot be matched: in no rate of the robust track."""
     hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RATES, 0))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The condition."""
+        condition = (self.noise, self.correct, self.k, self.arm, self.profile)
+        return (self.model, self.data, self.lang, self.testbed, *condition)
 
     def rate(self, name: str) -> float:
         """A score's share of what was asked: a failure counts against nobody's favour."""
-        return self.hits[name] / self.asked if self.asked else 0.0
+        of = self.asked - self.unscored if name == "correct" else self.asked
+        return self.hits[name] / of if of else 0.0
 
     def as_json(self) -> dict[str, object]:
         """Counts and rates as plain values."""
         return asdict(self) | {"rates": {name: round(self.rate(name), 6) for name in _RATES}}
 
 
-def tabulate(store: RunStore) -> list[Cell]:
-    """Adds a run's results up by condition: by model, dataset, testbed, language and noise."""
+def tabulate(results: Iterable[Stored]) -> list[Cell]:
+    """Adds results up by condition: by model, dataset, testbed, language and noise."""
     cells: dict[tuple[object, ...], Cell] = {}
-    for result in store.results():
+    for result in results:
         _count(_cell_of(cells, result.model, result.case), result)
-    for cell in cells.values():
+    return _in_order(cells.values())
+
+
+def add_planned(cells: Iterable[Cell], store: RunStore) -> list[Cell]:
+    """Says in every cell how many were planned; conditions of which nothing was asked yet get a cell too."""
+    known = {cell.key: cell for cell in cells}
+    for cell in known.values():
         cell.planned = cell.asked
     repeats = int(store.settings().get("repeats", "1"))
-    if sum(cell.asked for cell in cells.values()) < len(store.models()) * store.size(repeats):
-        _count_planned(cells, store, repeats)
-    return sorted(
-        cells.values(), key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0)
-    )
+    if sum(cell.asked for cell in known.values()) < len(store.models()) * store.size(repeats):
+        _count_planned(known, store, repeats)
+    return _in_order(known.values())
 
 
 def _count_planned(cells: dict[tuple[object, ...], Cell], store: RunStore, repeats: int) -> None:
@@ -77,11 +95,28 @@ def _cell_of(cells: dict[tuple[object, ...], Cell], model: str, case: Case) -> C
     return cell
 
 
+def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
+    """Adds cells of the same conditions up."""
+    cells: dict[tuple[object, ...], Cell] = {}
+    for cell in (cell for part in parts for cell in part):
+        known = cells.setdefault(cell.key, cell)
+        if known is not cell:
+            for name in ("asked", "ok", "refused", "error", "unscored"):
+                setattr(known, name, getattr(known, name) + getattr(cell, name))
+            known.hits = {name: count + cell.hits[name] for name, count in known.hits.items()}
+    return _in_order(cells.values())
+
+
+def _in_order(cells: Iterable[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0))
+
+
 def _count(cell: Cell, result: Stored) -> None:
     outcome = result.completion.outcome
     cell.asked += 1
     setattr(cell, outcome, getattr(cell, outcome) + 1)
     if outcome == "ok":
         values = score(result.case, result.completion.reply or "")
+        cell.unscored += values["correct"] is None
         for name in _RATES:
             cell.hits[name] += bool(values[name])

@@ -1,0 +1,67 @@
+"""The tables of a whole run, scored in several processes where that is worth it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from ragbed.run.store import Stored, open_store
+from ragbed.run.tables import Cell, add_planned, merge_cells, tabulate
+
+WORTH_WORKERS = 20_000
+"""Results from which on a second process saves more than it costs: its start takes about as long as 2,000 of them."""
+_CHUNK = 10_000
+"""Cases of one task: little enough that workers end together, much enough that asking for them costs nothing."""
+
+Part = tuple[list[Cell], int, int]
+
+
+def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WORKERS) -> list[Cell]:
+    """Adds up what a run holds, by condition.
+
+    Args:
+        folder: The run's.
+        workers: Processes; None takes as many as there are cores. The result does not depend on it.
+        worth: Results from which on more than one is used.
+    """
+    wanted = (os.cpu_count() or 1) if workers is None else workers
+    with open_store(folder, create=False) as store:
+        models, last = list(store.models()), store.last_case()
+        if wanted > 1 and last * len(models) >= worth:
+            tasks = [(model, first) for model in models for first in range(1, last + 1, _CHUNK)]
+            parts = _score_in_pool(folder, tasks, wanted)
+            if store.is_whole(sum(rows for _, rows, _ in parts), sum(seals for _, _, seals in parts)):
+                return add_planned(merge_cells(cells for cells, _, _ in parts), store)
+        # Also where results came in meanwhile, which the workers saw at different moments: one reader sees one.
+        return add_planned(tabulate(store.results()), store)
+
+
+def _score_in_pool(folder: Path, tasks: list[tuple[int, int]], workers: int) -> list[Part]:
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    try:
+        return list(pool.map(_score_part, [folder] * len(tasks), *zip(*tasks, strict=True)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _score_part(folder: Path, model: int, first: int) -> Part:
+    rows, seals = 0, 0
+    with open_store(folder, create=False) as store:
+
+        def results() -> Iterator[Stored]:
+            nonlocal rows, seals
+            for result, seal in store.results_between(model, first, first + _CHUNK):
+                rows, seals = rows + 1, seals + seal
+                yield result
+
+        cells = tabulate(results())
+    return cells, rows, seals
+
+
+def _ignore_interrupt() -> None:
+    """Leaves Ctrl-C to the parent, which stops the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,39 @@
+"""Cases for the robust track: a question and its answers, and nothing else that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragbed.schema import Case, Document, Lang
+
+
+def make_case(
+    question: str,
+    answer: Sequence[Sequence[str]],
+    fake: Sequence[Sequence[str]] | None = None,
+    lang: Lang = "en",
+    documents: Sequence[str] = (),
+) -> Case:
+    """A case with these texts."""
+    return Case(
+        case="made/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0",
+        data="made",
+        item="1",
+        lang=lang,
+        testbed="noise",
+        question=question,
+        noise=0,
+        noise_real=0,
+        k=len(documents),
+        correct=0,
+        arm="related",
+        profile="robust",
+        seed=0,
+        feasible=True,
+        documents=tuple(Document(text=text, stance="supports", kind="related", source=0) for text in documents),
+        slots=(),
+        messages=(),
+        answer=tuple(map(tuple, answer)),
+        fake=None if fake is None else tuple(map(tuple, fake)),
+        expect="answer",
+    )

@@ -1,0 +1,142 @@
+"""Verdicts and what they rest on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ragbed.datasets import Dataset
+from ragbed.schema import Lang
+from ragbed.scorers.robust import explain, score
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+from tests.scorers.robust.cases import make_case
+
+OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
+
+VERDICTS = {
+    **dict.fromkeys(("gold", "every_alias", "lower", "last_alias_upper"), {"correct"}),
+    **dict.fromkeys(("refuse", "refuse_capital", "refuse_first_letter", "refuse_upper", "refuse_short"), {"refused"}),
+    **dict.fromkeys(("refuse_other_language", "refuse_spaced", "flag_refuse"), {"refused"}),
+    **dict.fromkeys(("flag_one", "flag_only", "flag_short", "flag_upper"), {"flag-only"}),
+    **dict.fromkeys(("flag_gold", "flag_other_language", "refuse_then_gold"), {"correct"}),
+    **dict.fromkeys(("first_slot", "last_slot", "no_flag"), {"correct", "partial"}),
+    **dict.fromkeys(("negated", "wrong"), {"incorrect"}),
+    "empty": {"empty"},
+}
+"""What a reply of each kind deserves, whatever the original code makes of it."""
+
+
+def test_every_golden_reply_gets_the_verdict_that_its_kind_deserves(golden_dir: Path, rgb_dir: Path) -> None:
+    cases = {}
+    for name in ("en_fact", "zh_int", "zh_refine"):
+        for case in TESTBEDS["closed-book"].cases(Dataset(name, rgb_dir / f"{name}.json"), Settings()):
+            cases[name, case.item] = case
+    given: dict[str, Counter[str]] = {}
+    with open(golden_dir / "labels.jsonl", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            values = score(cases[line["file"], str(line["id"])], line["reply"])
+            given.setdefault(line["kind"], Counter())[str(values["verdict"])] += 1
+            assert values["flagged"] is line["kind"].startswith("flag")
+    assert {kind: set(given[kind]) for kind in VERDICTS} == VERDICTS
+
+
+def test_a_verdict_names_its_rules_and_the_stretches_they_rest_on() -> None:
+    reply = "Insufficient information, though probably ＡＴＨＥＮＳ, not New York."
+    assert explain(OLYMPICS, reply) == (
+        "correct",
+        [
+            ("refusal.insufficient", 0, 24, "Insufficient information"),
+            ("answer.name.asserted", 42, 48, "ＡＴＨＥＮＳ"),
+            ("fake.name.denied", 54, 62, "New York"),
+        ],
+    )
+
+
+def test_places_count_in_the_reply_as_it_was_given() -> None:
+    reply = "<think>纽约？</think>\n 奧運會 在 雅 典。"
+    verdict, findings = explain(make_case("在哪里？", [["雅典"]], [["纽约"]], "zh"), reply)
+    assert verdict == "correct"
+    assert [(one.rule, one.text) for one in findings] == [("answer.name.asserted", "雅 典")]
+
+
+@pytest.mark.parametrize("reply", ["", "\x00\x07\u200b\u202e", " \n\t", "<think>Athens, I would say", "…!?"])
+def test_a_reply_that_says_nothing_is_empty(reply: str) -> None:
+    values = score(OLYMPICS, reply)
+    assert (values["verdict"], values["correct"], values["refused"]) == ("empty", False, False)
+
+
+@pytest.mark.parametrize("answer", [[], [[]], [[""]], [["Athens"], ["…"]]])
+def test_an_answer_that_cannot_be_matched_gives_no_value_and_is_named(answer: list[list[str]]) -> None:
+    values = score(make_case("Where?", answer), "Athens")
+    assert (values["verdict"], values["correct"], values["partial"], values["aligned"]) == ("unscored", None, None, None)
+
+
+def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one() -> None:
+    case = make_case("导演是谁？", [["詹姆斯·卡梅隆"]], [["詹姆斯•卡梅隆"]], "zh")
+    values = score(case, "詹姆斯·卡梅隆")
+    assert (values["correct"], values["misled"]) == (True, False)
+
+
+def test_who_says_both_answers_is_misled_and_not_correct() -> None:
+    values = score(OLYMPICS, "Athens hosted the games. New York hosted the games.")
+    assert (values["correct"], values["misled"], values["partial"]) == (False, True, 1.0)
+
+
+def test_copying_several_documents_is_no_answer() -> None:
+    documents = ["The games of 2004 were held in Athens, said the committee.", "Many cities applied for the games of 2008."]
+    case = make_case("Where?", [["Athens"]], documents=documents)
+    assert score(case, "\n".join(documents))["verdict"] == "incorrect"
+    assert score(case, documents[0])["verdict"] == "correct"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "a" * 10_000_000,
+        "not " * 2_500_000,
+        "4 May " * 1_700_000,
+        "1," * 5_000_000,
+        "<think>" * 1_400_000,
+        "Rome or " * 1_200_000,
+        "信息不" * 3_300_000,
+    ],
+    ids=lambda reply: reply[:10],
+)
+@pytest.mark.parametrize(("answer", "lang"), [("Athens", "en"), ("70 people", "en"), ("5月3日", "zh")])
+def test_ten_megabytes_are_read_as_any_other_reply(reply: str, answer: str, lang: Lang) -> None:
+    assert score(make_case("How many?", [[answer]], [["New York"]], lang), reply)["correct"] is False
+
+
+def test_the_end_of_an_endless_reply_is_found_where_it_stands() -> None:
+    reply = "x " * 500_000 + "The answer is Athens."
+    verdict, findings = explain(OLYMPICS, reply)
+    assert verdict == "correct"
+    assert findings[-1] == ("answer.name.asserted", len(reply) - 7, len(reply) - 1, "Athens")
+
+
+SCORES = "How many votes did the 2020 version get, and how many votes did the 2022 version get?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "partial", "aligned"),
+    [
+        ("10 votes and 20 votes.", 1, 1),
+        ("20 votes and 10 votes, respectively.", 1, 0),
+        ("In 2022 it got 20 votes, in 2020 it got 10 votes.", 1, 1),
+        ("In 2022 it got 10 votes and in 2020 20 votes.", 1, 0),
+        ("The 2020 version got 10 votes. Nothing is known of the other.", 0.5, 0.5),
+        ("30 votes", 0, 0),
+    ],
+)
+def test_parts_count_by_themselves_and_where_they_belong(reply: str, partial: float, aligned: float) -> None:
+    values = score(make_case(SCORES, [["10 votes"], ["20 votes"]]), reply)
+    assert (values["partial"], values["aligned"]) == (partial, aligned)
+
+
+def test_parts_of_different_kinds_cannot_be_mixed_up() -> None:
+    case = make_case("谁获奖，奖金是多少？", [["薛之钧"], ["90.5万元"]], lang="zh")
+    assert score(case, "奖金90.5万元，由薛之钧获得。")["aligned"] == 1
