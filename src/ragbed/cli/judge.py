@@ -1,0 +1,165 @@
+"""`ragbed judge`: a model says of stored replies what no rule can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ragbed.cli import options
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.status import run_argument
+
+if TYPE_CHECKING:
+    from ragbed.judge.criteria import Criterion
+    from ragbed.judge.judging import Scope
+    from ragbed.judge.tally import JudgedCell
+    from ragbed.models.base import Sampling
+    from ragbed.run.running import Job
+
+_VOTING_TEMPERATURE = 0.7
+"""At zero all votes would be one."""
+
+
+@click.command()
+@run_argument
+@options.option("--model", "-m", multiple=True, required=True, help="Who judges, as openai/gpt-4o; two are compared.")
+@options.option(
+    "--criteria",
+    metavar="NAMES",
+    default="refusal,flag,correct",
+    help="Of refusal, flag, correct, sufficient, supported.",
+)
+@options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
+@options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
+@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a judge's reply.")
+@asking_options
+@options.json_option
+@options.config_option
+def judge(
+    run: Path,
+    model: tuple[str, ...],
+    criteria: str,
+    testbeds: str | None,
+    votes: int,
+    max_tokens: int,
+    json: bool,
+    **chosen: Unpack[AskingOptions],
+) -> None:
+    """Have a model judge the replies of a run.
+
+    A judge is shown the question and the reply, fenced so that a reply cannot speak to it, and answers with one word
+    from a closed list; anything else counts as unparsed. Judgements are kept in the run's folder: type the command
+    again to go on, or after the run itself went on. A judge is only as good as its agreement with people: without
+    labels its rates are marked as uncorrected.
+
+    \b
+    Criteria:
+      refusal     declines to answer                   (Rej*; rejection)
+      flag        says that the documents are wrong    (ED*; counterfactual)
+      correct     gives the right answer, in any words
+      sufficient  the documents suffice to answer
+      supported   every claim is backed by a document; needs no gold
+
+    \b
+    Examples:
+      ragbed judge runs/qwen -m openai/gpt-4o
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+    """
+    from ragbed.cli.console import print_json, say
+    from ragbed.models.base import Sampling
+
+    temperature = 0.0 if votes == 1 else _VOTING_TEMPERATURE
+    cells: list[JudgedCell] = []
+    for criterion in _read_criteria(criteria):
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+        scope = _scope(run, criterion, testbeds)
+        _ask(_job(scope, sampling, model, votes, chosen))
+        cells += _read_cells(scope, sampling)
+    _print(cells, to_stderr=json)
+    if json:
+        print_json({"run": str(run), "cells": [cell.as_json() for cell in cells]})
+    if failed := sum(cell.failed for cell in cells):
+        say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
+        raise click.exceptions.Exit(3)
+
+
+def _read_criteria(named: str) -> list[Criterion]:
+    from ragbed.errors import UnknownName
+    from ragbed.judge.criteria import CRITERIA
+
+    names = [name.strip() for name in named.split(",") if name.strip()]
+    for name in names:
+        if name not in CRITERIA:
+            raise UnknownName("criterion", name, CRITERIA)
+    return [CRITERIA[name] for name in dict.fromkeys(names)]
+
+
+def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
+    from ragbed.errors import UnknownName
+    from ragbed.judge.judging import Scope
+    from ragbed.testbeds import TESTBEDS
+
+    names = [name.strip() for name in (testbeds or "").split(",") if name.strip()]
+    for name in names:
+        if name not in TESTBEDS:
+            raise UnknownName("testbed", name, TESTBEDS)
+    return Scope(run, criterion, frozenset(names))
+
+
+def _job(scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, chosen: AskingOptions) -> Job:
+    from ragbed.cli.cache import cache_path
+    from ragbed.cli.console import say
+    from ragbed.judge.request import prompt_hash
+    from ragbed.run.running import Job
+
+    return Job(
+        folder=scope.folder(sampling),
+        settings={"criterion": scope.criterion.name, "prompt": prompt_hash(scope.criterion)},
+        cases=scope.cases,
+        models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
+        repeats=votes,
+        grows=True,
+        cache=None if chosen["no_cache"] else cache_path(),
+        budget=read_budget(models, chosen),
+        tell=say,
+    )
+
+
+def _ask(job: Job) -> None:
+    from ragbed.cli.console import say
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
+    from ragbed.run.running import run as run_job
+
+    try:
+        with RunProgress() as progress:
+            run_job(job, progress.watch)
+    except (KeyboardInterrupt, Stopped):
+        say("Stopped; every judgement is kept. To go on, type the same command again.")
+        raise
+
+
+def _read_cells(scope: Scope, sampling: Sampling) -> list[JudgedCell]:
+    from ragbed.judge.judging import read_judgements
+    from ragbed.judge.tally import tabulate
+
+    judgements = read_judgements(scope.folder(sampling), scope.criterion.verdicts)
+    return tabulate(scope, scope.replies(), judgements)
+
+
+def _print(cells: Sequence[JudgedCell], *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table
+
+    columns = ("model", "data", "testbed", "lang", "noise", "asked", "errors", "criterion", "yes %", "undecided")
+    by_judge: dict[str, list[tuple[object, ...]]] = {}
+    for cell in cells:
+        noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
+        condition = (cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, cell.errors)
+        undecided = cell.unparsed + cell.failed + cell.too_long + cell.pending
+        row = (*condition, cell.criterion, f"{100 * cell.rate:.1f}", undecided)
+        by_judge.setdefault(cell.judge, []).append(row)
+    for judge_name, rows in by_judge.items():
+        print_table(f"Judged by {judge_name}, uncorrected", columns, rows, to_stderr=to_stderr)
