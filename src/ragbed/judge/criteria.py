@@ -20,6 +20,7 @@ class Criterion:
         applies: To which cases.
         verdicts: The words it may answer with, and what they say; None is a word that settles neither.
         of_reply: Whether the reply is looked at; else the question and the documents alone.
+        rule: The score that decides the same by rule.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Criterion:
     applies: Callable[[Case], bool]
     verdicts: Mapping[str, bool | None]
     of_reply: bool = True
+    rule: str | None = None
 
 
 def _expects(*what: str) -> Callable[[Case], bool]:
@@ -40,9 +42,9 @@ def _has_documents(case: Case) -> bool:
 CRITERIA: dict[str, Criterion] = {
     one.name: one
     for one in (
-        Criterion("refusal", "declines to answer", _expects("refuse"), _YES_NO),
-        Criterion("flag", "says that documents are wrong", _expects("correct"), _YES_NO),
-        Criterion("correct", "gives the right answer", _expects("answer", "correct"), _YES_NO),
+        Criterion("refusal", "declines to answer", _expects("refuse"), _YES_NO, rule="refused"),
+        Criterion("flag", "says that documents are wrong", _expects("correct"), _YES_NO, rule="flagged"),
+        Criterion("correct", "gives the right answer", _expects("answer", "correct"), _YES_NO, rule="correct"),
         Criterion("sufficient", "documents suffice", _has_documents, _YES_NO, of_reply=False),
         Criterion("supported", "every claim is backed", _has_documents, _YES_NO | {"none": None}),
     )
