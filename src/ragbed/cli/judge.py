@@ -15,7 +15,6 @@ from ragbed.cli.status import run_argument
 if TYPE_CHECKING:
     from ragbed.judge.criteria import Criterion
     from ragbed.judge.judging import Scope
-    from ragbed.judge.tally import JudgedCell
     from ragbed.models.base import Sampling
     from ragbed.run.running import Job
 
@@ -35,6 +34,11 @@ _VOTING_TEMPERATURE = 0.7
 @options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
 @options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
 @options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a judge's reply.")
+@options.option(
+    "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What people say: corrects the judge."
+)
+@options.option("--sample", type=click.IntRange(2), metavar="N", help="Write N replies for people to label, to -o.")
+@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For --sample.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -45,6 +49,9 @@ def judge(
     testbeds: str | None,
     votes: int,
     max_tokens: int,
+    labels: Path | None,
+    sample: int | None,
+    output: Path | None,
     json: bool,
     **chosen: Unpack[AskingOptions],
 ) -> None:
@@ -52,8 +59,11 @@ def judge(
 
     A judge is shown the question and the reply, fenced so that a reply cannot speak to it, and answers with one word
     from a closed list; anything else counts as unparsed. Judgements are kept in the run's folder: type the command
-    again to go on, or after the run itself went on. A judge is only as good as its agreement with people: without
-    labels its rates are marked as uncorrected.
+    again to go on, or after the run itself went on.
+
+    A judge is only as good as its agreement with people. --sample draws replies to be labelled (fill in "label" and
+    "rater"), --labels reads them back: agreement by language, and rates corrected by them. Without labels a judge's
+    rates are marked as uncorrected.
 
     \b
     Criteria:
@@ -67,21 +77,30 @@ def judge(
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
       ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
     """
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.judged import Judging, print_judged, write_sample
+    from ragbed.errors import UsageError
+    from ragbed.judge.labels import read_labels
     from ragbed.models.base import Sampling
 
-    temperature = 0.0 if votes == 1 else _VOTING_TEMPERATURE
-    cells: list[JudgedCell] = []
+    if (sample is None) != (output is None):
+        raise UsageError("--sample N and -o FILE go together.")
+    people = None if labels is None else read_labels(labels)
+    sampling = Sampling(temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE, max_tokens=max_tokens)
+    judged = []
     for criterion in _read_criteria(criteria):
-        sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
         scope = _scope(run, criterion, testbeds)
         _ask(_job(scope, sampling, model, votes, chosen))
-        cells += _read_cells(scope, sampling)
-    _print(cells, to_stderr=json)
+        judged.append(Judging(scope, scope.folder(sampling), people))
+    summary = print_judged(judged, people, to_stderr=json)
+    if sample is not None and output is not None:
+        write_sample(judged, sample, output)
     if json:
-        print_json({"run": str(run), "cells": [cell.as_json() for cell in cells]})
-    if failed := sum(cell.failed for cell in cells):
+        print_json({"run": str(run)} | summary)
+    if failed := sum(cell.failed for one in judged for cell in one.cells):
         say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
         raise click.exceptions.Exit(3)
 
@@ -140,26 +159,3 @@ def _ask(job: Job) -> None:
     except (KeyboardInterrupt, Stopped):
         say("Stopped; every judgement is kept. To go on, type the same command again.")
         raise
-
-
-def _read_cells(scope: Scope, sampling: Sampling) -> list[JudgedCell]:
-    from ragbed.judge.judging import read_judgements
-    from ragbed.judge.tally import tabulate
-
-    judgements = read_judgements(scope.folder(sampling), scope.criterion.verdicts)
-    return tabulate(scope, scope.replies(), judgements)
-
-
-def _print(cells: Sequence[JudgedCell], *, to_stderr: bool) -> None:
-    from ragbed.cli.console import print_table
-
-    columns = ("model", "data", "testbed", "lang", "noise", "asked", "errors", "criterion", "yes %", "undecided")
-    by_judge: dict[str, list[tuple[object, ...]]] = {}
-    for cell in cells:
-        noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
-        condition = (cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, cell.errors)
-        undecided = cell.unparsed + cell.failed + cell.too_long + cell.pending
-        row = (*condition, cell.criterion, f"{100 * cell.rate:.1f}", undecided)
-        by_judge.setdefault(cell.judge, []).append(row)
-    for judge_name, rows in by_judge.items():
-        print_table(f"Judged by {judge_name}, uncorrected", columns, rows, to_stderr=to_stderr)

@@ -61,9 +61,7 @@ class CorrectedRate:
     check: float
 
 
-def see(
-    scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Verdict], labels: Labels
-) -> list[Judged]:
+def see(scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Verdict], labels: Labels) -> list[Judged]:
     """Puts a judge's verdicts beside people's."""
     judged = []
     for stored in replies:

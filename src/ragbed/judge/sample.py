@@ -36,7 +36,7 @@ def draw_sample(
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # At least one of every kind: what can never be drawn could never be corrected for.
-    shares = share_out(max(size // 2, len(disputed)) if settled else size, disputed)
+    shares = share_out(min(max(size // 2, len(disputed)), size - len(settled)) if settled else size, disputed)
     shares |= share_out(size - sum(shares.values()), settled)
     sample = []
     for key, found in strata.items():

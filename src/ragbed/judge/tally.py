@@ -45,6 +45,11 @@ class JudgedCell:
         """Yes among all that was asked: what was not decided is never taken for a yes."""
         return self.yes / self.asked if self.asked else 0.0
 
+    @property
+    def undecided(self) -> int:
+        """Replies without a verdict that should have one."""
+        return self.unparsed + self.failed + self.too_long + self.pending
+
     def as_json(self) -> dict[str, object]:
         """Counts and rate as plain values."""
         return asdict(self) | {"rate": round(self.rate, 6)}
