@@ -13,7 +13,7 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, judge, lint, merge, run, status, world
+from ragbed.cli import cache, cases, data, demo, export, import_, judge, lint, merge, paper, plan, run, status, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -30,6 +30,8 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    plan.plan,
+    paper.paper,
 )
 """In the order in which the help lists them."""
 

@@ -1,0 +1,140 @@
+"""`ragbed paper`: the paper's tables and what they do and do not support."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.paper.findings import Findings, Verdict
+    from ragbed.paper.tables import Table, Tables
+
+_TITLES = {
+    "noise": "Table 1. Noise robustness: accuracy, %",
+    "rejection": "Table 3. Negative rejection, %",
+    "integration": "Table 5. Integration: accuracy, %",
+    "counterfactual": "Table 7. Counterfactual robustness, %",
+}
+_NOTES = """As printed; 300 questions a language in Tables 1 and 3, 100 in Tables 5 and 7. The columns of Tables 1 and 5
+are noise ratios. Rej and ED go by the exact sentence, Rej* and ED* by a judge. Acc is without documents; models that
+have no more than 70 % of it are left out of Table 7.
+"""
+_TESTS = ("noise", "rows", "z test", "Bonferroni", "Fisher", "McNemar, every pairing", "McNemar, some pairing")
+
+
+@click.command()
+@options.json_option
+def paper(json: bool) -> None:
+    """Show the paper's tables, and what they do and do not support.
+
+    The figures of Chen et al. (arXiv 2309.01431) as printed, the whole numbers behind them, and five findings that
+    follow from these numbers alone. The paper compares the same questions with and without noise, but prints only
+    how many were right: the paired test is therefore given for the pairing that suits a claim best and worst.
+
+    \b
+    Examples:
+      ragbed paper
+      ragbed paper --json | python -m json.tool
+    """
+    from ragbed.cli.console import print_json
+    from ragbed.paper.findings import find
+    from ragbed.paper.tables import read_tables
+
+    tables, found = read_tables(), find()
+    out = _Printer(to_stderr=json)
+    _print_tables(tables, out)
+    _print_declines(found, out)
+    _print_rest(tables, found, out)
+    if json:
+        print_json(_summary(tables, found))
+
+
+class _Printer:
+    """Where text and tables go."""
+
+    def __init__(self, *, to_stderr: bool) -> None:
+        from ragbed.cli.console import console
+
+        self._to_stderr, self._console = to_stderr, console(to_stderr=to_stderr)
+
+    def tell(self, *lines: str) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        from ragbed.cli.console import print_table
+
+        print_table(title, columns, rows, to_stderr=self._to_stderr)
+
+
+def _print_tables(tables: Tables, out: _Printer) -> None:
+    out.tell(tables.source, _NOTES)
+    for name, title in _TITLES.items():
+        table: Table = getattr(tables, name)
+        # Rates of 300 questions and correction rates are printed with two places, shares of 100 questions with none.
+        exact = name in ("noise", "rejection")
+        rows = [
+            (model, lang, *(f"{value:.2f}" if exact or column == "CR" else f"{value:.0f}" for column, value in pairs))
+            for lang, model, values in table.rows()
+            for pairs in [tuple(zip(table.columns, values, strict=True))]
+        ]
+        out.table(title, ("model", "lang", *table.columns), rows)
+        out.tell("")
+
+
+def _print_declines(found: Findings, out: _Printer) -> None:
+    out.tell("Behind the percentages")
+    for one in found.lost:
+        where = f"{one.model} ({one.lang}, {one.table}, {one.column})"
+        out.tell(f"  {where} is {one.count.hits}/{one.count.n}: {300 - one.count.n} questions were lost.")
+    out.tell("  Every other figure of Tables 1 and 3 is a whole number of 300 questions.\n")
+    title = "S-1. Rows of Table 1 that fall significantly (α = 0.05) against noise 0"
+    out.table(title, _TESTS, [_tests(verdict) for verdict in found.simple.verdicts])
+    out.tell(
+        "  The paper says that simple questions decline significantly only at 0.8; its own table says otherwise.\n"
+    )
+    out.table("S-2. Rows of Table 5, likewise", _TESTS, [_tests(verdict) for verdict in found.integrated.verdicts])
+    out.tell("  With 100 questions, a decline of integration at 0.4 cannot be told without the answers themselves.\n")
+
+
+def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
+    out.tell("S-3. Correction rates (CR) rest on a handful of detected errors")
+    for one in found.corrections:
+        low, high = (f"{100 * bound:.0f}" for bound in one.interval[1:])
+        out.tell(f"  {one.model} ({one.lang}): {one.count.hits} of {one.count.n}; 95 % interval {low}–{high} %")
+    shares = "/".join(f"{share}" for share in tables.integration_errors.shares.values())
+    out.tell(f"\nS-4. Error shares of {shares} % cannot be of all errors of {tables.integration_errors.model}")
+    for what, n in found.error_shares.errors.items():
+        exist = "exist" if n in found.error_shares.sizes_that_fit else "do not exist"
+        out.tell(f"  {what}: {n} errors; whole numbers with these shares {exist}")
+    out.tell("  They fit a sample, as of 50 or 100: an estimate, to be read with its interval.\n")
+    out.tell("S-5. The least drop seen with a power of 80 %, if the questions were different ones (see `ragbed plan`)")
+    for least in found.resolutions:
+        out.tell(f"  n = {least.n}, {least.base:.0%} right without noise: {_points(least.drop)} points")
+
+
+def _tests(verdict: Verdict) -> tuple[object, ...]:
+    counts = (verdict.z, verdict.bonferroni, verdict.fisher, verdict.certain, verdict.possible)
+    return (verdict.noise, verdict.rows, *counts)
+
+
+def _points(drop: float | None) -> str:
+    """In percentage points, to the next tenth up: a smaller drop would not be seen."""
+    return "–" if drop is None else f"{math.ceil(1000 * drop) / 10:.1f}"
+
+
+def _summary(tables: Tables, found: Findings) -> dict[str, object]:
+    return {
+        "tables": tables,
+        "lost": found.lost,
+        "S-1": found.simple,
+        "S-2": found.integrated,
+        "S-3": found.corrections,
+        "S-4": found.error_shares,
+        "S-5": found.resolutions,
+    }

@@ -1,0 +1,75 @@
+"""Intervals of a rate in closed form, so that a first table needs no numerical library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from statistics import NormalDist
+from typing import NamedTuple
+
+LEVEL = 0.95
+ALPHA = 0.05
+
+
+class Interval(NamedTuple):
+    """An estimate with the bounds of its interval; bounds that cannot be had are NaN."""
+
+    value: float
+    low: float
+    high: float
+
+
+@cache
+def quantile(share: float) -> float:
+    """The standard normal's quantile."""
+    return NormalDist().inv_cdf(share)
+
+
+def two_sided(level: float) -> float:
+    """How many standard errors an interval of a level reaches to each side."""
+    return quantile(0.5 + level / 2)
+
+
+def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
+    """Wilson's score interval of hits among n independent trials.
+
+    Args:
+        hits: Sum of the scores; a fraction where scores are graded.
+        n: Number of trials, or the effective number where they are not independent.
+        level: Of confidence.
+
+    Raises:
+        ValueError: There is no trial, or more hits than trials.
+    """
+    if not 0 <= hits <= n or n == 0:
+        raise ValueError(f"{hits} hits among {n} trials make no rate")
+    z, share = two_sided(level), hits / n
+    shrink = 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / shrink
+    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink
+    # At the ends rounding would leave a bound a hair inside.
+    return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
+
+
+def clustered_wilson(hits: Sequence[float], asked: Sequence[float], level: float = LEVEL) -> Interval:
+    """Wilson's interval where trials come in clusters, as the same question asked in several ways.
+
+    The number of trials is replaced by the number of independent ones that would vary as much (trials over the
+    design effect). Where every cluster scores alike, the design effect cannot be seen and clusters count as trials.
+
+    Args:
+        hits: Of every cluster.
+        asked: Trials of every cluster.
+        level: Of confidence.
+    """
+    clusters, trials, total = len(asked), sum(asked), sum(hits)
+    if clusters == trials:
+        return wilson(total, trials, level)
+    share = total / trials
+    spread = sum((hit - share * n) ** 2 for hit, n in zip(hits, asked, strict=True))
+    effective = float(clusters)
+    if spread > 0 and clusters > 1 and 0 < share < 1:
+        effective = share * (1 - share) * trials**2 / (spread * clusters / (clusters - 1))
+    interval = wilson(share * effective, effective, level)
+    return interval._replace(value=share)

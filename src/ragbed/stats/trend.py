@@ -1,0 +1,42 @@
+"""How a score moves along a scale, as accuracy along the noise ratio."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from ragbed.stats.rates import LEVEL, Interval, two_sided
+
+
+class Trend(NamedTuple):
+    """A slope with its interval, and the one-sided p of its falling."""
+
+    slope: Interval
+    falls: float
+
+
+def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, level: float = LEVEL) -> Trend:
+    """Least-squares slope of scores on a scale; its error allows for trials of one question being alike.
+
+    Args:
+        scale: Of every trial.
+        scores: Of every trial.
+        clusters: The question of every trial, as numbers 0, 1, ….
+        level: Of confidence.
+    """
+    x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
+    groups = np.asarray(clusters, np.int64)
+    x = x - x.mean()
+    spread = float(x @ x)
+    if spread == 0 or groups.max(initial=0) == 0:
+        return Trend(Interval(math.nan, math.nan, math.nan), math.nan)
+    slope = float(x @ y) / spread
+    parts = np.bincount(groups, weights=x * (y - y.mean() - slope * x))
+    error = math.sqrt(float(parts @ parts) * len(parts) / (len(parts) - 1)) / spread
+    reach = two_sided(level) * error
+    falls = float(special.ndtr(slope / error)) if error else float(slope >= 0)
+    return Trend(Interval(slope, slope - reach, slope + reach), falls)
