@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragbed.judge.judging import Scope
-    from ragbed.judge.labels import Labels
+    from ragbed.judge.labels import Labels, Unit
     from ragbed.judge.passport import Condition, CorrectedRate, Judged, Passport
     from ragbed.judge.tally import JudgedCell
     from ragbed.judge.verdict import Verdict
@@ -209,9 +209,11 @@ def _tell_labels(labels: Labels) -> dict[str, object]:
     return {"used": len(labels.said), "left_out": dict(labels.left_out)}
 
 
-def _units(one: Judging) -> list[tuple[str, str, str, int]]:
+def _units(one: Judging) -> list[Unit]:
+    from ragbed.judge.labels import Unit
+
     name = one.scope.criterion.name
-    return [(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
+    return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
 
 
 def _as_json(rate: CorrectedRate) -> dict[str, object]:
