@@ -54,7 +54,7 @@ def test_the_code_track_is_that_of_the_original(
     paris: Case, reply: str, label: tuple[int, ...], is_correct: bool
 ) -> None:
     assert code.label(paris, reply) == label
-    assert code.correct(paris, reply) is is_correct
+    assert code.score(paris, reply)["code.correct"] is is_correct
 
 
 @pytest.mark.parametrize(

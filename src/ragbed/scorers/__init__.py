@@ -1,30 +1,27 @@
-"""Scorers: from a case and a reply to a value, one file per track.
+"""Scorers: from a case and a reply to values, one track a file or folder.
 
-A scorer is a pure function; it is never asked about a case without a reply. To add one: a function, and one line
-in SCORERS.
+A track is a pure function that reads a reply once and names every value it gives; it is never asked about a case
+without a reply. To add one: a function, and one line in TRACKS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from ragbed.schema import Case
-from ragbed.scorers import code, paper
+from ragbed.scorers import code, paper, robust
+from ragbed.scorers.value import Value
 
-Scorer: TypeAlias = Callable[[Case, str], bool | tuple[int, ...]]
-
-SCORERS: dict[str, Scorer] = {
-    "code.label": code.label,
-    "code.correct": code.correct,
-    "code.refused": code.refused,
-    "code.flagged": code.flagged,
-    "paper.correct": paper.correct,
-    "paper.refused": paper.refused,
-    "paper.flagged": paper.flagged,
+TRACKS: dict[str, Callable[[Case, str], dict[str, Value]]] = {
+    "code": code.score,
+    "paper": paper.score,
+    "robust": robust.score,
 }
 
 
-def score(case: Case, reply: str) -> dict[str, bool | tuple[int, ...]]:
-    """Every scorer's value."""
-    return {name: scorer(case, reply) for name, scorer in SCORERS.items()}
+def score(case: Case, reply: str) -> dict[str, Value]:
+    """Every track's values, under names that differ."""
+    values: dict[str, Value] = {}
+    for track in TRACKS.values():
+        values |= track(case, reply)
+    return values

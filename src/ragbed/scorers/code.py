@@ -7,9 +7,21 @@ a short phrase anywhere is a refusal and goes before a right answer; another phr
 from __future__ import annotations
 
 from ragbed.schema import Case
+from ragbed.scorers.value import Value
 
 _REFUSALS = ("信息不足", "insufficient information")
 _FLAGS = ("事实性错误", "factual errors")
+
+
+def score(case: Case, reply: str) -> dict[str, Value]:
+    """Every value of the track; the label is what the original keeps, and the others follow from it."""
+    labels = label(case, reply)
+    return {
+        "code.label": labels,
+        "code.correct": 0 not in labels and 1 in labels,
+        "code.refused": labels == (-1,),
+        "code.flagged": flagged(case, reply),
+    }
 
 
 def label(case: Case, reply: str) -> tuple[int, ...]:
@@ -19,17 +31,6 @@ def label(case: Case, reply: str) -> tuple[int, ...]:
         return (-1,)
     lowered = seen.lower()
     return tuple(int(any(alias.lower() in lowered for alias in aliases)) for aliases in case.answer)
-
-
-def correct(case: Case, reply: str) -> bool:
-    """Whether every slot was matched, and there was no refusal."""
-    labels = label(case, reply)
-    return 0 not in labels and 1 in labels
-
-
-def refused(case: Case, reply: str) -> bool:
-    """Whether the reply holds the phrase that the original takes for a refusal."""
-    return label(case, reply) == (-1,)
 
 
 def flagged(case: Case, reply: str) -> bool:

@@ -1,0 +1,108 @@
+"""Whether a mention is asserted, or denied, quoted as wrong, or one of several offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragbed.scorers.robust.match import Mention
+
+_REACH = 240
+"""Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
+
+_SENTENCE_END = re.compile(r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z])")
+_CLAUSE_END = re.compile(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
+
+_WRONG = r"(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|fictional|misleading)"
+_NOT_RIGHT = r"not (?:\w+ )?(?:correct|true|right|accurate|factual|the (?:correct|right|actual|true))"
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
+    r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
+    r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
+    rf"|\b(?:{_NOT_RIGHT}|not the case|{_WRONG}) that\b[^.]*$"
+    r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+)
+_LEFT_OUT = re.compile(r"(?:而不是|而非|rather than|instead of|and not|, not|; not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
+_BLAMED_BEFORE = re.compile(
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
+)
+_DENIED_AFTER = re.compile(
+    rf"[\"')\]]*(?:[^.,;。]{{0,40}}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?(?:{_WRONG}|{_NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    rf"|[\"')\]]* ?\((?:{_WRONG}|not (?:correct|true))"
+    r"|[\"')\]]*[^,。;]{0,10}?(?:是|为|属于)?(?:错误|不正确|不对|有误|不准确|不符|不属实|是假的)"
+    r"|(?:并不是|不是|并非)(?:正确|真)"
+)
+_OTHER_SUBJECT = re.compile(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
+_SOURCE = re.compile(
+    r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
+    r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?|indicat(?:es?|ed)|contains?)\b"
+    r"|\b(?:according to|based on) (?:the|these|this)\b"
+    r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
+)
+_CONTRADICTED = re.compile(
+    rf"\b(?:{_WRONG}|{_NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b"
+    r"|错误|有误|不符|不正确|不准确|不属实|矛盾|不对"
+)
+_CORRECTING = re.compile(
+    r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
+    r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
+    r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是)[^。]{0,25}$"
+)
+_OR_BEFORE = re.compile(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
+_OR_AFTER = re.compile(
+    r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)|[\"')]*(?:或者|或(?!许)|还是)"
+)
+
+
+def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
+    """What a reply does with a mention: asserted, denied, quoted (as wrong) or alternative.
+
+    Args:
+        text: The folded reply.
+        mention: Of an answer.
+        same: All mentions of that answer.
+        rivals: Mentions of answers that exclude it.
+    """
+    before, after = around(text, mention.start, mention.end)
+    clause = before[_last_end(before, _CLAUSE_END) :]
+    if _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _BLAMED_BEFORE.search(before):
+        return "denied"
+    denial = _DENIED_AFTER.match(after)
+    if denial and not _OTHER_SUBJECT.search(denial[0]):
+        return "denied"
+    if _is_alternative(before, after, mention, same):
+        return "alternative"
+    following = text[mention.end : mention.end + _REACH]
+    if _SOURCE.search(before) and not _CORRECTING.search(before):
+        answered = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
+        if answered or _CONTRADICTED.search(following):
+            return "quoted"
+    return "asserted"
+
+
+def is_correcting(text: str, mention: Mention) -> bool:
+    """Whether a mention is put forward as the right answer in place of another."""
+    before, _ = around(text, mention.start, mention.end)
+    return _CORRECTING.search(before) is not None
+
+
+def around(text: str, start: int, end: int) -> tuple[str, str]:
+    """The rest of the sentence before and after a stretch."""
+    before = text[max(0, start - _REACH) : start]
+    after = text[end : end + _REACH]
+    stop = _SENTENCE_END.search(after)
+    return before[_last_end(before, _SENTENCE_END) :], after[: stop.start()] if stop else after
+
+
+def _last_end(text: str, pattern: re.Pattern[str]) -> int:
+    return max((match.end() for match in pattern.finditer(text)), default=0)
+
+
+def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
+    offered = _OR_AFTER.match(after)
+    if offered:  # 'ESA, or European Space Agency' names one thing twice
+        place = mention.end + offered.end()
+        return not any(place <= other.start <= place + 4 for other in same)
+    if _OR_BEFORE.search(before):
+        return not any(0 < mention.start - other.end <= 12 for other in same)
+    return False

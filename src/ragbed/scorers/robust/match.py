@@ -1,0 +1,121 @@
+"""Where a reply mentions an answer: the span and the rule that found it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from ragbed.schema import Lang
+from ragbed.scorers.robust.dates import Date, find_dates, lone_years
+from ragbed.scorers.robust.gold import Gold, Slot
+from ragbed.scorers.robust.quantities import Quantity, find_quantities
+from ragbed.scorers.robust.units import CURRENCIES, LOOSE
+
+MOST_MENTIONS = 64
+"""Of one answer that are looked at: a reply that says more has made its point."""
+
+
+class Mention(NamedTuple):
+    """A stretch of a folded reply that says an answer."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class Reading:
+    """A folded reply, and what is found in it when first asked for."""
+
+    def __init__(self, text: str, lang: Lang) -> None:
+        self.text, self.lang = text, lang
+
+    @cached_property
+    def _dated(self) -> tuple[list[Date], str]:
+        return find_dates(self.text)
+
+    @property
+    def dates(self) -> list[Date]:
+        """Every date."""
+        return self._dated[0]
+
+    @cached_property
+    def years(self) -> list[Date]:
+        """Every bare year."""
+        return lone_years(self._dated[1])
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """Every quantity outside the dates."""
+        return find_quantities(self._dated[1])
+
+
+def find_mentions(slot: Slot, gold: Gold, reading: Reading) -> list[Mention]:
+    """Where a reply says one part of an answer, in any of its forms."""
+    found = [*_names(slot, reading.text)]
+    if slot.dates:
+        found += _dates(slot, gold, reading)
+    if slot.quantities:
+        found += _quantities(slot, gold, reading)
+    return sorted(set(found))[:MOST_MENTIONS]
+
+
+def drop_contained(owned: list[list[Mention]]) -> list[list[Mention]]:
+    """Leaves out what is only a part of a longer mention of another answer: 70 in 170, 中国 in 中国银行."""
+    kept = []
+    for number, mentions in enumerate(owned):
+        others = [other for place, rest in enumerate(owned) if place != number for other in rest]
+        kept.append([one for one in mentions if not any(_contains(other, one) for other in others)])
+    return kept
+
+
+def _contains(longer: Mention, shorter: Mention) -> bool:
+    inside = longer.start <= shorter.start and shorter.end <= longer.end
+    return inside and longer.end - longer.start > shorter.end - shorter.start
+
+
+def _names(slot: Slot, text: str) -> Iterator[Mention]:
+    for name in slot.names:
+        if name.key in text:
+            for match in islice(name.pattern.finditer(text), MOST_MENTIONS):
+                yield Mention(*match.span(), "name.surname" if name.surname else "name")
+
+
+def _dates(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
+    for wanted in slot.dates:
+        found = reading.dates + reading.years if wanted[1:3] == (None, None) else reading.dates
+        for date in found:
+            if date.tells(wanted):
+                yield Mention(date.start, date.end, "date")
+            elif date.tells(wanted, gold.asked):
+                yield Mention(date.start, date.end, "date.asked")
+
+
+def _quantities(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
+    wanted = {(one.value, one.unit) for one in slot.quantities}
+    values = {value for value, _ in wanted}
+    same_noun = [one for one in reading.quantities if one.unit and one.unit in slot.nouns]
+    for one in reading.quantities:
+        if one.value not in values:
+            continue
+        if (one.value, one.unit) in wanted:
+            yield Mention(one.start, one.end, "number")
+        elif any(one.value == value and _fits(one.unit, unit, gold) for value, unit in wanted):
+            # '3 matches and 5 goals' does not say '3 goals'.
+            if not any(other.value != one.value for other in same_noun) or not one.unit.strip():
+                yield Mention(one.start, one.end, "number.unit")
+
+
+def _fits(said: str, wanted: str, gold: Gold) -> bool:
+    """Whether a number with one unit may stand for the same number with another."""
+    if "%" in (said, wanted):
+        return said == wanted or (gold.asks_share and "" in (said, wanted))
+    if not said or not wanted:
+        return True
+    if said.startswith("~"):
+        return wanted.startswith("~") and said == wanted or wanted in LOOSE
+    if wanted.startswith("~"):
+        return said in LOOSE
+    return said in LOOSE and wanted in LOOSE

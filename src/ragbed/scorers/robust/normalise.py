@@ -1,0 +1,80 @@
+"""One form for both sides of a comparison, and the way back to the places in the original text.
+
+Compatibility forms (NFKC), case, accents, dots, dashes, quotes, full-width and traditional characters are unified;
+invisible characters go. In Chinese so do spaces, except between Latin letters and digits, where they tell words
+apart ("iPhone 14 2022年").
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from ragbed.schema import Lang
+
+_ALIKE = {
+    **dict.fromkeys("·・•‧∙⋅･●", "·"),
+    **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+    **dict.fromkeys("‘’‛′`´", "'"),
+    **dict.fromkeys("“”„‟″「」『』", '"'),
+    **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are mark-up, which small models love
+    **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
+    # Letters whose stroke is no accent to Unicode.
+    **{"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"},
+}
+_GAP = re.compile(r"(?<![a-z0-9]) +| +(?![a-z0-9])")
+_HAN = range(0x3400, 0xA000)
+
+
+class _Table(dict[int, str]):
+    """What each character becomes, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold_character(chr(code))
+        return folded
+
+
+_TABLE = _Table()
+
+
+def fold(text: str, lang: Lang) -> str:
+    """The comparable form of a text."""
+    folded = text.translate(_TABLE)
+    return _GAP.sub("", folded) if lang == "zh" else folded
+
+
+def origins(text: str, lang: Lang) -> list[int]:
+    """For each character of the comparable form, its place in the text; and the text's length after the last."""
+    places = [place for place, character in enumerate(text) for _ in character.translate(_TABLE)]
+    if lang == "zh":
+        gaps = {place for gap in _GAP.finditer(text.translate(_TABLE)) for place in range(*gap.span())}
+        places = [place for number, place in enumerate(places) if number not in gaps]
+    return [*places, len(text)]
+
+
+def _fold_character(character: str) -> str:
+    if character in _ALIKE:
+        return _ALIKE[character]
+    if ord(character) in _HAN:
+        return _simplified().get(character, character)
+    category = unicodedata.category(character)
+    if category == "Zs":
+        return " "
+    if category in {"Cc", "Cf", "Cs", "Mn"}:
+        return ""
+    compatible = unicodedata.normalize("NFKC", character).casefold()
+    if len(compatible) == 1 and compatible in _ALIKE:
+        return _ALIKE[compatible]
+    bare = "".join(part for part in unicodedata.normalize("NFD", compatible) if unicodedata.category(part) != "Mn")
+    return unicodedata.normalize("NFC", "".join(_ALIKE.get(part, part) for part in bare))
+
+
+@cache
+def _simplified() -> dict[str, str]:
+    """Traditional characters and their simplified forms, one by one: both sides of a comparison lose context alike."""
+    from opencc import OpenCC  # 80 ms, and English does not need it
+
+    characters = [chr(code) for code in _HAN]
+    simplified = OpenCC("t2s").convert("\n".join(characters)).split("\n")
+    return {old: new for old, new in zip(characters, simplified, strict=True) if old != new}

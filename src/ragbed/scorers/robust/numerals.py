@@ -1,0 +1,119 @@
+"""Numbers written in words, English and Chinese, in folded text."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = {word: number for number, word in enumerate(_UNITS)} | {
+    word: 10 * number for number, word in enumerate(_TENS, start=2)
+}
+_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORD = "|".join(sorted([*_SMALL, "hundred", *_LARGE], key=len, reverse=True))
+ENGLISH = re.compile(
+    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])}|\d{{1,3}})[ -](?=hundred|thousand|million|billion|trillion))?"
+    rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
+    rf"(?: (?:{'|'.join(_LARGE)}))*\b"
+)
+"""A run of number words: 'forty-four billion', 'a hundred and five', 'one point five million'."""
+
+_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
+_PLACES = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "亿": 10**8}
+CHINESE = re.compile(r"(?:[零〇一二两三四五六七八九十百千万亿]+)(?:点[零〇一二三四五六七八九]+[万亿]*)?")
+"""A run of Chinese numerals: 三万九千七百三十, 二〇二三, 三点五亿."""
+
+
+def english_value(words: str) -> Decimal | None:
+    """The number that a run of English number words says; None where it is not one number ('five six')."""
+    whole, _, tail = words.partition(" point ")
+    tokens = [token for token in re.split(r"[ ,-]+", whole) if token not in {"and", "a", ""}]
+    fraction, scales = _fraction(tail)
+    if fraction is None:
+        return None
+    if fraction:
+        value = _english_whole(tokens)
+        return None if value is None else (value + Decimal(f"0.{fraction}")) * scales
+    return _english_whole(tokens)
+
+
+def _fraction(tail: str) -> tuple[str | None, int]:
+    digits, scale = "", 1
+    for token in tail.split():
+        if token in _LARGE:
+            scale *= _LARGE[token]
+        elif _SMALL.get(token, 10) < 10:
+            digits += str(_SMALL[token])
+        else:
+            return None, 1
+    return digits, scale
+
+
+def _english_whole(tokens: list[str]) -> Decimal | None:
+    total, group, last = 0, 0, 10**15
+    for token in tokens:
+        if token in _LARGE:
+            if _LARGE[token] >= last and total:
+                return None
+            total, group, last = total + (group or 1) * _LARGE[token], 0, _LARGE[token]
+        elif token == "hundred":
+            group = (group or 1) * 100
+        else:
+            number = int(token) if token.isdigit() else _SMALL[token]
+            # 'twenty' takes 'five' but not 'fifteen'; 'five' takes nothing.
+            if group % 100 and not (group % 10 == 0 and group % 100 >= 20 and number < 10):
+                return None
+            group += number
+    return Decimal(total + group)
+
+
+def year_in_words(words: str) -> int | None:
+    """'nineteen eighty-nine' and 'twenty twenty-three' as years; 'two thousand seventeen' is an ordinary number."""
+    tokens = [token for token in re.split(r"[ -]+", words) if token]
+    if len(tokens) < 2 or tokens[0] not in {"seventeen", "eighteen", "nineteen", "twenty"}:
+        return None
+    rest = [_SMALL.get(token, 100) for token in tokens[1:]]
+    if rest == [100]:
+        return _SMALL[tokens[0]] * 100
+    fits = len(rest) == 1 and rest[0] >= 10 or len(rest) == 2 and rest[0] >= 20 and rest[1] < 10
+    return _SMALL[tokens[0]] * 100 + sum(rest) if fits and sum(rest) < 100 else None
+
+
+def chinese_value(numerals: str) -> Decimal | None:
+    """The number that a run of Chinese numerals says; digit by digit (二〇二三) if it has no places."""
+    whole, _, tail = numerals.partition("点")
+    scale = 1
+    while tail and tail[-1] in _MYRIADS:
+        scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
+    if not any(character in _PLACES or character in _MYRIADS for character in whole):
+        value = int("".join(str(_DIGITS[character]) for character in whole))
+    else:
+        value = _chinese_whole(whole)
+    fraction = "".join(str(_DIGITS[character]) for character in tail)
+    return (value + Decimal(f"0.{fraction or 0}")) * scale
+
+
+def _chinese_whole(numerals: str) -> int:
+    total, section, digit, place = 0, 0, 0, 0
+    for character in numerals:
+        if character in _MYRIADS:
+            section += digit * (place // 10 if place > 1 else 1)
+            if _MYRIADS[character] > 10**4 or character == "亿":
+                total, section = (total + section or 1) * _MYRIADS[character], 0
+            else:
+                total, section = total + (section or 1) * _MYRIADS[character], 0
+            digit, place = 0, _MYRIADS[character]
+        elif character in _PLACES:
+            section += (digit or 1) * _PLACES[character]
+            digit, place = 0, _PLACES[character]
+        elif _DIGITS[character] == 0:
+            place = 1  # 零 says that the next digit stands for itself: 三百零五
+        else:
+            digit = _DIGITS[character]
+    # A last digit right after a place stands one place below it: 两百五 is 250, 三万五 is 35,000.
+    return total + section + digit * (place // 10 if place > 1 else 1)

@@ -1,0 +1,123 @@
+"""Numbers with their units, wherever they stand in a folded text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from ragbed.scorers.robust.numerals import CHINESE, ENGLISH, chinese_value, english_value
+from ragbed.scorers.robust.units import SCALES, UNITS
+
+
+class Quantity(NamedTuple):
+    """A number, what it counts, and where it stands."""
+
+    value: Decimal
+    unit: str
+    """A name of `units`, `~noun` for a noun that is none of them, or nothing."""
+    start: int
+    end: int
+
+
+_SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
+_DIGITS = re.compile(
+    r"(?:(?P<currency>us\$|[$€£¥])\s?)?"
+    r"(?<![a-z0-9])(?<![0-9][.,])(?<![a-z]-)"  # not inside 170, 12.3 or covid-19
+    r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)(?![0-9])(?![.,][0-9])"
+    rf"(?:(?P<gap>[ -]?)(?P<scale>{_SCALE})(?![a-z]))?"
+)
+_AFTER = re.compile(r"[ -]{0,2}(per cent|percentage points?|years? old|[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})")
+_PERCENT_BEFORE = re.compile(r"百分之$")
+_NOT_COUNTED = re.compile(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
+_LIST_MARK = re.compile(r"[.)、]\s*\S")
+_STOP = frozenset(
+    "in at on by of the and or to for from with was were is are has had have as per it its this that these those which "
+    "who when where while but so than then there after before during since until up down over under between including "
+    "respectively also only each a an according votes".split()
+)
+_ORDINAL = frozenset({"st", "nd", "rd", "th"})
+_LONE_BEFORE = re.compile(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
+_LONE_AFTER = re.compile(r"[,.。;!?\n)\"]|$")
+
+
+def find_quantities(text: str) -> list[Quantity]:
+    """Every quantity of a text whose dates are blotted out; one span may be read in two ways."""
+    return [*_in_digits(text), *_in_english(text), *_in_chinese(text)]
+
+
+def _in_digits(text: str) -> list[Quantity]:
+    found: list[Quantity] = []
+    for match in _DIGITS.finditer(text):
+        start, end = match.span()
+        unit = _unit_after(text, end)
+        if unit is None or not _is_counted(text, match.start("number"), match.end("number")):
+            continue
+        name, stop = unit
+        if match["currency"]:
+            name, stop = UNITS[match["currency"]], end
+        elif _PERCENT_BEFORE.search(text, max(0, start - 3), start):
+            name, start = "%", start - 3
+        number, scale = Decimal(match["number"].replace(",", "")), match["scale"]
+        value = number * SCALES[scale] if scale else number
+        if scale == "m":  # 5.1m is metres or millions
+            found.append(Quantity(number, "m", start, end))
+        if found and found[-1].end == start and found[-1].value > value:  # 1亿3000万
+            whole = found.pop()
+            value, start = whole.value + value, whole.start
+        found.append(Quantity(value, name, start, stop))
+    return found
+
+
+def _in_english(text: str) -> Iterator[Quantity]:
+    for match in ENGLISH.finditer(text):
+        value = english_value(match[0])
+        unit = _unit_after(text, match.end())
+        if value is not None and unit is not None and match[0] != "one":
+            yield Quantity(value, unit[0], match.start(), unit[1])
+
+
+def _in_chinese(text: str) -> Iterator[Quantity]:
+    for match in CHINESE.finditer(text):
+        start, end = match.span()
+        if match[0][0] in "万亿" or text[start - 1 : start] == "第" or text[start - 1 : start].isdigit():
+            continue
+        value = chinese_value(match[0])
+        name, stop = _unit_after(text, end) or ("", end)
+        if _PERCENT_BEFORE.search(text, max(0, start - 3), start):
+            name, start = "%", start - 3
+        alone = _LONE_BEFORE.search(text, max(0, start - 1), start) and _LONE_AFTER.match(text, end)
+        # 一 and 百 are in a thousand words; a numeral of one character counts with a unit, or all alone.
+        if value is not None and (end - start > 1 or name or alone):
+            yield Quantity(value, name, start, stop)
+
+
+def _is_counted(text: str, start: int, end: int) -> bool:
+    """Whether a number says how many: not which document, which item of a list or which of a series."""
+    if _NOT_COUNTED.search(text, max(0, start - 12), start):
+        return False
+    line = text.rfind("\n", 0, start) + 1
+    return bool(text[line:start].strip()) or end - start > 2 or not _LIST_MARK.match(text, end)
+
+
+def _unit_after(text: str, end: int) -> tuple[str, int] | None:
+    """The unit that follows and where it ends; None where letters hang on that make it a name (747s, 3rd)."""
+    match = _AFTER.match(text, end)
+    if match is None:
+        return "", end
+    word = match[1]
+    if word[0] >= "\u4e00":
+        for length in range(len(word), 0, -1):
+            if word[:length] in UNITS:
+                return UNITS[word[:length]], match.start(1) + length
+        return "", end
+    if word.startswith(("per cent", "percentage")):
+        return "%", match.end()
+    if word in UNITS:
+        return UNITS[word], match.end()
+    if match.start(1) == end:
+        return None
+    if word.startswith("year"):
+        return "year", match.end()
+    return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)

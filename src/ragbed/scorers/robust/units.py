@@ -1,0 +1,75 @@
+"""Units and counting words, each under one name: what may stand after a number, and which of them differ."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_FORMS: Final = {
+    "%": "% percent pct percentage 百分点 个百分点",
+    "usd": "$ us$ usd dollar dollars 美元 美金",
+    "eur": "€ eur euro euros 欧元",
+    "gbp": "£ gbp pound pounds 英镑",
+    "cny": "¥ rmb cny yuan 元 人民币 块 块钱 元人民币",
+    "jpy": "jpy yen 日元",
+    "krw": "krw won 韩元",
+    "inr": "inr rupee rupees 卢比",
+    "florin": "florin florins 弗罗林",
+    "crown": "crown crowns krona kronor krone kroner 克朗",
+    "thaler": "thaler thalers 塔勒",
+    "franc": "franc francs 法郎",
+    "mm": "mm millimetre millimetres millimeter millimeters 毫米",
+    "cm": "cm centimetre centimetres centimeter centimeters 厘米",
+    "m": "m metre metres meter meters 米",
+    "km": "km kilometre kilometres kilometer kilometers 公里 千米",
+    "inch": "inch inches 英寸",
+    "foot": "ft foot feet 英尺",
+    "mile": "mile miles mi 英里",
+    "g": "gram grams 克",
+    "kg": "kg kilogram kilograms kilo kilos 公斤 千克",
+    "tonne": "tonne tonnes ton tons 吨",
+    "lb": "lb lbs 磅",
+    "m2": "m2 sqm 平方米",
+    "km2": "km2 平方公里 平方千米",
+    "hectare": "hectare hectares ha 公顷",
+    "acre": "acre acres 英亩",
+    "degree": "degree degrees °c ℃ 摄氏度",
+    "second": "second seconds 秒 秒钟",
+    "minute": "minute minutes min mins 分钟",
+    "hour": "hour hours hr hrs 小时 个小时",
+    "day": "day days 天 日",
+    "week": "week weeks 周 星期 个星期",
+    "month": "month months 个月",
+    "year": "year years yr yrs 年 岁 周年",
+    "w": "watt watts 瓦",
+    "kw": "kw kilowatt kilowatts 千瓦",
+    "mw": "mw megawatt megawatts 兆瓦",
+    "gw": "gw gigawatt gigawatts 吉瓦",
+    "mb": "mb megabyte megabytes",
+    "gb": "gb gigabyte gigabytes",
+    "person": (
+        "people person persons resident residents employee employees worker workers staff spectator spectators fan "
+        "fans members member men women voters players students passengers victims inhabitants attendees visitors "
+        "人 名 位 口 个人 人次"
+    ),
+    "vote": "vote votes 票 张选票 张票",
+    "ticket": "ticket tickets 张",
+    "item": "unit units copy copies piece pieces device devices 台 部 件 只 枚 辆 架 艘 款 套",
+    "time": "times 次 回 遍 趟",
+    "thing": "个 家 座 所 处 项 条 种 场 届 层 门 篇 首 支 届 集 本 块 把 颗 轮 局 盘 排",
+}
+
+UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
+"""The name of the unit that a word or sign stands for."""
+
+SCALES: Final = {
+    **{"hundred": 100, "thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6, "mln": 10**6, "m": 10**6},
+    **{"billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12, "lakh": 10**5, "crore": 10**7},
+    **{"百": 100, "千": 10**3, "万": 10**4, "十万": 10**5, "百万": 10**6, "千万": 10**7, "亿": 10**8},
+    **{"十亿": 10**9, "百亿": 10**10, "千亿": 10**11, "万亿": 10**12},
+}
+"""Words and letters that multiply the number before them."""
+
+LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
+"""Kinds of counting that writers mix freely or leave out; the others are measures, and a wrong one is a wrong answer."""
+
+CURRENCIES: Final = frozenset("usd eur gbp cny jpy krw inr florin crown thaler franc".split())

@@ -1,0 +1,185 @@
+"""From a case and a reply to the verdict: what is asserted, what is declined, what is blamed, and by which rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from ragbed.schema import Case
+from ragbed.scorers.robust.alignment import find_aligned
+from ragbed.scorers.robust.assertion import around, is_correcting, judge_mention
+from ragbed.scorers.robust.flag import find_flags
+from ragbed.scorers.robust.gold import Gold, prepare
+from ragbed.scorers.robust.match import Mention, Reading, drop_contained, find_mentions
+from ragbed.scorers.robust.normalise import fold, origins
+from ragbed.scorers.robust.refusal import find_refusals
+
+Name: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
+
+LONGEST = 200_000
+"""Characters of a reply that are read, half from each end: no answer is longer, and time stays bounded."""
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
+_FINAL = re.compile(r"\b(?:final |correct )?answer(?: is)? ?:|答案(?:是|为)?:|(?:所以|因此|综上),?(?:正确)?答案(?:是|为)")
+_QUOTED_WHOLE = 40
+"""Characters from which on a document found verbatim in a reply counts as copied."""
+
+
+class Finding(NamedTuple):
+    """A rule that had a say in a verdict, and the stretch of the reply that it read."""
+
+    rule: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Everything the robust track says about a reply; `None` where the case's own answer cannot be matched."""
+
+    verdict: Name
+    correct: bool | None
+    partial: float | None
+    aligned: float | None
+    refused: bool
+    flagged: bool
+    misled: bool
+    mentions: tuple[Mention, ...]
+    """In the folded reply: the grounds of the verdict."""
+
+
+def judge(case: Case, reply: str) -> Judged:
+    """Reads a reply once."""
+    gold = prepare(case.question, case.answer, case.fake, case.lang)
+    text = fold(_without_thought(reply), case.lang)
+    if not re.search(r"\w", text):
+        return _nothing(gold, "empty", ())
+    reading = Reading(text, case.lang)
+    flags, refusals = find_flags(text), find_refusals(text)
+    grounds: list[Mention] = []
+    if _is_echo(case, reply):
+        held: list[list[Mention]] = [[] for _ in gold.slots]
+        false: list[Mention] = []
+        grounds.append(Mention(0, len(text), "echo"))
+    else:
+        held, false, grounds = _assertions(gold, reading)
+    return _conclude(case, gold, text, held, false, [*grounds, *refusals, *flags])
+
+
+def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
+    """The verdict with its grounds: rules and the stretches of the reply they rest on."""
+    judged = judge(case, reply)
+    shown = _without_thought(reply)
+    places = origins(shown, case.lang)
+    found = [
+        Finding(mention.rule, places[mention.start], end := places[mention.end - 1] + 1, reply[places[mention.start] : end])
+        for mention in judged.mentions
+    ]
+    return judged.verdict, found
+
+
+def _conclude(
+    case: Case, gold: Gold, text: str, held: list[list[Mention]], false: list[Mention], grounds: list[Mention]
+) -> Judged:
+    told = sum(map(bool, held))
+    misled = bool(false)
+    refused = any(one.rule.startswith("refusal") for one in grounds) and not told and not misled
+    flagged = any(one.rule.startswith("flag") for one in grounds)
+    if not _is_usable(gold):
+        return Judged("unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable")))
+    share = told / len(gold.slots)
+    aligned = share if len(gold.slots) == 1 else _aligned(case, gold, held, text)
+    verdict: Name = "incorrect"
+    if share == 1 and not misled:
+        verdict = "correct"
+    elif share and not misled:
+        verdict = "partial"
+    elif refused:
+        verdict = "refused"
+    elif flagged and not misled and _is_only_flag(text, grounds):
+        verdict = "flag-only"
+    return Judged(verdict, verdict == "correct", share, aligned, refused, flagged, misled, tuple(sorted(grounds)))
+
+
+def _nothing(gold: Gold, verdict: Name, grounds: tuple[Mention, ...]) -> Judged:
+    if not _is_usable(gold):
+        return Judged("unscored", None, None, None, False, False, False, grounds)
+    return Judged(verdict, False, 0.0, 0.0, False, False, False, grounds)
+
+
+def _is_usable(gold: Gold) -> bool:
+    return bool(gold.slots) and all(slot.names or slot.dates or slot.quantities for slot in gold.slots)
+
+
+def _aligned(case: Case, gold: Gold, held: list[list[Mention]], text: str) -> float:
+    bound = find_aligned(case.question, case.lang, gold.slots, held, text)
+    return sum(bound) / len(bound)
+
+
+def _without_thought(reply: str) -> str:
+    """The reply as it is read: thoughts blanked, the middle of an endless one blanked, every character in its place."""
+    if "think" in reply:
+        reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
+    if len(reply) > LONGEST:
+        reply = reply[: LONGEST // 2] + "\n" + reply[-LONGEST // 2 :]
+    return reply
+
+
+def _is_echo(case: Case, reply: str) -> bool:
+    """Whether several documents stand in the reply word for word: that is copying, not answering."""
+    copied = (len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents)
+    return sum(copied) > 1
+
+
+def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list[Mention], list[Mention]]:
+    """What is asserted of each part of the answer and of the false one, and every mention with what became of it."""
+    text = reading.text
+    owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
+    true, false = owned[: len(gold.slots)], [mention for mentions in owned[len(gold.slots) :] for mention in mentions]
+    every = [mention for mentions in true for mention in mentions]
+    grounds: list[Mention] = []
+
+    def asserted(mentions: Sequence[Mention], rivals: Sequence[Mention], whose: str) -> list[Mention]:
+        kept = []
+        for mention in mentions:
+            status = judge_mention(text, mention, mentions, rivals)
+            grounds.append(mention._replace(rule=f"{whose}.{mention.rule}.{status}"))
+            if status == "asserted":
+                kept.append(mention)
+        return kept
+
+    held = [asserted(mentions, false, "answer") for mentions in true]
+    misled = asserted(false, every, "fake")
+    held, misled = _final(text, held, misled)
+    return *_settle(text, held, misled), grounds
+
+
+def _final(text: str, held: list[list[Mention]], false: list[Mention]) -> tuple[list[list[Mention]], list[Mention]]:
+    """Where a reply names its final answer, what stands there counts and nothing before it."""
+    last = max((match.end() for match in _FINAL.finditer(text)), default=0)
+    if last and any(one.start >= last for one in [*false, *(mention for mentions in held for mention in mentions)]):
+        held = [[one for one in mentions if one.start >= last] for mentions in held]
+        false = [one for one in false if one.start >= last]
+    return held, false
+
+
+def _settle(text: str, held: list[list[Mention]], false: list[Mention]) -> tuple[list[list[Mention]], list[Mention]]:
+    """Where a reply says both the true and the false answer, the one it puts forward as the right one counts."""
+    if false and any(held):
+        true_first = any(is_correcting(text, one) for mentions in held for one in mentions)
+        false_first = any(is_correcting(text, one) for one in false)
+        if true_first and not false_first:
+            return held, []
+        if false_first and not true_first:
+            return [[] for _ in held], false
+    return held, false
+
+
+def _is_only_flag(text: str, grounds: Sequence[Mention]) -> bool:
+    """Whether nothing but the blame is said."""
+    blamed = [one for one in grounds if one.rule.startswith("flag")]
+    said = sum(len(before) + len(after) for before, after in (around(text, one.start, one.end) for one in blamed[:1]))
+    return len(text) - said - sum(one.end - one.start for one in blamed[:1]) < 12
