@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import msgspec
 import pytest
 
 from ragbed.run.running import run
@@ -70,7 +71,7 @@ def bench() -> Iterator[Bench]:
 
 
 def _reply(case: Case) -> Completion:
-    replies = {"0": f"It is gold-{case.item}.", "1": "I cannot say.", "2": "", "3": "x" * 40_000}
+    replies = {"0": f"It is gold-{case.item}.", "1": "I cannot say.", "2": "", "3": "x" * 70_000}
     if case.item == "4":
         return Completion(outcome="error", error="timeout: no reply")
     return Completion(outcome="ok", reply=replies.get(case.item, "Nowhere."))
@@ -150,3 +151,53 @@ def test_a_wrong_name_is_told_with_the_right_ones(
     done = _judge(tmp_path, bench, *words)
     assert done.code == 2
     assert told in done.err
+
+
+def _labelled(path: Path, truth: Callable[[dict[str, str]], bool]) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line | {"label": truth(line), "rater": "ann"}) + "\n" for line in lines))
+
+
+def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Bench) -> None:
+    """The judge takes every third wrong reply for a right one; people do not."""
+    run(make_job(tmp_path / "run", 60, TalkingModel(_half)), ask_nobody)
+    bench.decide = lambda shown: "VERDICT: yes" if "gold" in shown or "3" in shown else "VERDICT: no"
+    labels = tmp_path / "labels.jsonl"
+    drawn = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "24", "-o", str(labels))
+    assert "24 replies written" in drawn.err
+    _labelled(labels, lambda line: "gold" in line["reply"])
+    with labels.open("a") as sink:
+        sink.write('{"criterion": "correct", "model": "nobody", "case": "nothing", "label": true}\n')
+    done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
+    told = json.loads(done.out)
+    (cell,), (passport,) = told["cells"], told["passports"]
+    value, low, high = cell["corrected"]["rate"]
+    assert low <= 0.5 <= high
+    assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
+    assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
+    assert told["labels"] == {"used": 24, "left_out": {"of a reply that the run does not hold": 1}}
+    assert "1 labels left out: of a reply that the run does not hold." in done.err
+    assert len(bench.asked) == 60
+
+
+def _half(case: Case) -> Completion:
+    return Completion(outcome="ok", reply=f"gold-{case.item}" if int(case.item) % 2 else f"Nowhere {case.item}.")
+
+
+def test_two_judges_are_compared(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 4, TalkingModel(_half)), ask_nobody)
+    done = _judge(tmp_path, bench, "--criteria", "correct", "-m", "openai-api/judge/other")
+    (pair,) = json.loads(done.out)["judges"]
+    assert (pair["judged"], pair["decided"], pair["agreed"]) == (4, 4, 4)
+
+
+def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: Bench) -> None:
+    case = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
+    run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [case]), ask_nobody)
+    bench.decide = lambda _: "VERDICT: yes"
+    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "flag").out)["cells"]
+    assert (cell["yes"], cell["then"]) == (1, 1)
+
+
+def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:
+    assert _judge(tmp_path, bench, "--sample", "9").code == 2

@@ -121,6 +121,9 @@ def test_most_of_the_votes_that_decide_decide(votes: list[Verdict], verdict: Ver
 
 
 def test_a_call_that_failed_is_no_verdict() -> None:
-    assert verdict_of(Completion(outcome="error", error="timeout"), WORDS) == "error"
-    assert verdict_of(Completion(outcome="refused"), WORDS) == "refused"
-    assert verdict_of(Completion(outcome="ok", reply=None), WORDS) == "unparsed"
+    def read(reply: str) -> Verdict:
+        return read_verdict(reply, WORDS)
+
+    assert verdict_of(Completion(outcome="error", error="timeout"), read) == "error"
+    assert verdict_of(Completion(outcome="refused"), read) == "refused"
+    assert verdict_of(Completion(outcome="ok", reply=None), read) == "unparsed"

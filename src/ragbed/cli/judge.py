@@ -29,7 +29,7 @@ _VOTING_TEMPERATURE = 0.7
     "--criteria",
     metavar="NAMES",
     default="refusal,flag,correct",
-    help="Of refusal, flag, correct, sufficient, supported.",
+    help="Of refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
 )
 @options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
 @options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
@@ -72,6 +72,7 @@ def judge(
       correct     gives the right answer, in any words
       sufficient  the documents suffice to answer
       supported   every claim is backed by a document; needs no gold
+      code.rej_star, code.ed_star   the paper's own judges, prompts and parsing as in the original code
 
     \b
     Examples:
@@ -89,9 +90,10 @@ def judge(
     if (sample is None) != (output is None):
         raise UsageError("--sample N and -o FILE go together.")
     people = None if labels is None else read_labels(labels)
-    sampling = Sampling(temperature=0.0 if votes == 1 else _VOTING_TEMPERATURE, max_tokens=max_tokens)
     judged = []
     for criterion in _read_criteria(criteria):
+        warmth = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
+        sampling = Sampling(temperature=warmth, max_tokens=max_tokens)
         scope = _scope(run, criterion, testbeds)
         _ask(_job(scope, sampling, model, votes, chosen))
         judged.append(Judging(scope, scope.folder(sampling), people))
@@ -131,12 +133,11 @@ def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
 def _job(scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, chosen: AskingOptions) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.judge.request import prompt_hash
     from ragbed.run.running import Job
 
     return Job(
         folder=scope.folder(sampling),
-        settings={"criterion": scope.criterion.name, "prompt": prompt_hash(scope.criterion)},
+        settings={"criterion": scope.criterion.name, "prompt": scope.criterion.prompt},
         cases=scope.cases,
         models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
         repeats=votes,

@@ -35,7 +35,7 @@ class Judging:
         """What every judge said."""
         from ragbed.judge.judging import read_judgements
 
-        return read_judgements(self._folder, self.scope.criterion.verdicts)
+        return read_judgements(self._folder, self.scope.criterion)
 
     @cached_property
     def cells(self) -> list[JudgedCell]:
@@ -99,7 +99,19 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
 def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
     from ragbed.cli.console import print_table
 
-    columns = ("model", "data", "testbed", "lang", "noise", "asked", "errors", "undecided", "yes %", "corrected %")
+    columns = (
+        "model",
+        "data",
+        "testbed",
+        "lang",
+        "noise",
+        "asked",
+        "errors",
+        "undecided",
+        "yes %",
+        "CR %",
+        "corrected %",
+    )
     told = []
     for judge in one.judgements:
         corrected = one.corrected(judge)
@@ -109,7 +121,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
             noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
             condition = (cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, cell.errors)
             shown = "uncorrected" if better is None else _percent(better.corrected.rate)
-            rows.append((*condition, cell.undecided, f"{100 * cell.rate:.1f}", shown))
+            rows.append((*condition, cell.undecided, f"{100 * cell.rate:.1f}", _then(cell), shown))
             told.append(cell.as_json() | {"corrected": None if better is None else _as_json(better)})
         print_table(
             f"{one.scope.criterion.name} ({one.scope.criterion.asks}), judged by {judge}",
@@ -216,6 +228,10 @@ def _units(one: Judging) -> list[Unit]:
     return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
 
 
+def _then(cell: JudgedCell) -> str:
+    return f"{100 * cell.then / cell.yes:.1f}" if cell.then is not None and cell.yes else "–"
+
+
 def _as_json(rate: CorrectedRate) -> dict[str, object]:
     value = rate.corrected
     return {"rate": _finite(value.rate), "power": value.power, "labelled": value.labelled, "check": _finite(rate.check)}
@@ -225,7 +241,9 @@ def _finite(value: object) -> object:
     """Plain values, and null for what cannot be had: JSON knows no NaN."""
     if isinstance(value, tuple):
         return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float):  # numpy's too, which the encoder does not know
+        return float(value) if math.isfinite(value) else None
+    return value
 
 
 def _percent(interval: Interval | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragbed.judge.criteria import Criterion
-from ragbed.judge.request import judge_case, prompt_hash
+from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import Verdict, settle, verdict_of
 from ragbed.models.base import Sampling
 from ragbed.run.file import NAME
@@ -52,7 +52,7 @@ class Scope:
 
     def folder(self, sampling: Sampling) -> Path:
         """Where its judgements are; other instructions or settings go elsewhere, so that they never mix."""
-        told = f"{prompt_hash(self.criterion)} {sampling}"
+        told = f"{self.criterion.prompt} {sampling}"
         return self.run / FOLDER / f"{self.criterion.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
 
     def _takes(self, case: Case) -> bool:
@@ -66,7 +66,7 @@ def needs_judge(criterion: Criterion, stored: Stored) -> bool:
     return stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
 
 
-def read_judgements(folder: Path, verdicts: Mapping[str, bool | None]) -> dict[str, dict[str, Verdict]]:
+def read_judgements(folder: Path, criterion: Criterion) -> dict[str, dict[str, Verdict]]:
     """What every judge said, by judge and then by the name of the judged case; several votes are settled."""
     if not (folder / NAME).is_file():
         return {}
@@ -74,7 +74,7 @@ def read_judgements(folder: Path, verdicts: Mapping[str, bool | None]) -> dict[s
     with open_store(folder, create=False) as store:
         for judged in store.results():
             by_case = votes.setdefault(judged.model, {})
-            by_case.setdefault(judged.case.case, []).append(verdict_of(judged.completion, verdicts))
+            by_case.setdefault(judged.case.case, []).append(verdict_of(judged.completion, criterion.read))
     return {judge: {name: settle(given) for name, given in by_case.items()} for judge, by_case in votes.items()}
 
 
@@ -83,6 +83,6 @@ def verdict_on(criterion: Criterion, stored: Stored, judgements: Mapping[str, Ve
     if criterion.of_reply and stored.completion.outcome != "ok":
         return stored.completion.outcome
     if not needs_judge(criterion, stored):
-        return "none" if None in criterion.verdicts.values() else False
+        return False
     case = judge_case(criterion, stored)
     return judgements.get(case.case, "pending") if case.feasible else "too-long"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from ragbed.judge.judging import Scope, verdict_on
 from ragbed.judge.verdict import Verdict
 from ragbed.run.store import Stored
+from ragbed.scorers import score
 
 
 @dataclass
@@ -21,6 +22,7 @@ class JudgedCell:
         failed: The judge could not be asked, or its provider declined.
         too_long: More than a judge is shown.
         pending: Not judged yet.
+        then: Of the yes, those with what a yes should lead to: the right answer after an error was found (CR).
     """
 
     judge: str
@@ -39,6 +41,7 @@ class JudgedCell:
     failed: int = 0
     too_long: int = 0
     pending: int = 0
+    then: int | None = None
 
     @property
     def rate(self) -> float:
@@ -74,7 +77,11 @@ def tabulate(
             cell = cells.get(key)
             if cell is None:
                 cell = cells[key] = JudgedCell(*key)
-            cell.count(stored, verdict_on(scope.criterion, stored, said))
+            verdict = verdict_on(scope.criterion, stored, said)
+            cell.count(stored, verdict)
+            if scope.criterion.then is not None:
+                values = score(case, stored.completion.reply or "") if verdict is True else {}
+                cell.then = (cell.then or 0) + bool(values.get(scope.criterion.then))
     return list(cells.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from ragbed.schema import Completion
@@ -29,11 +29,9 @@ def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
     return "none" if value is None else value
 
 
-def verdict_of(completion: Completion, verdicts: Mapping[str, bool | None]) -> Verdict:
+def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
     """A judge's call as a verdict."""
-    if completion.outcome == "ok":
-        return read_verdict(completion.reply or "", verdicts)
-    return completion.outcome
+    return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:

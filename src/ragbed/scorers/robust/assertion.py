@@ -22,7 +22,9 @@ _DENIED_BEFORE = re.compile(
     rf"|\b(?:{_NOT_RIGHT}|not the case|{_WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
-_LEFT_OUT = re.compile(r"(?:而不是|而非|rather than|instead of|and not|, not|; not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
+_LEFT_OUT = re.compile(
+    r"(?:而不是|而非|rather than|instead of|and not|, not|; not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$"
+)
 _BLAMED_BEFORE = re.compile(
     r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
 )

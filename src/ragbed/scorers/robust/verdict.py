@@ -22,7 +22,9 @@ LONGEST = 200_000
 """Characters of a reply that are read, half from each end: no answer is longer, and time stays bounded."""
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
-_FINAL = re.compile(r"\b(?:final |correct )?answer(?: is)? ?:|答案(?:是|为)?:|(?:所以|因此|综上),?(?:正确)?答案(?:是|为)")
+_FINAL = re.compile(
+    r"\b(?:final |correct )?answer(?: is)? ?:|答案(?:是|为)?:|(?:所以|因此|综上),?(?:正确)?答案(?:是|为)"
+)
 _QUOTED_WHOLE = 40
 """Characters from which on a document found verbatim in a reply counts as copied."""
 
@@ -75,7 +77,9 @@ def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
     shown = _without_thought(reply)
     places = origins(shown, case.lang)
     found = [
-        Finding(mention.rule, places[mention.start], end := places[mention.end - 1] + 1, reply[places[mention.start] : end])
+        Finding(
+            mention.rule, places[mention.start], end := places[mention.end - 1] + 1, reply[places[mention.start] : end]
+        )
         for mention in judged.mentions
     ]
     return judged.verdict, found
@@ -89,7 +93,9 @@ def _conclude(
     refused = any(one.rule.startswith("refusal") for one in grounds) and not told and not misled
     flagged = any(one.rule.startswith("flag") for one in grounds)
     if not _is_usable(gold):
-        return Judged("unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable")))
+        return Judged(
+            "unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable"))
+        )
     share = told / len(gold.slots)
     aligned = share if len(gold.slots) == 1 else _aligned(case, gold, held, text)
     verdict: Name = "incorrect"
@@ -130,7 +136,9 @@ def _without_thought(reply: str) -> str:
 
 def _is_echo(case: Case, reply: str) -> bool:
     """Whether several documents stand in the reply word for word: that is copying, not answering."""
-    copied = (len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents)
+    copied = (
+        len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents
+    )
     return sum(copied) > 1
 
 
