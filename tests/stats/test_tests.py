@@ -52,6 +52,8 @@ def test_a_scale_of_one_point_has_no_slope() -> None:
     assert math.isnan(clustered_slope([0.2, 0.4], [1, 0], [0, 0]).falls)
 
 
-def test_a_fall_without_exception_is_certain() -> None:
-    assert clustered_slope([0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 1, 1]).falls == 0.0
-    assert clustered_slope([0, 1, 0, 1], [1, 1, 1, 1], [0, 0, 1, 1]).falls == 1.0
+def test_questions_that_all_move_alike_have_a_slope_without_bounds() -> None:
+    trend = clustered_slope([0, 0.3, 0.7] * 5, [1, 0.7, 0.3] * 5, [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3)
+    assert trend.slope.value == pytest.approx(-1)
+    assert math.isnan(trend.slope.low)
+    assert math.isnan(trend.falls)

@@ -11,6 +11,9 @@ from scipy import special
 
 from ragbed.stats.rates import LEVEL, Interval, two_sided
 
+_NOTHING = 1e-9
+"""Relative to the slope: what rounding leaves of no error at all."""
+
 
 class Trend(NamedTuple):
     """A slope with its interval, and the one-sided p of its falling."""
@@ -37,6 +40,7 @@ def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, le
     slope = float(x @ y) / spread
     parts = np.bincount(groups, weights=x * (y - y.mean() - slope * x))
     error = math.sqrt(float(parts @ parts) * len(parts) / (len(parts) - 1)) / spread
+    if error <= _NOTHING * abs(slope):  # questions that all move alike cannot tell how far the truth may be
+        return Trend(Interval(slope, math.nan, math.nan), math.nan)
     reach = two_sided(level) * error
-    falls = float(special.ndtr(slope / error)) if error else float(slope >= 0)
-    return Trend(Interval(slope, slope - reach, slope + reach), falls)
+    return Trend(Interval(slope, slope - reach, slope + reach), float(special.ndtr(slope / error)))

@@ -1,0 +1,129 @@
+"""Cells: an estimate and where in which table it stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypedDict, Unpack
+
+import msgspec
+import numpy as np
+
+from ragbed.metrics.sheet import Key, Mask, Sheet
+from ragbed.schema import Estimate
+from ragbed.stats.binomial import Floats
+from ragbed.stats.bootstrap import Statistic, bootstrap
+from ragbed.stats.paired import paired_difference
+from ragbed.stats.rates import Interval, clustered_wilson, wilson
+
+Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
+"""Of questions: all, those that the model does or does not answer without documents, those that all models do."""
+
+
+class Place(TypedDict, total=False):
+    """What tells one cell of a metric from another."""
+
+    noise: float | None
+    k: int | None
+    arm: str | None
+    correct: float | None
+    slot: int | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a report."""
+
+    table: str
+    key: Key
+    track: str
+    scope: Scope
+    estimate: Estimate
+    place: Place
+
+    def as_json(self) -> dict[str, object]:
+        """As a report in JSON has it."""
+        return (
+            {"table": self.table, **self.key._asdict(), "track": self.track, "scope": self.scope}
+            | {name: self.place.get(name) for name in Place.__annotations__}
+            | msgspec.structs.asdict(self.estimate)
+        )
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the cells of one table from one sheet and track."""
+
+    table: str
+    sheet: Sheet
+    track: str
+    scope: Scope = "all"
+
+    def score(self, name: str) -> Floats:
+        """A score of every trial."""
+        return self.sheet.score(name, self.track)
+
+    def rate(self, metric: str, mask: Mask, values: Floats, **place: Unpack[Place]) -> Cell:
+        """The mean of a score over the trials that have one, failures counting 0."""
+        there = mask & np.isfinite(values)
+        hits, asked = self.sheet.sums((mask, values)).T if there.any() else (np.empty(0), np.empty(0))
+        interval = clustered_wilson(hits.tolist(), asked.tolist()) if len(asked) else _NOTHING
+        return self._cell(metric, interval, int(there.sum()), mask, place)
+
+    def difference(self, metric: str, first: Mask, second: Mask, values: Floats, **place: Unpack[Place]) -> Cell:
+        """Second minus first, over the questions asked both ways; n is their number."""
+        moved = self.moved(first, second, values)
+        return self._cell(
+            metric, paired_difference(moved) if len(moved) else _NOTHING, len(moved), first | second, place
+        )
+
+    def moved(self, first: Mask, second: Mask, values: Floats) -> Floats:
+        """The difference of every question (or event) that was asked both ways."""
+        moved = self.sheet.per_cluster(second, values) - self.sheet.per_cluster(first, values)
+        return moved[np.isfinite(moved)]
+
+    def resampled(
+        self,
+        metrics: Sequence[str],
+        parts: Sequence[tuple[Mask, Floats]],
+        statistic: Statistic,
+        **place: Unpack[Place],
+    ) -> list[Cell]:
+        """Statistics of totals (the sums of all parts, then their trials) with bootstrap intervals."""
+        rows = self.sheet.sums(*parts)
+        intervals = bootstrap(rows, statistic) if len(rows) else [_NOTHING] * len(metrics)
+        mask = np.logical_or.reduce([mask for mask, _ in parts])
+        return [
+            self._cell(metric, interval, int((mask & self.sheet.asked).sum()), mask, place)
+            for metric, interval in zip(metrics, intervals, strict=True)
+        ]
+
+    def interval(self, metric: str, interval: Interval, n: int, mask: Mask, **place: Unpack[Place]) -> Cell:
+        """A number whose interval is known."""
+        return self._cell(metric, interval, n, mask, place)
+
+    def share(self, metric: str, hits: int, n: int, mask: Mask, **place: Unpack[Place]) -> Cell:
+        """So many of n questions."""
+        return self._cell(metric, wilson(hits, n), n, mask, place)
+
+    def number(self, metric: str, value: float, n: int, mask: Mask, **place: Unpack[Place]) -> Cell:
+        """A number without an interval, as a p value."""
+        return self._cell(metric, Interval(value, math.nan, math.nan), n, mask, place)
+
+    def _cell(self, metric: str, interval: Interval, n: int, mask: Mask, place: Place) -> Cell:
+        value, low, high = (None if math.isnan(number) else float(number) for number in interval)
+        estimate = Estimate(
+            metric=metric,
+            value=value,
+            low=low,
+            high=high,
+            n=n,
+            asked=int((mask & self.sheet.asked).sum()),
+            errors=int((mask & self.sheet.failed).sum()),
+            infeasible=int((mask & ~self.sheet.asked).sum()),
+        )
+        return Cell(self.table, self.sheet.key, self.track, self.scope, estimate, place)
+
+
+_NOTHING = Interval(math.nan, math.nan, math.nan)

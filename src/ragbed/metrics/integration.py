@@ -1,0 +1,41 @@
+"""Information integration: all sub-answers, some of them, and each with the sub-question it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragbed.metrics.cells import Cell, Maker
+from ragbed.metrics.curve import measure_curve
+from ragbed.metrics.sheet import Mask
+from ragbed.stats.binomial import Floats
+
+
+def measure(maker: Maker) -> Iterator[Cell]:
+    """The cells of the integration testbed."""
+    sheet = maker.sheet
+    mask = sheet.of("integration")
+    for k in np.unique(sheet.k[mask]).tolist():
+        yield from measure_curve(maker, mask, k)
+        for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
+            here = mask & (sheet.k == k) & (sheet.noise == ratio)
+            yield maker.rate("false_refusal", here, maker.score("refused"), noise=ratio, k=k)
+            if sheet.has("partial", maker.track):
+                yield from _parts(maker, here, ratio, k)
+
+
+def _parts(maker: Maker, here: Mask, ratio: float, k: int) -> Iterator[Cell]:
+    correct, found, bound = (maker.score(name) for name in ("correct", "partial", "aligned"))
+    yield maker.rate("sub_answer_recall", here, found, noise=ratio, k=k)
+    yield maker.rate("aligned_recall", here, bound, noise=ratio, k=k)
+    yield maker.rate(
+        "aligned_accuracy", here, np.where(np.isfinite(bound), correct * (bound >= 1), np.nan), noise=ratio, k=k
+    )
+    yield from maker.resampled(["joint_loss"], [(here, found), (here, correct)], _loss, noise=ratio, k=k)
+
+
+def _loss(totals: Floats) -> Floats:
+    """Sub-answers found minus questions answered whole: what it costs that all parts are wanted at once."""
+    found, correct, n, _ = np.moveaxis(totals, -1, 0)
+    return np.stack([(found - correct) / n], axis=-1)

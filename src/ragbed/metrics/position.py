@@ -1,0 +1,39 @@
+"""Position: the same questions with their documents at every slot (`--rotations all`).
+
+A plain difference between the best and the worst slot is mostly chance; what counts is whether the same questions are
+answered wherever the document stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragbed.metrics.cells import Cell, Maker
+from ragbed.metrics.sheet import Mask
+from ragbed.stats.binomial import Floats
+from ragbed.stats.paired import cochran_q
+
+
+def measure(maker: Maker) -> Iterator[Cell]:
+    """Accuracy by slot, Cochran's Q and order robustness, for every ratio that was asked at every slot."""
+    sheet, correct = maker.sheet, maker.score("correct")
+    mask = sheet.of("noise") & (sheet.repeat == 0) & (sheet.slot >= 0)
+    for k in np.unique(sheet.k[mask]).tolist():
+        for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
+            here = mask & (sheet.k == k) & (sheet.noise == ratio)
+            slots = [here & (sheet.slot == slot) for slot in range(k)]
+            verdicts = np.column_stack([sheet.per_item(slot, correct) for slot in slots])
+            whole = np.isfinite(verdicts).all(axis=1)
+            if k > 1 and whole.any():
+                yield from _cells(maker, slots, correct, verdicts[whole], ratio)
+
+
+def _cells(maker: Maker, slots: list[Mask], correct: Floats, verdicts: Floats, ratio: float) -> Iterator[Cell]:
+    k, n, everywhere = len(slots), len(verdicts), np.logical_or.reduce(slots)
+    for slot, mask in enumerate(slots):
+        yield maker.rate("accuracy_by_slot", mask, correct, noise=ratio, k=k, slot=slot)
+    yield maker.number("position_p", cochran_q(verdicts), n, everywhere, noise=ratio, k=k)
+    alike = (verdicts == verdicts[:, :1]).all(axis=1)
+    yield maker.share("order_robustness", int(alike.sum()), n, everywhere, noise=ratio, k=k)

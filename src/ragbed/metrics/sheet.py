@@ -1,0 +1,174 @@
+"""All trials of one model on one dataset, as columns: what the metrics of an ability are computed from."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import nan
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragbed.metrics.trial import Scored
+from ragbed.stats.binomial import Floats
+
+Mask: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+
+TRACKS = ("robust", "code", "paper")
+"""Names of scores have the track in front, those of the robust track nothing."""
+
+
+class Key(NamedTuple):
+    """Whose trials these are."""
+
+    model: str
+    data: str
+    lang: str
+    profile: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns, one entry a trial; questions, clusters and conditions are numbered from 0."""
+
+    key: Key
+    items: tuple[str, ...]
+    """The question of each number."""
+    kinds: tuple[tuple[str, str], ...]
+    """Testbed and arm of each number."""
+    scores: dict[str, Floats]
+    """By full name; NaN where there is no verdict."""
+    item: Ints
+    cluster: Ints
+    kind: Ints
+    noise: Floats
+    """NaN without documents."""
+    noise_real: Floats
+    """As delivered, to the thousandth."""
+    correct: Floats
+    """Counterfactual: share of true documents."""
+    k: Ints
+    slot: Ints
+    """Where the first document that bears an answer stands; −1 where there is none."""
+    repeat: Ints
+    asked: Mask
+    failed: Mask
+    """Asked, and no reply came."""
+
+    def of(self, testbed: str, arm: str = "related") -> Mask:
+        """The trials of a testbed, infeasible ones too."""
+        number = self.kinds.index((testbed, arm)) if (testbed, arm) in self.kinds else -1
+        return np.asarray(self.kind == number)
+
+    def has(self, name: str, track: str) -> bool:
+        """Whether any trial has this score."""
+        return full_name(name, track) in self.scores
+
+    def score(self, name: str, track: str) -> Floats:
+        """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict."""
+        return np.where(self.failed, 0.0, self.scores[full_name(name, track)])
+
+    def restricted(self, keep: Mask) -> Sheet:
+        """The same questions and clusters, some of the trials."""
+        columns = {name: getattr(self, name)[keep] for name in _COLUMNS}
+        return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
+
+    def per_item(self, mask: Mask, values: Floats) -> Floats:
+        """The mean of a score for every question; NaN where it was not asked so."""
+        return _means(self.item, mask, values, len(self.items))
+
+    def per_cluster(self, mask: Mask, values: Floats) -> Floats:
+        """The mean of a score for every cluster; NaN where it was not asked so."""
+        return _means(self.cluster, mask, values, int(self.cluster.max(initial=-1)) + 1)
+
+    def sums(self, *parts: tuple[Mask, Floats]) -> Floats:
+        """One row a cluster that occurs: for each part the sum of the score, and then of each the trials."""
+        size = int(self.cluster.max(initial=-1)) + 1
+        hits, asked = [], []
+        for mask, values in parts:
+            there = mask & np.isfinite(values)
+            hits.append(np.bincount(self.cluster[there], weights=values[there], minlength=size))
+            asked.append(np.bincount(self.cluster[there], minlength=size).astype(np.float64))
+        rows = np.column_stack([*hits, *asked])
+        return np.asarray(rows[rows[:, len(parts) :].sum(axis=1) > 0])
+
+
+_COLUMNS = ("item", "cluster", "kind", "noise", "noise_real", "correct", "k", "slot", "repeat", "asked", "failed")
+
+
+def full_name(name: str, track: str) -> str:
+    """A score's name as trials have it."""
+    return name if track == "robust" else f"{track}.{name}"
+
+
+def make_sheets(trials: Iterable[Scored]) -> list[Sheet]:
+    """Sorts trials by whose they are, holding columns only; sheets come as their first trials did."""
+    growing: dict[Key, _Growing] = {}
+    for trial in trials:
+        key = Key(trial.model, trial.data, trial.lang, trial.profile)
+        sheet = growing.get(key)
+        if sheet is None:
+            sheet = growing[key] = _Growing(key)
+        sheet.add(trial)
+    return [sheet.done() for sheet in growing.values()]
+
+
+class _Growing:
+    """A sheet to which trials are added."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self._items: dict[str, int] = {}
+        self._clusters: dict[str, int] = {}
+        self._kinds: dict[tuple[str, str], int] = {}
+        self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "repeat")}
+        self._shares = {name: array("d") for name in ("noise", "noise_real", "correct")}
+        self._flags = {name: array("b") for name in ("asked", "failed")}
+        self._scores: dict[str, array[float]] = {}
+        self._size = 0
+
+    def add(self, trial: Scored) -> None:
+        whole, shares, flags = self._whole, self._shares, self._flags
+        whole["item"].append(self._items.setdefault(trial.item, len(self._items)))
+        cluster = trial.item if trial.cluster is None else trial.cluster
+        whole["cluster"].append(self._clusters.setdefault(cluster, len(self._clusters)))
+        whole["kind"].append(self._kinds.setdefault((trial.testbed, trial.arm), len(self._kinds)))
+        whole["k"].append(trial.k)
+        whole["slot"].append(trial.slots[0] if trial.slots else -1)
+        whole["repeat"].append(trial.repeat)
+        shares["noise"].append(nan if trial.noise is None else trial.noise)
+        shares["noise_real"].append(nan if trial.noise_real is None else round(trial.noise_real, 3))
+        shares["correct"].append(trial.correct)
+        flags["asked"].append(trial.outcome != "infeasible")
+        flags["failed"].append(trial.outcome in ("error", "refused"))
+        self._add_scores(trial)
+
+    def _add_scores(self, trial: Scored) -> None:
+        for name, value in (trial.scores or {}).items():
+            if isinstance(value, bool | float | int):  # labels and verdicts are for people
+                column = self._scores.setdefault(name, array("d"))
+                column.extend([nan] * (self._size - len(column)))
+                column.append(value)
+        self._size += 1
+
+    def done(self) -> Sheet:
+        for column in self._scores.values():
+            column.extend([nan] * (self._size - len(column)))
+        return Sheet(
+            key=self._key,
+            items=tuple(self._items),
+            kinds=tuple(self._kinds),
+            scores={name: np.array(column) for name, column in self._scores.items()},
+            **{name: np.array(column) for name, column in (self._whole | self._shares).items()},
+            **{name: np.array(column, np.bool_) for name, column in self._flags.items()},
+        )
+
+
+def _means(groups: Ints, mask: Mask, values: Floats, size: int) -> Floats:
+    there = mask & np.isfinite(values)
+    sums = np.bincount(groups[there], weights=values[there], minlength=size)
+    counts = np.bincount(groups[there], minlength=size)
+    return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))

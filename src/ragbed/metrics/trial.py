@@ -1,0 +1,61 @@
+"""What metrics look at: one light record a trial, infeasible cases included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from ragbed.schema import Case
+
+Asked: TypeAlias = Literal["ok", "refused", "error", "infeasible"]
+
+ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
+
+
+class Scored(Struct, frozen=True, kw_only=True, gc=False):
+    """A trial without its texts: the condition, how it ended, and what the scorers say of it."""
+
+    model: str
+    data: str
+    item: str
+    lang: str
+    testbed: str
+    profile: str
+    noise: float | None
+    noise_real: float | None = None
+    correct: float = 0.0
+    """Counterfactual: share of true documents."""
+    k: int
+    arm: str = "related"
+    seed: int = 0
+    slots: tuple[int, ...] = ()
+    repeat: int = 0
+    outcome: Asked = "ok"
+    cluster: str | None = None
+    """What is resampled: the event that items share; the item where it is None."""
+    scores: dict[str, ScoreValue] | None = None
+    """By name, as `code.correct`; None where there is no reply."""
+
+
+def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mapping[str, ScoreValue] | None) -> Scored:
+    """A case that was asked, or could not be, as metrics see it."""
+    return Scored(
+        model=model,
+        data=case.data,
+        item=case.item,
+        lang=case.lang,
+        testbed=case.testbed,
+        profile=case.profile,
+        noise=case.noise,
+        noise_real=case.noise_real,
+        correct=case.correct,
+        k=case.k,
+        arm=case.arm,
+        seed=case.seed,
+        slots=case.slots,
+        repeat=repeat,
+        outcome=outcome,
+        scores=None if scores is None else dict(scores),
+    )
