@@ -13,7 +13,7 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, judge, lint, merge, paper, plan, run, status, world
+from ragbed.cli import cache, cases, data, demo, export, import_, judge, lint, merge, paper, plan, run, score, status, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -21,6 +21,7 @@ COMMANDS = (
     demo.demo,
     run.run,
     status.status,
+    score.score,
     judge.judge,
     data.data,
     lint.lint,

@@ -9,7 +9,11 @@ from ragbed.run.store import Stored
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS
 
-_RATES = ("code.correct", "code.refused", "code.flagged", "paper.correct", "paper.refused", "paper.flagged")
+_RATES = (
+    *("code.correct", "code.refused", "code.flagged"),
+    *("paper.correct", "paper.refused", "paper.flagged"),
+    *("correct", "refused", "flagged", "misled"),
+)
 
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
 
@@ -31,11 +35,14 @@ class Cell:
     ok: int = 0
     refused: int = 0
     error: int = 0
+    unscored: int = 0
+    """Replies whose case has an answer that cannot be matched: in no rate of the robust track."""
     hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RATES, 0))
 
     def rate(self, name: str) -> float:
         """A score's share of what was asked: a failure counts against nobody's favour."""
-        return self.hits[name] / self.asked if self.asked else 0.0
+        of = self.asked - self.unscored if name == "correct" else self.asked
+        return self.hits[name] / of if of else 0.0
 
     def as_json(self) -> dict[str, object]:
         """Counts and rates as plain values."""
@@ -64,5 +71,6 @@ def _count(cell: Cell, result: Stored) -> None:
     setattr(cell, outcome, getattr(cell, outcome) + 1)
     if outcome == "ok":
         values = score(result.case, result.completion.reply or "")
+        cell.unscored += values["correct"] is None
         for name in _RATES:
             cell.hits[name] += bool(values[name])

@@ -21,6 +21,7 @@ _ASKING = (
 _BREAK = {"en": re.compile(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": re.compile("[,;](?:以及|和|还有)?")}
 _WORD = re.compile(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
 _SENTENCE = re.compile(r"[。!?;\n]|\.(?![0-9a-z])")
+_CLAUSE = re.compile(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
 
 def find_aligned(
@@ -68,12 +69,12 @@ def _is_bound(
 
 
 def _window(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
-    """What stands around a mention, as far as the end of its sentence and the next mention."""
+    """What stands around a mention: its sentence before it, its clause after it, no other mention."""
     start = max((other.end for other in everything if other.end <= mention.start), default=0)
     end = min((other.start for other in everything if other.start >= mention.end), default=len(text))
     start, end = max(start, mention.start - 200), min(end, mention.end + 100)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
-    stop = _SENTENCE.search(text, mention.end, end)
+    stop = _CLAUSE.search(text, mention.end, end)
     return text[breaks[-1] if breaks else start : stop.start() if stop else end]
 
 

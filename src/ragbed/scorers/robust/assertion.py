@@ -22,17 +22,18 @@ _DENIED_BEFORE = re.compile(
     rf"|\b(?:{_NOT_RIGHT}|not the case|{_WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
-_LEFT_OUT = re.compile(
-    r"(?:而不是|而非|rather than|instead of|and not|, not|; not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$"
-)
+_LEFT_OUT = re.compile(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = re.compile(
     r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
 )
 _DENIED_AFTER = re.compile(
-    rf"[\"')\]]*(?:[^.,;。]{{0,40}}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?(?:{_WRONG}|{_NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    r"(?:并不是|不是|并非)|[\"')\]]* (?:(?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))|(?:did|does)(?: not|n't)\b)"
+)
+_WRONG_AFTER = re.compile(
+    rf"[\"')\]]*(?:[^.,;。]{{0,40}}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
+    rf"(?:{_WRONG}|{_NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
     rf"|[\"')\]]* ?\((?:{_WRONG}|not (?:correct|true))"
     r"|[\"')\]]*[^,。;]{0,10}?(?:是|为|属于)?(?:错误|不正确|不对|有误|不准确|不符|不属实|是假的)"
-    r"|(?:并不是|不是|并非)(?:正确|真)"
 )
 _OTHER_SUBJECT = re.compile(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = re.compile(
@@ -57,7 +58,7 @@ _OR_AFTER = re.compile(
 
 
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
-    """What a reply does with a mention: asserted, denied, quoted (as wrong) or alternative.
+    """What a reply does with a mention: asserted, denied, called wrong, quoted (as wrong) or alternative.
 
     Args:
         text: The folded reply.
@@ -67,11 +68,13 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
     """
     before, after = around(text, mention.start, mention.end)
     clause = before[_last_end(before, _CLAUSE_END) :]
-    if _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _BLAMED_BEFORE.search(before):
+    if _BLAMED_BEFORE.search(before):
+        return "wrong"
+    if _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after):
         return "denied"
-    denial = _DENIED_AFTER.match(after)
-    if denial and not _OTHER_SUBJECT.search(denial[0]):
-        return "denied"
+    blame = _WRONG_AFTER.match(after)
+    if blame and not _OTHER_SUBJECT.search(blame[0]):
+        return "wrong"
     if _is_alternative(before, after, mention, same):
         return "alternative"
     following = text[mention.end : mention.end + _REACH]

@@ -30,6 +30,11 @@ class Date(NamedTuple):
                 return False
         return True
 
+    def denies(self, other: Date) -> bool:
+        """Whether both tell a year, a month or a day, and not the same."""
+        pairs = zip(self[:3], other[:3], strict=True)
+        return any(mine is not None and theirs is not None and mine != theirs for mine, theirs in pairs)
+
 
 _NAMES = "january february march april may june july august september october november december".split()
 _MONTHS = {name[:length]: number for number, name in enumerate(_NAMES, start=1) for length in (3, len(name))} | {

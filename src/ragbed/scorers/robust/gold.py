@@ -161,8 +161,8 @@ def _is_whole(rest: str, quantity: Quantity) -> bool:
 
 def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := _SCORE.fullmatch(folded):
-        first, second = score.groups()
-        return Name(first, re.compile(rf"(?<![0-9.-]){first} ?(?:-|:|比|to) ?{second}(?![0-9]|\.[0-9])"))
+        first, second = (_either_script(number) for number in score.groups())
+        return Name("", re.compile(rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])"))
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub(" ", alias)), "en").strip(_EDGES)
     words = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(words))
@@ -176,6 +176,10 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         parts += [r"[\W_]{1,3}" if apart else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
     return Name(key, re.compile(_bounded("".join(parts), runs[0][0][0], runs[-1][0][-1])))
+
+
+def _either_script(number: str) -> str:
+    return f"(?:{number}|{'零一二三四五六七八九'[int(number)]})" if len(number) == 1 else number
 
 
 def _surname(folded: str, asked: str, lang: Lang) -> list[Name]:

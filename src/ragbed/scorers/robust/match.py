@@ -87,6 +87,8 @@ def _dates(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
     for wanted in slot.dates:
         found = reading.dates + reading.years if wanted[1:3] == (None, None) else reading.dates
         for date in found:
+            if any(date.denies(other) for other in slot.dates):  # 30 May 2018 is not '30 May', also called 30 May 2017
+                continue
             if date.tells(wanted):
                 yield Mention(date.start, date.end, "date")
             elif date.tells(wanted, gold.asked):

@@ -16,7 +16,7 @@ _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted([*_SMALL, "hundred", *_LARGE], key=len, reverse=True))
 ENGLISH = re.compile(
-    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])}|\d{{1,3}})[ -](?=hundred|thousand|million|billion|trillion))?"
+    rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
     rf"(?: (?:{'|'.join(_LARGE)}))*\b"
 )
@@ -64,7 +64,7 @@ def _english_whole(tokens: list[str]) -> Decimal | None:
         elif token == "hundred":
             group = (group or 1) * 100
         else:
-            number = int(token) if token.isdigit() else _SMALL[token]
+            number = _SMALL[token]
             # 'twenty' takes 'five' but not 'fifteen'; 'five' takes nothing.
             if group % 100 and not (group % 10 == 0 and group % 100 >= 20 and number < 10):
                 return None

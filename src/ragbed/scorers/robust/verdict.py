@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scorers.robust.alignment import find_aligned
 from ragbed.scorers.robust.assertion import around, is_correcting, judge_mention
 from ragbed.scorers.robust.flag import find_flags
+from ragbed.scorers.robust.dates import Date
 from ragbed.scorers.robust.gold import Gold, prepare
-from ragbed.scorers.robust.match import Mention, Reading, drop_contained, find_mentions
+from ragbed.scorers.robust.match import MOST_MENTIONS, Mention, Reading, drop_contained, find_mentions
 from ragbed.scorers.robust.normalise import fold, origins
+from ragbed.scorers.robust.quantities import Quantity
 from ragbed.scorers.robust.refusal import find_refusals
 
 Name: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
@@ -22,9 +25,9 @@ LONGEST = 200_000
 """Characters of a reply that are read, half from each end: no answer is longer, and time stays bounded."""
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
-_FINAL = re.compile(
-    r"\b(?:final |correct )?answer(?: is)? ?:|答案(?:是|为)?:|(?:所以|因此|综上),?(?:正确)?答案(?:是|为)"
-)
+_FINAL = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:) ?:? ?|答案(?:是|为|应为)?:? ?")
+_NAMED_WITHIN = 60
+"""Characters after 'the answer is' in which it is expected."""
 _QUOTED_WHOLE = 40
 """Characters from which on a document found verbatim in a reply counts as copied."""
 
@@ -56,7 +59,7 @@ class Judged:
 def judge(case: Case, reply: str) -> Judged:
     """Reads a reply once."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    text = fold(_without_thought(reply), case.lang)
+    text = fold(_as_read(reply), case.lang)
     if not re.search(r"\w", text):
         return _nothing(gold, "empty", ())
     reading = Reading(text, case.lang)
@@ -74,14 +77,14 @@ def judge(case: Case, reply: str) -> Judged:
 def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
     """The verdict with its grounds: rules and the stretches of the reply they rest on."""
     judged = judge(case, reply)
-    shown = _without_thought(reply)
-    places = origins(shown, case.lang)
-    found = [
-        Finding(
-            mention.rule, places[mention.start], end := places[mention.end - 1] + 1, reply[places[mention.start] : end]
-        )
-        for mention in judged.mentions
-    ]
+    places = origins(_as_read(reply), case.lang)
+    left_out = max(0, len(reply) - LONGEST - 1)
+    found = []
+    for mention in judged.mentions:
+        start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
+        if start > LONGEST // 2:
+            start, end = start + left_out, end + left_out
+        found.append(Finding(mention.rule, start, end, reply[start:end]))
     return judged.verdict, found
 
 
@@ -93,9 +96,7 @@ def _conclude(
     refused = any(one.rule.startswith("refusal") for one in grounds) and not told and not misled
     flagged = any(one.rule.startswith("flag") for one in grounds)
     if not _is_usable(gold):
-        return Judged(
-            "unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable"))
-        )
+        return Judged("unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable")))
     share = told / len(gold.slots)
     aligned = share if len(gold.slots) == 1 else _aligned(case, gold, held, text)
     verdict: Name = "incorrect"
@@ -125,8 +126,8 @@ def _aligned(case: Case, gold: Gold, held: list[list[Mention]], text: str) -> fl
     return sum(bound) / len(bound)
 
 
-def _without_thought(reply: str) -> str:
-    """The reply as it is read: thoughts blanked, the middle of an endless one blanked, every character in its place."""
+def _as_read(reply: str) -> str:
+    """The reply without thoughts, which are blanked to keep places, and without the middle of an endless one."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
     if len(reply) > LONGEST:
@@ -136,9 +137,7 @@ def _without_thought(reply: str) -> str:
 
 def _is_echo(case: Case, reply: str) -> bool:
     """Whether several documents stand in the reply word for word: that is copying, not answering."""
-    copied = (
-        len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents
-    )
+    copied = (len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents)
     return sum(copied) > 1
 
 
@@ -157,21 +156,45 @@ def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list
             grounds.append(mention._replace(rule=f"{whose}.{mention.rule}.{status}"))
             if status == "asserted":
                 kept.append(mention)
+            elif whose == "fake" and status in {"wrong", "quoted"}:
+                grounds.append(mention._replace(rule="flag.fake"))
         return kept
 
     held = [asserted(mentions, false, "answer") for mentions in true]
     misled = asserted(false, every, "fake")
-    held, misled = _final(text, held, misled)
+    held, misled = _final(gold, reading, held, misled)
     return *_settle(text, held, misled), grounds
 
 
-def _final(text: str, held: list[list[Mention]], false: list[Mention]) -> tuple[list[list[Mention]], list[Mention]]:
-    """Where a reply names its final answer, what stands there counts and nothing before it."""
-    last = max((match.end() for match in _FINAL.finditer(text)), default=0)
-    if last and any(one.start >= last for one in [*false, *(mention for mentions in held for mention in mentions)]):
-        held = [[one for one in mentions if one.start >= last] for mentions in held]
-        false = [one for one in false if one.start >= last]
-    return held, false
+def _final(
+    gold: Gold, reading: Reading, held: list[list[Mention]], false: list[Mention]
+) -> tuple[list[list[Mention]], list[Mention]]:
+    """Where a reply names its answer ('the answer is …'), what stands before it does not count.
+
+    If that is a value of the answer's kind ('the answer is 6'), what stands after it does not count either.
+    """
+    markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS))
+    if not markers:
+        return held, false
+    place = markers[-1].end()
+    every = [*false, *(one for some in held for one in some)]
+    end = next((one.end for one in _values(gold, reading) if place <= one.start <= place + 2), None)
+    if end is None:
+        if not any(place <= one.start <= place + _NAMED_WITHIN for one in every):
+            return held, false
+        end = len(reading.text)
+
+    def named(some: list[Mention]) -> list[Mention]:
+        return [one for one in some if place <= one.start < end]
+
+    return [named(some) for some in held], named(false)
+
+
+def _values(gold: Gold, reading: Reading) -> Sequence[Quantity | Date]:
+    """What could be the answer to a question for one quantity or one date."""
+    if len(gold.slots) == 1 and gold.slots[0].quantities:
+        return reading.quantities
+    return reading.dates if len(gold.slots) == 1 and gold.slots[0].dates else ()
 
 
 def _settle(text: str, held: list[list[Mention]], false: list[Mention]) -> tuple[list[list[Mention]], list[Mention]]:

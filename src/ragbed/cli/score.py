@@ -1,0 +1,85 @@
+"""`ragbed score`: the scores of runs, again, from what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.scorers.audit import Disagreement
+
+_SHOWN = 20
+"""Disagreements that are listed of each kind; --json has them all."""
+
+
+@click.command()
+@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN...")
+@options.option(
+    "--disagreements",
+    type=click.Choice(["code", "paper"]),
+    metavar="TRACK",
+    help="List the replies that this track (code or paper) and the robust one see differently.",
+)
+@options.json_option
+def score(runs: tuple[Path, ...], disagreements: str | None, json: bool) -> None:
+    """Score runs again from what is stored; nobody is asked.
+
+    Three tracks: code (what the original code counts, to the letter), paper (what the paper says) and robust
+    (what a careful reader would count). A reply that the first counts and the last does not is false credit; the
+    reverse is missed credit.
+
+    \b
+    Examples:
+      ragbed score runs/qwen
+      ragbed score runs/qwen --disagreements code
+      ragbed score runs/qwen --disagreements paper --json
+    """
+    from ragbed.cli.console import print_json
+    from ragbed.cli.results import print_cells, read_cells
+
+    cells = [cell for run in runs for cell in read_cells(run)]
+    print_cells(cells, to_stderr=json)
+    told: dict[str, object] = {"cells": [cell.as_json() for cell in cells]}
+    if disagreements:
+        found = [one for run in runs for one in _disagreements(run, disagreements)]
+        _print(found, disagreements, to_stderr=json)
+        told["disagreements"] = found
+    if json:
+        print_json(told)
+
+
+def _disagreements(run: Path, track: str) -> list[Disagreement]:
+    from ragbed.run.store import open_store
+    from ragbed.scorers.audit import find_disagreements
+
+    with open_store(run, create=False) as store:
+        replies = (
+            (result.model, result.case, result.completion.reply or "")
+            for result in store.results()
+            if result.completion.outcome == "ok"
+        )
+        return list(find_disagreements(replies, track))
+
+
+def _print(found: list[Disagreement], track: str, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import console, print_table, printable
+
+    for credit in ("false", "missed"):
+        some = [one for one in found if one.credit == credit]
+        rows = [(one.case, one.model, one.score, one.verdict, _brief(one.reply)) for one in some[:_SHOWN]]
+        title = f"{credit.capitalize()} credit of the {track} track: {len(some):,}"
+        if rows:
+            print_table(title, ("case", "model", "score", "robust verdict", "reply"), rows, to_stderr=to_stderr)
+        else:
+            console(to_stderr=to_stderr).print(printable(f"{title}."))
+        if len(some) > _SHOWN:
+            console(to_stderr=to_stderr).print(f"… and {len(some) - _SHOWN:,} more; --json lists all.")
+
+
+def _brief(reply: str) -> str:
+    line = " ".join(reply.split())
+    return line if len(line) <= 80 else line[:79] + "…"
