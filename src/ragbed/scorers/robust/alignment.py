@@ -15,9 +15,7 @@ from ragbed.scorers.robust.gold import Slot
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.normalise import fold
 
-_ASKING = (
-    r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
-)
+_ASKING = r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 _BREAK = {"en": re.compile(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": re.compile("[,;](?:以及|和|还有)?")}
 _WORD = re.compile(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
 _SENTENCE = re.compile(r"[。!?;\n]|\.(?![0-9a-z])")
@@ -35,16 +33,10 @@ def find_aligned(
         rivals = [
             other
             for other, slot in enumerate(slots)
-            if other != number
-            and slot.kind == slots[number].kind
-            and asserted[other]
-            and not slot.forms & slots[number].forms
+            if other != number and slot.kind == slots[number].kind and asserted[other] and not slot.forms & slots[number].forms
         ]
         aligned.append(
-            any(
-                _is_bound(number, mention, rivals, asserted, _window(text, mention, everything), own_words)
-                for mention in mentions
-            )
+            any(_is_bound(number, mention, rivals, asserted, _window(text, mention, everything), own_words) for mention in mentions)
         )
     return aligned
 

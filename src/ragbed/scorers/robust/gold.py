@@ -20,9 +20,7 @@ _PARENTHESIS = re.compile(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
 _SCORE = re.compile(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _CAPITAL_AFTER_NUMBER = re.compile(r"^[\d.,]+ [A-Z]")
 _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
-_ASKS_WHO = re.compile(
-    r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
-)
+_ASKS_WHO = re.compile(r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是")
 _COUNTED = frozenset({"person", "thing", "item"})
 
 

@@ -10,9 +10,7 @@ import re
 
 from ragbed.scorers.robust.match import Mention
 
-_ABLE = (
-    "answer|determine|find|provide|say|tell|confirm|verify|identify|locate|give|know|establish|deduce|infer|pinpoint"
-)
+_ABLE = "answer|determine|find|provide|say|tell|confirm|verify|identify|locate|give|know|establish|deduce|infer|pinpoint"
 _TOLD = (
     "contain|provide|mention|specify|state|include|give|say|reveal|indicate|address|offer|tell|disclose|name|list|show|"
     "explicitly|directly|specifically"
@@ -53,9 +51,7 @@ _RULES = {
     ),
     "refusal.不知道": re.compile(r"不知道|不清楚|不详|未知|不了解|不得而知|不确定|未可知"),
 }
-_HINTS_EN = re.compile(
-    r"not|n't|\bno\b|insuffic|unable|imposs|unknown|unclear|uncertain|lack|fail|none|neither|never|n/a|limited|without|inadeq"
-)
+_HINTS_EN = re.compile(r"not|n't|\bno\b|insuffic|unable|imposs|unknown|unclear|uncertain|lack|fail|none|neither|never|n/a|limited|without|inadeq")
 _HINTS_ZH = re.compile(r"[无不没未缺难]")
 _ABOUT_ERRORS = re.compile(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
