@@ -13,7 +13,24 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, judge, lint, merge, paper, plan, run, score, status, world
+from ragbed.cli import (
+    cache,
+    cases,
+    data,
+    demo,
+    export,
+    import_,
+    judge,
+    lint,
+    merge,
+    paper,
+    plan,
+    report,
+    run,
+    score,
+    status,
+    world,
+)
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -23,6 +40,7 @@ COMMANDS = (
     status.status,
     score.score,
     judge.judge,
+    report.report,
     data.data,
     lint.lint,
     cases.cases,
