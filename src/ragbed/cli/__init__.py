@@ -16,6 +16,7 @@ from ragbed import __version__
 from ragbed.cli import (
     cache,
     cases,
+    compare,
     data,
     demo,
     export,
@@ -41,6 +42,7 @@ COMMANDS = (
     score.score,
     judge.judge,
     report.report,
+    compare.compare,
     data.data,
     lint.lint,
     cases.cases,
