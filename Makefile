@@ -44,6 +44,7 @@ bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news i
 
 bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; the time of a large board
 	@$(BIN)/python scripts/simulate_coverage.py
+	@$(BIN)/python scripts/bench_stats.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py

@@ -1,7 +1,7 @@
 """All statistics of a board of 1,000,000 scored trials: time and memory; part of `make bench-stats`.
 
-Fifty models, three tracks; accuracies, failures and knowledge differ by model and question. Ends with 1 if it takes more
-than 120 s.
+Fifty models, three tracks; accuracies, failures and knowledge differ by model and question. Ends with 1 if it takes
+more than 120 s.
 """
 
 from __future__ import annotations
@@ -66,11 +66,14 @@ def trials() -> Iterator[Scored]:
 
 
 if __name__ == "__main__":
-    start = time.perf_counter()
+    # Processor time, and the trials' own taken off: what is measured is the statistics, also on a busy machine.
+    start = time.process_time()
     made = sum(1 for _ in trials())
-    drawn = time.perf_counter()
+    drawn = time.process_time() - start
+    began, start = time.perf_counter(), time.process_time()
     cells = sum(1 for _ in measure(trials()))
-    taken = time.perf_counter() - drawn - (drawn - start)  # the trials were drawn once more meanwhile
+    taken, passed = time.process_time() - start - drawn, time.perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{made:,} trials of {MODELS} models: {cells:,} cells in {taken:.1f} s, {memory:,.0f} MB at the most")
+    print(f"{made:,} trials of {MODELS} models: {cells:,} cells in {taken:.1f} s of processor time")
+    print(f"({passed:.1f} s by the clock with making the trials, {memory:,.0f} MB at the most)")
     sys.exit(taken > LIMIT_S)

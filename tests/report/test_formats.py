@@ -130,3 +130,8 @@ def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_cell_survives_json(run: Path) -> None:
     cells = msgspec.json.decode(type_command("report", str(run), "-f", "json").out)
     assert all(cell["value"] is None or isinstance(cell["value"], float | int) for cell in cells)
+
+
+def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
+    done = type_command("report", str(run), str(run))
+    assert (done.code, "name one of them" in done.err) == (2, True)

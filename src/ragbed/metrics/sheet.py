@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import nan
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,8 @@ class Sheet:
 
     def score(self, name: str, track: str) -> Floats:
         """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict."""
-        return np.where(self.failed, 0.0, self.scores[full_name(name, track)])
+        values = self.scores.get(full_name(name, track))
+        return np.full(len(self.item), nan) if values is None else np.where(self.failed, 0.0, values)
 
     def restricted(self, keep: Mask) -> Sheet:
         """The same questions and clusters, some of the trials."""
@@ -149,21 +150,25 @@ class _Growing:
     def _add_scores(self, trial: Scored) -> None:
         for name, value in (trial.scores or {}).items():
             if isinstance(value, bool | float | int):  # labels and verdicts are for people
-                column = self._scores.setdefault(name, array("d"))
-                column.extend([nan] * (self._size - len(column)))
+                column = self._scores.get(name)
+                if column is None:
+                    column = self._scores[name] = array("d")
+                if len(column) < self._size:
+                    column.extend([nan] * (self._size - len(column)))
                 column.append(value)
         self._size += 1
 
     def done(self) -> Sheet:
         for column in self._scores.values():
             column.extend([nan] * (self._size - len(column)))
+        columns: dict[str, Any] = {name: np.array(column) for name, column in (self._whole | self._shares).items()}
+        columns |= {name: np.array(column, np.bool_) for name, column in self._flags.items()}
         return Sheet(
             key=self._key,
             items=tuple(self._items),
             kinds=tuple(self._kinds),
             scores={name: np.array(column) for name, column in self._scores.items()},
-            **{name: np.array(column) for name, column in (self._whole | self._shares).items()},
-            **{name: np.array(column, np.bool_) for name, column in self._flags.items()},
+            **columns,
         )
 
 
