@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import datetime
 from pathlib import Path
@@ -12,28 +11,21 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.demo import DEFAULT_MODEL
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
 from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
-    from ragbed.models.base import Model, Sampling
-    from ragbed.run.budget import Budget
     from ragbed.run.running import Job
 
 
-class RunOptions(LayoutOptions):
-    """The options that say how models are asked, as typed."""
+class RunOptions(LayoutOptions, AskingOptions):
+    """The options that say what is asked, and how, as typed."""
 
     repeats: int
     temperature: float
     top_p: float
     max_tokens: int
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
     shard: str | None
-    no_cache: bool
 
 
 @click.command()
@@ -49,15 +41,8 @@ class RunOptions(LayoutOptions):
 @options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Of the model.")
 @options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Of the model.")
 @options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a reply.")
-@options.option("--max-connections", type=click.IntRange(1), help="Calls at once. Default: found out, up to 64.")
-@options.option("--rpm", type=click.IntRange(1), help="Requests per minute at the most.")
-@options.option("--tpm", type=click.IntRange(1), help="Tokens per minute at the most.")
-@options.option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt.")
-@options.option(
-    "--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when so much is spent."
-)
+@asking_options
 @options.option("--shard", metavar="I/N", help="Ask the I-th of N parts; `ragbed merge` puts them together.")
-@options.option("--no-cache", is_flag=True, help="Ask again what was answered before.")
 @options.option("--dry-run", is_flag=True, help="Ask five cases and tell what the run will take.")
 @options.json_option
 @options.config_option
@@ -135,19 +120,12 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
             for case in lay_out(dataset, testbeds, settings, named=names is not None)
             if shard is None or shard.keeps(case)
         ),
-        models=[_open(name, sampling, chosen) for name in dict.fromkeys(models)],
+        models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
         repeats=chosen["repeats"],
         cache=None if chosen["no_cache"] else cache_path(),
-        budget=_budget(models, chosen["budget"]),
+        budget=read_budget(models, chosen),
         tell=say,
     )
-
-
-def _budget(models: tuple[str, ...], limit: float | None) -> Budget | None:
-    from ragbed.run.budget import Budget
-    from ragbed.run.prices import need_price
-
-    return None if limit is None else Budget(limit, {model: need_price(model) for model in models})
 
 
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
@@ -174,20 +152,6 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     )
     if to_json:
         print_json({"forecasts": forecasts})
-
-
-def _open(spec: str, sampling: Sampling, chosen: RunOptions) -> Model:
-    from ragbed.cli.data import data_root
-    from ragbed.models import Wish, open_model
-    from ragbed.models.patience import Patience
-
-    patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
-    return open_model(
-        spec,
-        lambda name: Wish(
-            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"], data_root()
-        ),
-    )
 
 
 def _new_folder(model: str) -> Path:

@@ -39,9 +39,11 @@ class Job:
     settings: dict[str, str]
     """All that decides what is asked and how, by option; a run is resumed only with the same."""
     cases: Callable[[], Iterable[Case]]
-    """Lays the cases out; called only for a run that was not planned yet."""
+    """Lays the cases out; called only for a run that was not planned yet, or one that grows."""
     models: Sequence[Model]
     repeats: int = 1
+    grows: bool = False
+    """Whether cases that came since it was planned are added: those of a judge, whose run may have gone on."""
     cache: Path | None = None
     budget: Budget | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
@@ -83,6 +85,8 @@ def _plan(store: RunStore, job: Job) -> None:
         old, new = begun_with.get(name, "nothing"), job.settings.get(name, "nothing")
         if old != new:
             raise UsageError(f"{job.folder} was begun with {name} = {old}, not {new}; use another --out, or the same.")
+    if job.grows:
+        store.add_missing(job.cases())
 
 
 def _pay_so_far(store: RunStore, budget: Budget) -> None:

@@ -18,6 +18,7 @@ from ragbed.run.mark import lost, noted
 from ragbed.run.seal import seal_of
 from ragbed.schema import Case, Completion
 
+_ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 # A result may take the place of an error only, which a later session was asked to try again.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
@@ -109,17 +110,22 @@ class RunStore:
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
         """Writes the plan into the transaction that is open."""
         for case in cases:
-            fields, line = (case.case, int(case.feasible)), self._encoder.encode(case)
             try:
-                self.connection.execute(
-                    "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)",
-                    (*fields, seal_of(line, *fields), line),
-                )
+                self.connection.execute(_ADD_CASE, self._case_row(case))
             except sqlite3.IntegrityError:
                 raise UsageError(f"two cases are called {case.case}; give the datasets different names.") from None
         told = {f"set.{name}": value for name, value in settings.items()}
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
+
+    def add_missing(self, cases: Iterable[Case]) -> None:
+        """Adds to the plan those cases that are not in it."""
+        with self.transaction() as connection:
+            connection.executemany(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", map(self._case_row, cases))
+
+    def _case_row(self, case: Case) -> tuple[object, ...]:
+        fields, line = (case.case, int(case.feasible)), self._encoder.encode(case)
+        return (*fields, seal_of(line, *fields), line)
 
     def is_planned(self) -> bool:
         """Whether settings and cases are fixed."""

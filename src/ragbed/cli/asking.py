@@ -1,0 +1,59 @@
+"""How models are asked, for every command that asks one: its options, and the model they open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from ragbed.cli.options import Decorator, option, together
+
+if TYPE_CHECKING:
+    from ragbed.models.base import Model, Sampling
+    from ragbed.run.budget import Budget
+
+asking_options: Decorator = together(
+    option("--max-connections", type=click.IntRange(1), help="Calls at once. Default: found out, up to 64."),
+    option("--rpm", type=click.IntRange(1), help="Requests per minute at the most."),
+    option("--tpm", type=click.IntRange(1), help="Tokens per minute at the most."),
+    option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt."),
+    option("--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when so much is spent."),
+    option("--no-cache", is_flag=True, help="Ask again what was answered before."),
+)
+
+
+class AskingOptions(TypedDict):
+    """The options of `asking_options`, as typed."""
+
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+
+
+def open_asked(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
+    """The model that a string names, to be asked as the options say."""
+    from ragbed.cli.data import data_root
+    from ragbed.models import Wish, open_model
+    from ragbed.models.patience import Patience
+
+    patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
+    return open_model(
+        spec,
+        lambda name: Wish(
+            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"], data_root()
+        ),
+    )
+
+
+def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
+    """The budget, if one is set; every model then needs a price."""
+    from ragbed.run.budget import Budget
+    from ragbed.run.prices import need_price
+
+    limit = chosen["budget"]
+    return None if limit is None else Budget(limit, {model: need_price(model) for model in models})

@@ -1,0 +1,101 @@
+"""`ragbed compare`: two runs, or two models of one, question by question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.report.comparing import Comparison, Flip
+
+_SHOWN = 20
+
+
+@click.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@options.option(
+    "--track", type=click.Choice(["robust", "code", "paper"]), default="robust", help="Whose verdicts are compared."
+)
+@options.option("--least", type=click.FloatRange(0, 1), default=0.03, help="The smallest fall that is a decline.")
+@options.option("--flips", "list_flips", is_flag=True, help="List the questions that flipped.")
+@options.json_option
+def compare(first: str, second: str, track: str, least: float, list_flips: bool, json: bool) -> None:
+    """Compare two runs, or two models of one, question by question.
+
+    A and B are runs, or RUN:MODEL where a run holds several. Only questions that both were asked under the same
+    condition are compared, so profile, prompt, seed, model or date may differ. p is exact McNemar's (the sign-flip
+    test for graded scores), adjusted for the number of rows; B declines where the whole 95 % interval lies below
+    −--least.
+
+    \b
+    Examples:
+      ragbed compare runs/old runs/new
+      ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
+      ragbed compare runs/paper runs/robust --track code --json
+    """
+    from ragbed.cli.console import print_json, say
+    from ragbed.report import comparing
+
+    one, other = comparing.open_side(first, track), comparing.open_side(second, track)
+    rows = comparing.compare(one, other, least)
+    flipped = comparing.flips(one, other)
+    _print(rows, f"A: {one.model} in {one.run}   B: {other.model} in {other.run}", to_stderr=json)
+    if list_flips:
+        _print_flips(flipped, to_stderr=json)
+    say(f"{track} track, per cent of the questions asked of both; p adjusted for {len(rows)} rows.")
+    if left := sum(row.unpaired for row in rows):
+        say(f"{left:,} questions were asked of one side only and are not compared.")
+    if json:
+        print_json({"first": first, "second": second, "rows": [_as_json(row) for row in rows], "flips": flipped})
+
+
+def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table
+    from ragbed.report.comparing import describe
+    from ragbed.stats.rates import ALPHA
+
+    columns = (
+        "data",
+        "testbed",
+        "lang",
+        "noise",
+        "true",
+        "n",
+        "A %",
+        "B %",
+        "B − A",
+        "B better",
+        "worse",
+        "p",
+        "verdict",
+    )
+    table = []
+    for row in rows:
+        moved = f"{100 * row.difference.value:+.1f} [{100 * row.difference.low:+.1f}, {100 * row.difference.high:+.1f}]"
+        verdict = "declines" if row.decline_p < ALPHA else "differs" if row.adjusted < ALPHA else "–"
+        shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}")
+        table.append(
+            (*describe(row.condition), row.n, *shares, moved, row.won, row.lost, f"{row.adjusted:.3g}", verdict)
+        )
+    print_table(title, columns, table, to_stderr=to_stderr)
+
+
+def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
+    from ragbed.cli.console import print_table, say
+    from ragbed.report.comparing import describe
+
+    columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
+    rows = [(*describe(flip.condition), flip.item, f"{flip.first:.3g}", f"{flip.second:.3g}") for flip in flipped]
+    print_table(f"{len(flipped):,} questions flipped", columns, rows[:_SHOWN], to_stderr=to_stderr)
+    if len(rows) > _SHOWN:
+        say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")
+
+
+def _as_json(row: Comparison) -> dict[str, object]:
+    told = row.condition._asdict() | {"n": row.n, "unpaired": row.unpaired, "first": row.first, "second": row.second}
+    told |= {"difference": list(row.difference), "won": row.won, "lost": row.lost}
+    return told | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}

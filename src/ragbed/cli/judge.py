@@ -1,0 +1,162 @@
+"""`ragbed judge`: a model says of stored replies what no rule can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ragbed.cli import options
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.status import run_argument
+
+if TYPE_CHECKING:
+    from ragbed.judge.criteria import Criterion
+    from ragbed.judge.judging import Scope
+    from ragbed.models.base import Sampling
+    from ragbed.run.running import Job
+
+_VOTING_TEMPERATURE = 0.7
+"""At zero all votes would be one."""
+
+
+@click.command()
+@run_argument
+@options.option("--model", "-m", multiple=True, required=True, help="Who judges, as openai/gpt-4o; two are compared.")
+@options.option(
+    "--criteria",
+    metavar="NAMES",
+    default="refusal,flag,correct",
+    help="Of refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.",
+)
+@options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
+@options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
+@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a judge's reply.")
+@options.option(
+    "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What people say: corrects the judge."
+)
+@options.option("--sample", type=click.IntRange(2), metavar="N", help="Write N replies for people to label, to -o.")
+@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For --sample.")
+@asking_options
+@options.json_option
+@options.config_option
+def judge(
+    run: Path,
+    model: tuple[str, ...],
+    criteria: str,
+    testbeds: str | None,
+    votes: int,
+    max_tokens: int,
+    labels: Path | None,
+    sample: int | None,
+    output: Path | None,
+    json: bool,
+    **chosen: Unpack[AskingOptions],
+) -> None:
+    """Have a model judge the replies of a run.
+
+    A judge is shown the question and the reply, fenced so that a reply cannot speak to it, and answers with one word
+    from a closed list; anything else counts as unparsed. Judgements are kept in the run's folder: type the command
+    again to go on, or after the run itself went on.
+
+    A judge is only as good as its agreement with people. --sample draws replies to be labelled (fill in "label" and
+    "rater"), --labels reads them back: agreement by language, and rates corrected by them. Without labels a judge's
+    rates are marked as uncorrected.
+
+    \b
+    Criteria:
+      refusal     declines to answer                   (Rej*; rejection)
+      flag        says that the documents are wrong    (ED*; counterfactual)
+      correct     gives the right answer, in any words
+      sufficient  the documents suffice to answer
+      supported   every claim is backed by a document; needs no gold
+      code.rej_star, code.ed_star   the paper's own judges, prompts and parsing as in the original code
+
+    \b
+    Examples:
+      ragbed judge runs/qwen -m openai/gpt-4o
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
+    """
+    from ragbed.cli.console import print_json, say
+    from ragbed.cli.judged import Judging, print_judged, write_sample
+    from ragbed.errors import UsageError
+    from ragbed.judge.labels import read_labels
+    from ragbed.models.base import Sampling
+
+    if (sample is None) != (output is None):
+        raise UsageError("--sample N and -o FILE go together.")
+    people = None if labels is None else read_labels(labels)
+    judged = []
+    for criterion in _read_criteria(criteria):
+        warmth = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
+        sampling = Sampling(temperature=warmth, max_tokens=max_tokens)
+        scope = _scope(run, criterion, testbeds)
+        _ask(_job(scope, sampling, model, votes, chosen))
+        judged.append(Judging(scope, scope.folder(sampling), people))
+    summary = print_judged(judged, people, to_stderr=json)
+    if sample is not None and output is not None:
+        write_sample(judged, sample, output)
+    if json:
+        print_json({"run": str(run)} | summary)
+    if failed := sum(cell.failed for one in judged for cell in one.cells):
+        say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
+        raise click.exceptions.Exit(3)
+
+
+def _read_criteria(named: str) -> list[Criterion]:
+    from ragbed.errors import UnknownName
+    from ragbed.judge.criteria import CRITERIA
+
+    names = [name.strip() for name in named.split(",") if name.strip()]
+    for name in names:
+        if name not in CRITERIA:
+            raise UnknownName("criterion", name, CRITERIA)
+    return [CRITERIA[name] for name in dict.fromkeys(names)]
+
+
+def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
+    from ragbed.errors import UnknownName
+    from ragbed.judge.judging import Scope
+    from ragbed.testbeds import TESTBEDS
+
+    names = [name.strip() for name in (testbeds or "").split(",") if name.strip()]
+    for name in names:
+        if name not in TESTBEDS:
+            raise UnknownName("testbed", name, TESTBEDS)
+    return Scope(run, criterion, frozenset(names))
+
+
+def _job(scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, chosen: AskingOptions) -> Job:
+    from ragbed.cli.cache import cache_path
+    from ragbed.cli.console import say
+    from ragbed.run.running import Job
+
+    return Job(
+        folder=scope.folder(sampling),
+        settings={"criterion": scope.criterion.name, "prompt": scope.criterion.prompt},
+        cases=scope.cases,
+        models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
+        repeats=votes,
+        grows=True,
+        cache=None if chosen["no_cache"] else cache_path(),
+        budget=read_budget(models, chosen),
+        tell=say,
+    )
+
+
+def _ask(job: Job) -> None:
+    from ragbed.cli.console import say
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
+    from ragbed.run.running import run as run_job
+
+    try:
+        with RunProgress() as progress:
+            run_job(job, progress.watch)
+    except (KeyboardInterrupt, Stopped):
+        say("Stopped; every judgement is kept. To go on, type the same command again.")
+        raise

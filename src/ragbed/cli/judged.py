@@ -1,0 +1,256 @@
+"""What judges said, as `ragbed judge` prints it: rates, agreement with people, replies for people to label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragbed.judge.judging import Scope
+    from ragbed.judge.labels import Labels, Unit
+    from ragbed.judge.passport import Condition, CorrectedRate, Judged, Passport
+    from ragbed.judge.tally import JudgedCell
+    from ragbed.judge.verdict import Verdict
+    from ragbed.run.store import Stored
+    from ragbed.stats.rates import Interval
+
+
+class Judging:
+    """One criterion of a run, judged; everything is read when it is asked for."""
+
+    def __init__(self, scope: Scope, folder: Path, labels: Labels | None) -> None:
+        self.scope, self._folder, self._labels = scope, folder, labels
+
+    @cached_property
+    def replies(self) -> list[Stored]:
+        """What was judged."""
+        return list(self.scope.replies())
+
+    @cached_property
+    def judgements(self) -> dict[str, dict[str, Verdict]]:
+        """What every judge said."""
+        from ragbed.judge.judging import read_judgements
+
+        return read_judgements(self._folder, self.scope.criterion)
+
+    @cached_property
+    def cells(self) -> list[JudgedCell]:
+        """Counts by condition."""
+        from ragbed.judge.tally import tabulate
+
+        return tabulate(self.scope, self.replies, self.judgements)
+
+    @cached_property
+    def seen(self) -> dict[str, list[Judged]]:
+        """Every judge's verdicts beside people's."""
+        from ragbed.judge.labels import Labels
+        from ragbed.judge.passport import see
+
+        labels = self._labels or Labels()
+        return {judge: see(self.scope, self.replies, said, labels) for judge, said in self.judgements.items()}
+
+    @cached_property
+    def passports(self) -> list[Passport]:
+        """Agreement with people, where they labelled anything."""
+        from ragbed.judge.passport import passports
+
+        name = self.scope.criterion.name
+        return [one for judge, judged in self.seen.items() for one in passports(judge, name, judged)]
+
+    def corrected(self, judge: str) -> dict[Condition, CorrectedRate]:
+        """Corrected rates, where they can be had."""
+        from ragbed.judge.passport import correct_rates
+
+        return {} if self._labels is None else correct_rates(self.seen[judge])
+
+
+def print_judged(judged: Sequence[Judging], labels: Labels | None, *, to_stderr: bool) -> dict[str, object]:
+    """Prints the tables; gives the same as plain values."""
+    if labels is not None:
+        labels.keep({unit for one in judged for unit in _units(one)})
+    cells = [cell for one in judged for cell in _print_rates(one, to_stderr=to_stderr)]
+    summary: dict[str, object] = {"cells": cells}
+    if labels is not None:
+        summary["passports"] = _print_passports(judged, to_stderr=to_stderr)
+        summary["labels"] = _tell_labels(labels)
+    summary["judges"] = _print_judges(judged, to_stderr=to_stderr)
+    return summary
+
+
+def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
+    """Writes replies for people to label."""
+    import msgspec
+
+    from ragbed.cli.console import say
+    from ragbed.judge.sample import draw_sample
+    from ragbed.store import write_whole
+
+    drawn = [label for one in judged for label in draw_sample(one.scope, one.replies, one.judgements, size)]
+    with write_whole(output) as sink:
+        for label in drawn:
+            sink.write(msgspec.json.encode(label) + b"\n")
+    say(f"{len(drawn)} replies written to {output}. Fill in label (true or false) and rater, then give it to --labels.")
+
+
+def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
+    from ragbed.cli.console import print_table
+
+    columns = (
+        "model",
+        "data",
+        "testbed",
+        "lang",
+        "noise",
+        "asked",
+        "errors",
+        "undecided",
+        "yes %",
+        "CR %",
+        "corrected %",
+    )
+    told = []
+    for judge in one.judgements:
+        corrected = one.corrected(judge)
+        rows = []
+        for cell in (cell for cell in one.cells if cell.judge == judge):
+            better = corrected.get((cell.model, cell.data, cell.lang, cell.testbed, cell.noise))
+            noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
+            condition = (cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, cell.errors)
+            shown = "uncorrected" if better is None else _percent(better.corrected.rate)
+            rows.append((*condition, cell.undecided, f"{100 * cell.rate:.1f}", _then(cell), shown))
+            told.append(cell.as_json() | {"corrected": None if better is None else _as_json(better)})
+        print_table(
+            f"{one.scope.criterion.name} ({one.scope.criterion.asks}), judged by {judge}",
+            columns,
+            rows,
+            to_stderr=to_stderr,
+        )
+    return told
+
+
+def _print_passports(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[str, object]]:
+    from ragbed.cli.console import print_table
+    from ragbed.judge.passport import TRUSTED
+
+    columns = (
+        "judge",
+        "criterion",
+        "lang",
+        "labels",
+        "undecided",
+        "agreed %",
+        "kappa",
+        "AC1",
+        "sensitivity %",
+        "specificity %",
+    )
+    rows, told = [], []
+    for passport in (passport for one in judged for passport in one.passports):
+        found = passport.agreement
+        rows.append(
+            (
+                passport.judge,
+                passport.criterion,
+                passport.lang,
+                found.n,
+                passport.undecided,
+                _percent(found.agreed),
+                _plain(found.kappa),
+                _plain(found.ac1),
+                _percent(found.sensitivity),
+                _percent(found.specificity),
+            )
+        )
+        told.append(
+            {
+                "judge": passport.judge,
+                "criterion": passport.criterion,
+                "lang": passport.lang,
+                "undecided": passport.undecided,
+                "trusted": passport.is_trusted,
+            }
+            | {name: _finite(value) for name, value in found._asdict().items()}
+        )
+    title = f"Agreement with people (kappa of {TRUSTED} or more: rates may stand uncorrected)"
+    print_table(title, columns, rows, to_stderr=to_stderr)
+    return told
+
+
+def _print_judges(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[str, object]]:
+    """How often two judges say the same."""
+    from ragbed.cli.console import print_table
+
+    told: list[dict[str, object]] = []
+    for one in judged:
+        for first, second in combinations(one.judgements, 2):
+            pairs = [
+                (verdict, one.judgements[second][name])
+                for name, verdict in one.judgements[first].items()
+                if name in one.judgements[second]
+            ]
+            decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
+            told.append(
+                {
+                    "criterion": one.scope.criterion.name,
+                    "judges": [first, second],
+                    "judged": len(pairs),
+                    "decided": len(decided),
+                    "agreed": sum(a == b for a, b in decided),
+                }
+            )
+    if told:
+        rows = [
+            (row["criterion"], " and ".join(row["judges"]), row["judged"], row["decided"], row["agreed"])  # type: ignore[arg-type]
+            for row in told
+        ]
+        print_table(
+            "Two judges", ("criterion", "judges", "judged by both", "decided", "agreed"), rows, to_stderr=to_stderr
+        )
+    return told
+
+
+def _tell_labels(labels: Labels) -> dict[str, object]:
+    from ragbed.cli.console import say
+
+    for reason, count in labels.left_out.items():
+        say(f"{count} labels left out: {reason}.")
+    return {"used": len(labels.said), "left_out": dict(labels.left_out)}
+
+
+def _units(one: Judging) -> list[Unit]:
+    from ragbed.judge.labels import Unit
+
+    name = one.scope.criterion.name
+    return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
+
+
+def _then(cell: JudgedCell) -> str:
+    return f"{100 * cell.then / cell.yes:.1f}" if cell.then is not None and cell.yes else "–"
+
+
+def _as_json(rate: CorrectedRate) -> dict[str, object]:
+    value = rate.corrected
+    return {"rate": _finite(value.rate), "power": value.power, "labelled": value.labelled, "check": _finite(rate.check)}
+
+
+def _finite(value: object) -> object:
+    """Plain values, and null for what cannot be had: JSON knows no NaN."""
+    if isinstance(value, tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, float):  # numpy's too, which the encoder does not know
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def _percent(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    return f"{100 * interval.value:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def _plain(interval: Interval) -> str:
+    return f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"

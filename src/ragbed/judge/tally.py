@@ -1,0 +1,93 @@
+"""What judges said, added up by condition: every reply in one column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from ragbed.judge.judging import Scope, verdict_on
+from ragbed.judge.verdict import Verdict
+from ragbed.run.store import Stored
+from ragbed.scorers import score
+
+
+@dataclass
+class JudgedCell:
+    """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
+
+    Attributes:
+        errors: The judged model gave no reply.
+        none: There was nothing to judge.
+        unparsed: The judge answered, and not with a verdict.
+        failed: The judge could not be asked, or its provider declined.
+        too_long: More than a judge is shown.
+        pending: Not judged yet.
+        then: Of the yes, those with what a yes should lead to: the right answer after an error was found (CR).
+    """
+
+    judge: str
+    criterion: str
+    model: str
+    data: str
+    lang: str
+    testbed: str
+    noise: float | None
+    asked: int = 0
+    errors: int = 0
+    yes: int = 0
+    no: int = 0
+    none: int = 0
+    unparsed: int = 0
+    failed: int = 0
+    too_long: int = 0
+    pending: int = 0
+    then: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Yes among all that was asked: what was not decided is never taken for a yes."""
+        return self.yes / self.asked if self.asked else 0.0
+
+    @property
+    def undecided(self) -> int:
+        """Replies without a verdict that should have one."""
+        return self.unparsed + self.failed + self.too_long + self.pending
+
+    def as_json(self) -> dict[str, object]:
+        """Counts and rate as plain values."""
+        return asdict(self) | {"rate": round(self.rate, 6)}
+
+    def count(self, stored: Stored, verdict: Verdict) -> None:
+        """Adds one result."""
+        self.asked += 1
+        name = _column(stored, verdict)
+        setattr(self, name, getattr(self, name) + 1)
+
+
+def tabulate(
+    scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Mapping[str, Verdict]]
+) -> list[JudgedCell]:
+    """The cells of all judges."""
+    cells: dict[tuple[object, ...], JudgedCell] = {}
+    for stored in replies:
+        case = stored.case
+        condition = (stored.model, case.data, case.lang, case.testbed, case.noise)
+        for judge, said in judgements.items():
+            key = (judge, scope.criterion.name, *condition)
+            cell = cells.get(key)
+            if cell is None:
+                cell = cells[key] = JudgedCell(*key)
+            verdict = verdict_on(scope.criterion, stored, said)
+            cell.count(stored, verdict)
+            if scope.criterion.then is not None:
+                values = score(case, stored.completion.reply or "") if verdict is True else {}
+                cell.then = (cell.then or 0) + bool(values.get(scope.criterion.then))
+    return list(cells.values())
+
+
+def _column(stored: Stored, verdict: Verdict) -> str:
+    if stored.completion.outcome != "ok":
+        return "errors"
+    if isinstance(verdict, bool):
+        return "yes" if verdict else "no"
+    return {"refused": "failed", "error": "failed", "too-long": "too_long"}.get(verdict, verdict)

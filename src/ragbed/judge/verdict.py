@@ -1,0 +1,45 @@
+"""What a judge said, read strictly: the last verdict, from the closed list, or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, TypeAlias
+
+from ragbed.schema import Completion
+
+Verdict: TypeAlias = bool | Literal["none", "unparsed", "refused", "error", "pending", "too-long"]
+"""True or false; or why there is no value: the judge found nothing to judge, was not understood, its provider declined,
+the call failed, it was not asked yet, or there was too much to show it."""
+
+# All that follows the word on its line is taken along, so that "VERDICT: yes or no" is no verdict.
+_LINE = re.compile(r"^[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
+_DRESS = " \t\r\"'“”‘’*_`[]()（）<>.。!！"
+"""What models put around a word without meaning anything by it."""
+
+
+def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
+    """The last verdict of a reply; a bare word will do if it is all there is."""
+    lines = _LINE.findall(reply)
+    word = (lines[-1] if lines else reply).strip().strip(_DRESS).lower()
+    if word not in verdicts:
+        return "unparsed"
+    value = verdicts[word]
+    return "none" if value is None else value
+
+
+def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
+    """A judge's call as a verdict."""
+    return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
+
+
+def settle(votes: Iterable[Verdict]) -> Verdict:
+    """The verdict of several votes: that of most among those that decide; a tie decides nothing."""
+    counts = Counter(votes)
+    decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
+    if not decided:
+        return counts.most_common(1)[0][0] if counts else "pending"
+    most = max(decided.values())
+    first, *others = [vote for vote, count in decided.items() if count == most]
+    return "unparsed" if others else first

@@ -1,0 +1,181 @@
+"""Two sides, question by question: who wins where, by how much, and which questions flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.metrics.trial import Scored
+from ragbed.report.reading import read_trials
+from ragbed.stats.multiple import holm
+from ragbed.stats.paired import decline_test, paired_difference, sign_flips
+from ragbed.stats.rates import Interval
+
+HEADLINE = {
+    "noise": "correct",
+    "rejection": "refused",
+    "integration": "correct",
+    "counterfactual": "correct",
+    "closed-book": "correct",
+}
+"""The score that is compared: what a testbed wants of a model."""
+
+
+class Condition(NamedTuple):
+    """What is the same on both sides; profile, prompt and seed may differ, since they may be what is compared."""
+
+    data: str
+    lang: str
+    testbed: str
+    noise: float | None
+    correct: float
+    k: int
+    arm: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """A model of a run, as `RUN` or `RUN:model` names it."""
+
+    run: Path
+    model: str
+    scores: dict[Condition, dict[str, float]]
+    """By condition and question: the mean over repeats and rotations; a failure counts 0."""
+
+
+class Flip(NamedTuple):
+    """A question that one side gets right and the other does not."""
+
+    condition: Condition
+    item: str
+    first: float
+    second: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One condition: the questions that both sides were asked."""
+
+    condition: Condition
+    n: int
+    unpaired: int
+    """Questions that only one side was asked; they are in no number here."""
+    first: float
+    second: float
+    difference: Interval
+    won: int
+    """Questions on which the second is better."""
+    lost: int
+    p: float
+    adjusted: float
+    """For the number of conditions (Holm)."""
+    decline_p: float
+    """Of a fall by no more than the least that counts."""
+
+
+def open_side(named: str, track: str) -> Side:
+    """Reads one side.
+
+    Raises:
+        UsageError: The run holds several models and none is named.
+    """
+    folder, colon, model = named.rpartition(":")
+    if not colon or not (Path(folder) / "run.sqlite").is_file():
+        folder, model = named, ""
+    trials = list(read_trials(Path(folder)))
+    models = list(dict.fromkeys(trial.model for trial in trials))
+    if model and model not in models:
+        raise UnknownName("model of the run", model, models)
+    if not model and len(models) != 1:
+        raise UsageError(f"{folder} holds {len(models)} models; name one: {folder}:{models[0] if models else 'MODEL'}.")
+    chosen = model or models[0]
+    return Side(Path(folder), chosen, _scores((trial for trial in trials if trial.model == chosen), track))
+
+
+def compare(first: Side, second: Side, least: float) -> list[Comparison]:
+    """Compares two sides wherever both were asked the same.
+
+    Args:
+        first: What is compared with.
+        second: What is compared.
+        least: The smallest fall that counts as a decline.
+
+    Raises:
+        UsageError: They have no question in common.
+    """
+    made = [
+        _compare(condition, first.scores[condition], second.scores[condition], least)
+        for condition in first.scores
+        if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
+    ]
+    if not made:
+        raise UsageError(f"{first.run} and {second.run} have no question in common: same data, testbed and noise?")
+    adjusted = holm([one.p for one in made]).tolist()
+    return [replace(one, adjusted=value) for one, value in zip(made, adjusted, strict=True)]
+
+
+def flips(first: Side, second: Side) -> list[Flip]:
+    """The questions that flipped, by condition."""
+    found = []
+    for condition, scores in first.scores.items():
+        others = second.scores.get(condition, {})
+        found += [
+            Flip(condition, item, score, others[item])
+            for item, score in scores.items()
+            if item in others and others[item] != score
+        ]
+    return found
+
+
+def _compare(condition: Condition, first: dict[str, float], second: dict[str, float], least: float) -> Comparison:
+    items = first.keys() & second.keys()
+    moved = [second[item] - first[item] for item in sorted(items)]
+    return Comparison(
+        condition=condition,
+        n=len(items),
+        unpaired=len(first.keys() ^ second.keys()),
+        first=fmean(first[item] for item in items),
+        second=fmean(second[item] for item in items),
+        difference=paired_difference(moved),
+        won=sum(change > 0 for change in moved),
+        lost=sum(change < 0 for change in moved),
+        p=sign_flips(moved),
+        adjusted=1.0,
+        decline_p=decline_test(moved, least),
+    )
+
+
+def _scores(trials: Iterable[Scored], track: str) -> dict[Condition, dict[str, float]]:
+    asked: dict[Condition, dict[str, list[float]]] = {}
+    for trial in trials:
+        value = _value(trial, track)
+        if value is not None:
+            place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm)
+            asked.setdefault(Condition(*place), {}).setdefault(trial.item, []).append(value)
+    return {condition: _means(items) for condition, items in asked.items()}
+
+
+def _means(items: dict[str, list[float]]) -> dict[str, float]:
+    return {item: fmean(values) for item, values in items.items()}
+
+
+def _value(trial: Scored, track: str) -> float | None:
+    if trial.outcome == "infeasible":
+        return None
+    if trial.scores is None:
+        return 0.0
+    name = HEADLINE[trial.testbed]
+    value = trial.scores.get(name if track == "robust" else f"{track}.{name}")
+    return float(value) if isinstance(value, bool | float) else None
+
+
+def describe(condition: Condition) -> Sequence[str]:
+    """A condition as cells of a table."""
+    noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
+    arm = condition.arm if condition.arm != "related" else ""
+    shown = [condition.data, condition.testbed + (f" ({arm})" if arm else ""), condition.lang, noise]
+    return [*shown, f"{condition.correct:.3g}" if condition.correct else "–"]

@@ -1,0 +1,45 @@
+"""Tables as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragbed.report.numbers import FEW, show, show_asked
+from ragbed.report.tables import Report, Table
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def write(report: Report) -> str:
+    """All tables, with what is needed to read them."""
+    parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    for table in report.tables:
+        parts += [f"## {table.title}", "", *_table(table), ""]
+    parts += [
+        "Rates are per cent of what was asked, failures included, with 95 % intervals by question.",
+        f"\\* fewer than {FEW} cases. † comparable with the paper: its files, its layout, its way of counting.",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _table(table: Table) -> Sequence[str]:
+    head = ["model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns)]
+    lines = [_row(head), _row([":--"] * 4 + ["--:"] * (len(head) - 4))]
+    for row in table.rows:
+        model = _plain(row.key.model) + (" †" if row.comparable else "")
+        told = [model, _plain(f"{row.key.data}, {row.key.profile}"), row.key.lang, str(row.docs or "–")]
+        told.append(show_asked(row.asked, row.errors))
+        cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
+        lines.append(_row([*told, *cells]))
+    return lines
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plain(text: str) -> str:
+    """A name from outside as text: nothing in it is markup, and it stays on its line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,203 @@
+"""`ragbed judge`, typed as a user types it, against a judge at the wire."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import msgspec
+import pytest
+
+from ragbed.run.running import run
+from ragbed.schema import Case, Completion
+from tests.cli.typed import Done, type_command
+from tests.run.harness import TalkingModel, ask_nobody, make_case, make_job
+
+
+class Bench(ThreadingHTTPServer):
+    """A judge that speaks the OpenAI protocol and decides by a function of what it is shown last."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Talk)
+        self.decide: Callable[[str], str] = lambda _: "VERDICT: no"
+        self.asked: list[str] = []
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"JUDGE_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1"}
+
+
+class _Talk(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Bench
+
+    def do_GET(self) -> None:
+        self._send({"data": [{"id": "wise", "owned_by": "test"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = body["messages"][0]["content"]
+        self.server.asked.append(prompt)
+        shown = re.findall(r"^(\w{16}) begin\n(.*?)\n\1 end$", prompt, re.MULTILINE | re.DOTALL)[-1][1]
+        message = {"role": "assistant", "content": self.server.decide(shown)}
+        self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+    def _send(self, content: object) -> None:
+        encoded = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(encoded)))
+        self.end_headers()
+        self.wfile.write(encoded)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    server = Bench()
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _reply(case: Case) -> Completion:
+    replies = {"0": f"It is gold-{case.item}.", "1": "I cannot say.", "2": "", "3": "x" * 70_000}
+    if case.item == "4":
+        return Completion(outcome="error", error="timeout: no reply")
+    return Completion(outcome="ok", reply=replies.get(case.item, "Nowhere."))
+
+
+def _judge(folder: Path, bench: Bench, *words: str) -> Done:
+    fixed = ("judge", str(folder), "-m", "openai-api/judge/wise", "--no-cache", "--json")
+    return type_command(*fixed, *words, env=bench.env)
+
+
+def test_every_reply_ends_in_one_column(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 8, TalkingModel(_reply)), ask_nobody)
+    bench.decide = lambda shown: (
+        "VERDICT: yes" if "gold" in shown else "A rose." if "cannot" in shown else "VERDICT: no"
+    )
+    done = _judge(tmp_path, bench, "--criteria", "correct")
+    (cell,) = json.loads(done.out)["cells"]
+    counts = {name: cell[name] for name in ("asked", "errors", "yes", "no", "unparsed", "failed", "too_long")}
+    # An empty reply is no answer, and no judge is needed to see it; three replies of one wording are still three.
+    assert counts == {"asked": 8, "errors": 1, "yes": 1, "no": 4, "unparsed": 1, "failed": 0, "too_long": 1}
+    assert cell["rate"] == 0.125
+    assert len(bench.asked) == 5
+    assert "uncorrected" in done.err
+
+
+def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench) -> None:
+    answers = {"reply": "Nowhere."}
+    model = TalkingModel(lambda case: Completion(outcome="ok", reply=answers["reply"]))
+    run(make_job(tmp_path, 2, model), ask_nobody)
+    _judge(tmp_path, bench, "--criteria", "correct")
+    _judge(tmp_path, bench, "--criteria", "correct")
+    assert len(bench.asked) == 2
+    answers["reply"] = "Elsewhere."
+    other = TalkingModel(lambda case: Completion(outcome="ok", reply=answers["reply"]), name="test/second")
+    run(make_job(tmp_path, 2, model, other), ask_nobody)
+    done = _judge(tmp_path, bench, "--criteria", "correct")
+    assert len(bench.asked) == 4
+    assert {cell["model"]: cell["no"] for cell in json.loads(done.out)["cells"]} == {
+        "test/talking": 2,
+        "test/second": 2,
+    }
+
+
+def test_a_criterion_is_asked_where_it_belongs_or_where_told(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    assert json.loads(_judge(tmp_path, bench, "--criteria", "refusal").out)["cells"] == []
+    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "refusal", "--testbeds", "noise").out)["cells"]
+    assert (cell["testbed"], cell["asked"]) == ("noise", 2)
+
+
+def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    verdicts = iter(["VERDICT: yes", "poetry", "VERDICT: yes"])
+    bench.decide = lambda _: next(verdicts)
+    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "--votes", "3").out)["cells"]
+    assert (cell["yes"], len(bench.asked)) == (1, 3)
+
+
+def test_sufficiency_is_judged_once_for_all_replies_to_the_same_documents(tmp_path: Path, bench: Bench) -> None:
+    models = [TalkingModel(_reply, name=f"test/{name}") for name in ("a", "b")]
+    run(make_job(tmp_path, 1, *models, cases=lambda: [make_case(7)]), ask_nobody)
+    cells = json.loads(_judge(tmp_path, bench, "--criteria", "sufficient").out)["cells"]
+    assert (len(cells), len(bench.asked)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--criteria", "refusals"), "unknown criterion 'refusals'. Did you mean 'refusal'?"),
+        (("--testbeds", "noises"), "unknown testbed 'noises'. Did you mean 'noise'?"),
+    ],
+)
+def test_a_wrong_name_is_told_with_the_right_ones(
+    tmp_path: Path, bench: Bench, words: tuple[str, ...], told: str
+) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
+    done = _judge(tmp_path, bench, *words)
+    assert done.code == 2
+    assert told in done.err
+
+
+def _labelled(path: Path, truth: Callable[[dict[str, str]], bool]) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line | {"label": truth(line), "rater": "ann"}) + "\n" for line in lines))
+
+
+def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Bench) -> None:
+    """The judge takes every third wrong reply for a right one; people do not."""
+    run(make_job(tmp_path / "run", 60, TalkingModel(_half)), ask_nobody)
+    bench.decide = lambda shown: "VERDICT: yes" if "gold" in shown or "3" in shown else "VERDICT: no"
+    labels = tmp_path / "labels.jsonl"
+    drawn = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "24", "-o", str(labels))
+    assert "24 replies written" in drawn.err
+    _labelled(labels, lambda line: "gold" in line["reply"])
+    with labels.open("a") as sink:
+        sink.write('{"criterion": "correct", "model": "nobody", "case": "nothing", "label": true}\n')
+    done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
+    told = json.loads(done.out)
+    (cell,), (passport,) = told["cells"], told["passports"]
+    value, low, high = cell["corrected"]["rate"]
+    assert low <= 0.5 <= high
+    assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
+    assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
+    assert told["labels"] == {"used": 24, "left_out": {"of a reply that the run does not hold": 1}}
+    assert "1 labels left out: of a reply that the run does not hold." in done.err
+    assert len(bench.asked) == 60
+
+
+def _half(case: Case) -> Completion:
+    return Completion(outcome="ok", reply=f"gold-{case.item}" if int(case.item) % 2 else f"Nowhere {case.item}.")
+
+
+def test_two_judges_are_compared(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 4, TalkingModel(_half)), ask_nobody)
+    done = _judge(tmp_path, bench, "--criteria", "correct", "-m", "openai-api/judge/other")
+    (pair,) = json.loads(done.out)["judges"]
+    assert (pair["judged"], pair["decided"], pair["agreed"]) == (4, 4, 4)
+
+
+def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: Bench) -> None:
+    case = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
+    run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [case]), ask_nobody)
+    bench.decide = lambda _: "VERDICT: yes"
+    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "flag").out)["cells"]
+    assert (cell["yes"], cell["then"]) == (1, 1)
+
+
+def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:
+    assert _judge(tmp_path, bench, "--sample", "9").code == 2

@@ -1,0 +1,137 @@
+"""Reports of runs whose scores are known."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ragbed.metrics.cells import Cell
+from ragbed.metrics.sheet import Key
+from ragbed.report import FORMATS
+from ragbed.report.tables import Report, make_report
+from ragbed.schema import Estimate
+from tests.cli.typed import type_command
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The oracle and the model that repeats its last document, on the bundled data."""
+    folder = tmp_path_factory.mktemp("runs") / "known"
+    words = ("run", "-m", "scripted/oracle", "-m", "scripted/last-doc", "-d", "ragbed-mini-en_base", "--no-cache")
+    assert type_command(*words, "--out", str(folder)).code == 0
+    return folder
+
+
+def _estimate(metric: str, value: float | None = 0.5, n: int = 300) -> Estimate:
+    return Estimate(metric=metric, value=value, low=0.44, high=0.56, n=n, asked=n, errors=2, infeasible=1)
+
+
+def _report(key: Key, *, track: str = "robust", k: int = 5, n: int = 300) -> Report:
+    cells = [
+        Cell("noise", key, track, "all", _estimate("accuracy", n=n), {"noise": 0.0, "k": k}),
+        Cell("noise", key, track, "all", _estimate("accuracy", None, n=n), {"noise": 0.2, "k": k}),
+        Cell("rejection", key, track, "all", _estimate("refusal_recall", n=n), {"noise": 1.0, "k": k}),
+    ]
+    return make_report(["runs/a"], cells, track)
+
+
+def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
+    told = type_command("report", str(run)).out
+    oracle, last = (line for line in told.partition("the curve")[0].splitlines() if line.startswith("scripted/"))
+    assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
+    assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
+
+
+def test_json_holds_every_cell_of_every_track_with_its_counts(run: Path) -> None:
+    cells = json.loads(type_command("report", str(run), "-f", "json").out)
+    assert {cell["track"] for cell in cells} == {"robust", "code", "paper"}
+    (one,) = (
+        cell
+        for cell in cells
+        if (cell["model"], cell["metric"], cell["noise"], cell["track"], cell["table"], cell["scope"])
+        == ("scripted/last-doc", "accuracy", 0.8, "code", "noise", "all")
+    )
+    assert (one["value"], one["n"], one["asked"], one["errors"], one["infeasible"]) == (0.2, 60, 60, 0, 0)
+
+
+def test_csv_has_the_same_cells(run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cells.csv"
+    assert type_command("report", str(run), "-f", "csv", "-o", str(target)).code == 0
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert len(rows) == len(json.loads(type_command("report", str(run), "-f", "json").out))
+
+
+@pytest.mark.parametrize("name", ["=1+2", "+1", "-1", "@sum", "\tx"])
+def test_no_name_becomes_a_formula(name: str) -> None:
+    (first, *_) = csv.DictReader(FORMATS["csv"](_report(Key(name, "d", "en", "robust"))).splitlines())
+    assert first["model"].startswith("'")
+
+
+def test_markdown_takes_nothing_in_a_name_for_markup() -> None:
+    told = FORMATS["md"](_report(Key("a|b_c<script>\n[x](y)", "d", "en", "robust")))
+    assert r"a\|b\_c\<script\> \[x\](y)" in told
+
+
+def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
+    told = FORMATS["latex"](_report(Key(r"\input{x}_50%&#$~^", "d", "en", "robust")))
+    assert r"\textbackslash{}input\{x\}\_50\%\&\#\$\textasciitilde{}\textasciicircum{}" in told
+
+
+def test_latex_has_the_papers_rows_and_marks_what_cannot_be_compared_with_them() -> None:
+    told = FORMATS["latex"](_report(Key("m", "en_refine", "en", "robust")))
+    assert r"ChatGPT & paper & en &  & 96.33 & 94.67 \\" in told
+    assert (
+        r"m$^\dagger$ & en\_refine, robust, 5 documents & en & 300 (2 failed) & 50.0 {\scriptsize[44.0, 56.0]} & --"
+        in told
+    )
+    assert told.count(r"\begin{tabular}") == told.count(r"\end{tabular}") == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "profile", "track", "k", "comparable"),
+    [
+        ("en", "code-2023", "code", 5, True),
+        ("en_refine", "code-2023", "code", 5, False),
+        ("en", "code-2024", "code", 5, False),
+        ("en", "code-2023", "robust", 5, False),
+        ("en", "code-2023", "code", 10, False),
+    ],
+)
+def test_only_the_papers_own_setting_is_comparable(
+    data: str, profile: str, track: str, k: int, comparable: bool
+) -> None:
+    report = _report(Key("m", data, "en", profile), track=track, k=k)
+    assert [row.comparable for table in report.tables for row in table.rows] == [comparable] * 2
+
+
+def test_few_cases_are_marked() -> None:
+    assert "50.0 [44.0, 56.0]\\*" in FORMATS["md"](_report(Key("m", "d", "en", "robust"), n=29))
+    assert "50.0 [44.0, 56.0] |" in FORMATS["md"](_report(Key("m", "d", "en", "robust"), n=30))
+
+
+def test_infeasible_cases_are_in_the_counts(tmp_path: Path) -> None:
+    words = ("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--no-cache", "--docs", "8")
+    type_command(*words, "--testbeds", "noise", "--noise", "0,0.5", "--out", str(tmp_path))
+    cells = json.loads(type_command("report", str(tmp_path), "-f", "json").out)
+    counts = {(cell["noise"], cell["asked"], cell["infeasible"]) for cell in cells if cell["metric"] == "accuracy"}
+    assert counts == {(0.0, 0, 60), (0.5, 60, 0)}
+
+
+def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
+    done = type_command("report", str(tmp_path))
+    assert (done.code, "holds no run" in done.err) == (2, True)
+
+
+def test_a_cell_survives_json(run: Path) -> None:
+    cells = msgspec.json.decode(type_command("report", str(run), "-f", "json").out)
+    assert all(cell["value"] is None or isinstance(cell["value"], float | int) for cell in cells)
+
+
+def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
+    done = type_command("report", str(run), str(run))
+    assert (done.code, "name one of them" in done.err) == (2, True)
