@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,9 +105,9 @@ class LlamaModel:
                 return await self._ask(self.request(case))
         except TimeoutError:
             problem = f"no reply within {self._order.patience.item_s:,.6g} s; --timeout gives it more"
-            return failed(Failure("timeout", problem), attempts=1)
+            return failed(Failure("timeout", problem), attempts=1, usage=Counter())
         except Failure as failure:
-            return failed(failure, attempts=1)
+            return failed(failure, attempts=1, usage=Counter())
 
     async def identity(self) -> str:
         """The hash of the weights and the version of the engine."""
