@@ -114,8 +114,9 @@ def _measure(model: LlamaModel, cases: Sequence[Case], folder: Path) -> tuple[Ba
     run(job, take_turns)
     seconds = time.perf_counter() - begun - bare.seconds
     with open_store(folder, create=False) as store:
-        usage = [result.completion.usage or {} for result in store.results()]
-    return bare, seconds, usage
+        replies = [result.completion for result in store.results()]
+    assert all(reply.outcome == "ok" for reply in replies), [reply.error for reply in replies]
+    return bare, seconds, [reply.usage or {} for reply in replies]
 
 
 def _report(model: LlamaModel, cases: Sequence[Case], bare: Bare, seconds: float, usage: list[dict[str, int]]) -> None:

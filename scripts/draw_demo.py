@@ -1,6 +1,8 @@
 """Draws what `ragbed demo` prints as docs/images/demo.svg, for the README.
 
 python scripts/draw_demo.py
+
+The run in runs/demo is shown; where there is none, or only a part, it is made first, which takes minutes.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def _run(*words: object, **env: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_a_terminal_without_utf_8_shows_escapes(data: Path) -> None:
-    for words in (("demo",), ("cases", data), ("cases", data, "--json")):
+    for words in (("demo", "--lang", "zh"), ("cases", data), ("cases", data, "--json")):
         done = _run(*words, PYTHONIOENCODING="ascii")
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
 

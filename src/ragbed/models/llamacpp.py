@@ -142,7 +142,10 @@ class LlamaModel:
     async def _post(self, path: str, body: bytes) -> bytes:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=None), headers={"Content-Type": "application/json"}
+                # llama.cpp closes a connection that rests for five seconds, and a call may just then be on its way.
+                connector=aiohttp.TCPConnector(force_close=True),
+                timeout=aiohttp.ClientTimeout(total=None),
+                headers={"Content-Type": "application/json"},
             )
         headers = {"Authorization": f"Bearer {self._engine.key}"}
         engine = self._engine
