@@ -42,6 +42,4 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
     for title, rows in tables.items():
         print_table(title, columns, rows, to_stderr=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
-        say(
-            f"{unscored:,} replies belong to cases whose answer cannot be matched and are in no robust rate; ragbed lint."
-        )
+        say(f"{unscored:,} replies are in no robust rate: their cases' answers cannot be matched. See ragbed lint.")

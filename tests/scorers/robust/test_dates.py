@@ -6,6 +6,8 @@ import pytest
 
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
 
+Told = tuple[int | None, int | None, int | None]
+
 
 @pytest.mark.parametrize(
     ("text", "found"),
@@ -57,7 +59,7 @@ def test_a_bare_year_may_be_a_number_too() -> None:
     ],
 )
 def test_a_date_must_be_as_precise_as_the_answer_and_agree(
-    said: tuple[int | None, ...], wanted: tuple[int | None, ...], asked: tuple[int | None, ...] | None, is_told: bool
+    said: Told, wanted: Told, asked: Told | None, is_told: bool
 ) -> None:
-    known = None if asked is None else Date(*asked, 0, 0)  # type: ignore[arg-type]
-    assert Date(*said, 0, 0).tells(Date(*wanted, 0, 0), known) is is_told  # type: ignore[arg-type]
+    known = None if asked is None else Date(*asked, start=0, end=0)
+    assert Date(*said, start=0, end=0).tells(Date(*wanted, start=0, end=0), known) is is_told

@@ -18,16 +18,17 @@ from tests.scorers.robust.cases import make_case
 OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
 
 VERDICTS = {
-    **dict.fromkeys(("gold", "every_alias", "lower", "last_alias_upper"), {"correct"}),
-    **dict.fromkeys(("refuse", "refuse_capital", "refuse_first_letter", "refuse_upper", "refuse_short"), {"refused"}),
-    **dict.fromkeys(("refuse_other_language", "refuse_spaced", "flag_refuse"), {"refused"}),
-    **dict.fromkeys(("flag_one", "flag_only", "flag_short", "flag_upper"), {"flag-only"}),
-    **dict.fromkeys(("flag_gold", "flag_other_language", "refuse_then_gold"), {"correct"}),
-    **dict.fromkeys(("first_slot", "last_slot", "no_flag"), {"correct", "partial"}),
-    **dict.fromkeys(("negated", "wrong"), {"incorrect"}),
-    "empty": {"empty"},
+    "correct": "gold every_alias lower last_alias_upper flag_gold flag_other_language refuse_then_gold",
+    "correct partial": "first_slot last_slot no_flag",
+    "refused": (
+        "refuse refuse_capital refuse_first_letter refuse_upper refuse_short refuse_other_language refuse_spaced "
+        "flag_refuse"
+    ),
+    "flag-only": "flag_one flag_only flag_short flag_upper",
+    "incorrect": "negated wrong",
+    "empty": "empty",
 }
-"""What a reply of each kind deserves, whatever the original code makes of it."""
+"""Verdicts, and the kinds of replies that deserve them, whatever the original code makes of those."""
 
 
 def test_every_golden_reply_gets_the_verdict_that_its_kind_deserves(golden_dir: Path, rgb_dir: Path) -> None:
@@ -41,7 +42,8 @@ def test_every_golden_reply_gets_the_verdict_that_its_kind_deserves(golden_dir: 
             values = score(cases[line["file"], str(line["id"])], line["reply"])
             given.setdefault(line["kind"], Counter())[str(values["verdict"])] += 1
             assert values["flagged"] is line["kind"].startswith("flag")
-    assert {kind: set(given[kind]) for kind in VERDICTS} == VERDICTS
+    wanted = {kind: set(verdicts.split()) for verdicts, kinds in VERDICTS.items() for kind in kinds.split()}
+    assert {kind: set(given[kind]) for kind in wanted} == wanted
 
 
 def test_a_verdict_names_its_rules_and_the_stretches_they_rest_on() -> None:
@@ -72,7 +74,8 @@ def test_a_reply_that_says_nothing_is_empty(reply: str) -> None:
 @pytest.mark.parametrize("answer", [[], [[]], [[""]], [["Athens"], ["…"]]])
 def test_an_answer_that_cannot_be_matched_gives_no_value_and_is_named(answer: list[list[str]]) -> None:
     values = score(make_case("Where?", answer), "Athens")
-    assert (values["verdict"], values["correct"], values["partial"], values["aligned"]) == ("unscored", None, None, None)
+    assert values["verdict"] == "unscored"
+    assert (values["correct"], values["partial"], values["aligned"]) == (None, None, None)
 
 
 def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one() -> None:
@@ -87,7 +90,7 @@ def test_who_says_both_answers_is_misled_and_not_correct() -> None:
 
 
 def test_copying_several_documents_is_no_answer() -> None:
-    documents = ["The games of 2004 were held in Athens, said the committee.", "Many cities applied for the games of 2008."]
+    documents = ["The games of 2004 were held in Athens, they said.", "Many cities applied for the games of 2008."]
     case = make_case("Where?", [["Athens"]], documents=documents)
     assert score(case, "\n".join(documents))["verdict"] == "incorrect"
     assert score(case, documents[0])["verdict"] == "correct"

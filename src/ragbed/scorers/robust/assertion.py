@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
+from ragbed.scorers.robust.phrases import FALSE_ZH, NOT_RIGHT, WRONG
 
 _REACH = 240
 """Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
@@ -13,38 +14,39 @@ _REACH = 240
 _SENTENCE_END = re.compile(r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z])")
 _CLAUSE_END = re.compile(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
-_WRONG = r"(?:incorrect|wrong|false|inaccurate|mistaken|erroneous|untrue|fictional|misleading)"
-_NOT_RIGHT = r"not (?:\w+ )?(?:correct|true|right|accurate|factual|the (?:correct|right|actual|true))"
 _DENIED_BEFORE = re.compile(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
-    rf"|\b(?:{_NOT_RIGHT}|not the case|{_WRONG}) that\b[^.]*$"
+    rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
 _LEFT_OUT = re.compile(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = re.compile(
-    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$"
+    r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
 )
 _DENIED_AFTER = re.compile(
-    r"(?:并不是|不是|并非)|[\"')\]]* (?:(?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))|(?:did|does)(?: not|n't)\b)"
+    r"(?:并不是|不是|并非)"
+    r"|[\"')\]]* (?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))"
+    r"|[\"')\]]* (?:did|does)(?: not|n't)\b"
 )
 _WRONG_AFTER = re.compile(
-    rf"[\"')\]]*(?:[^.,;。]{{0,40}}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
-    rf"(?:{_WRONG}|{_NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
-    rf"|[\"')\]]* ?\((?:{_WRONG}|not (?:correct|true))"
-    r"|[\"')\]]*[^,。;]{0,10}?(?:是|为|属于)?(?:错误|不正确|不对|有误|不准确|不符|不属实|是假的)"
+    r"[\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
+    rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
+    rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
+    rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
 )
 _OTHER_SUBJECT = re.compile(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
 _SOURCE = re.compile(
     r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
-    r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?|indicat(?:es?|ed)|contains?)\b"
-    r"|\b(?:according to|based on) (?:the|these|this)\b"
-    r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
+    r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
+    r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
+    r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"
+    r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
 )
 _CONTRADICTED = re.compile(
-    rf"\b(?:{_WRONG}|{_NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b"
-    r"|错误|有误|不符|不正确|不准确|不属实|矛盾|不对"
+    rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b|{FALSE_ZH}|矛盾|不对"
 )
 _CORRECTING = re.compile(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
@@ -53,14 +55,13 @@ _CORRECTING = re.compile(
 )
 _OR_BEFORE = re.compile(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
 _OR_AFTER = re.compile(
-    r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)|[\"')]*(?:或者|或(?!许)|还是)"
+    r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
+    r"|[\"')]*(?:或者|或(?!许)|还是)"
 )
-
-
 _DOUBT = re.compile(
-    r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike|correct|right|true|actual)\b"
-    rf"|n't|{_WRONG}|wrong|mistaken|error|contradict|inconsistent|but\b|however|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according"
-    r"|[不非未没或误错]|是否|还是|矛盾"
+    r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike)\b|n't|but\b|however"
+    rf"|{WRONG}|wrong|mistaken|error|contradict|inconsistent|correct|right|true|actual"
+    r"|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according|based|[不非未没或误错]|是否|还是|矛盾"
 )
 
 

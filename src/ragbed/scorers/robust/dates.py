@@ -36,18 +36,50 @@ class Date(NamedTuple):
         return any(mine is not None and theirs is not None and mine != theirs for mine, theirs in pairs)
 
 
-_NAMES = "january february march april may june july august september october november december".split()
+_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTHS = {name[:length]: number for number, name in enumerate(_NAMES, start=1) for length in (3, len(name))} | {
     "sept": 9
 }
 _MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-    "sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+]
 _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
     **{f"twenty-{word}": 20 + number for number, word in enumerate(_ORDINALS[:9], start=1)},
-    **{"thirtieth": 30, "thirty-first": 31},
+    "thirtieth": 30,
+    "thirty-first": 31,
 }
 _DAY = r"(?P<day>(?:[0-9]{1,2}(?:st|nd|rd|th)?)|" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
 _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
@@ -88,6 +120,7 @@ _HINTS = {
 def find_dates(text: str) -> tuple[list[Date], str]:
     """Every date of a text, an ambiguous one (3/4/2023) in both readings; and the text with all of them blotted out."""
     found: list[Date] = []
+
     def blot(match: re.Match[str]) -> str:
         date = _read(match)
         if date is None:
@@ -118,7 +151,7 @@ def _read(match: re.Match[str]) -> Date | None:
     year = _number(groups.get("year"), _read_year)
     month = _number(groups.get("month"), lambda name: _MONTHS.get(name) or _small(name))
     day = _number(groups.get("day"), _read_day)
-    if month is not None and not 1 <= month <= 12 or day is not None and not 1 <= day <= 31:
+    if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     end = match.end()
     if groups.get("year") and year is None:  # words after a day that are no year

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ragbed.schema import Answer, Lang
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
@@ -79,10 +80,8 @@ class Gold:
 def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> Gold:
     """Reads an answer and a false answer; the same case is asked under many conditions, so the work is kept."""
     asked = fold(question, lang)
-    dates = [date for date in find_dates(asked)[0] + lone_years(asked)]
-    years = {date.year for date in dates if date.year is not None}
-    months = {date.month for date in dates if date.month is not None}
-    known = Date(*(one.pop() if len(one) == 1 else None for one in (years, months)), None, 0, 0)
+    dates = find_dates(asked)[0] + lone_years(asked)
+    known = Date(_only({date.year for date in dates}), _only({date.month for date in dates}), None, 0, 0)
     slots = tuple(_slot(aliases, asked, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, asked, lang) for aliases in fake or ())
     same = any(false.forms & true.forms for false in fakes for true in slots)
@@ -93,6 +92,12 @@ def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> G
         asks_share=bool(re.search(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例", asked)),
         fake_is_gold=same,
     )
+
+
+def _only(values: set[int | None]) -> int | None:
+    """The one value there is; None of several or of none."""
+    told = values - {None}
+    return told.pop() if len(told) == 1 else None
 
 
 def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> Slot:
@@ -120,7 +125,7 @@ def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> Slot:
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """The aliases, with 'A (B)' also as A and as B, and one that lists its own spellings ('J·K·罗琳,J.K.罗琳') apart."""
+    """The aliases; 'A (B)' also as A and as B, and one that lists its own spellings ('J·K·罗琳,J.K.罗琳') apart."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):
@@ -171,7 +176,7 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if not runs:
         return None
     parts = [_escape(runs[0][0])]
-    for before, run in zip(runs, runs[1:], strict=False):
+    for before, run in pairwise(runs):
         between = words[before.end() : run.start()]
         words_meet = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
         apart = lang == "en" and words_meet and between.strip("'-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -17,8 +18,31 @@ MOST_MENTIONS = 64
 
 
 _TITLES = frozenset(
-    "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author The By "
-    "And Is Was".split()
+    [
+        "Mr",
+        "Mrs",
+        "Ms",
+        "Miss",
+        "Dr",
+        "Sir",
+        "Lord",
+        "Lady",
+        "Professor",
+        "Prof",
+        "President",
+        "Director",
+        "Minister",
+        "Mayor",
+        "Judge",
+        "Captain",
+        "Coach",
+        "Author",
+        "The",
+        "By",
+        "And",
+        "Is",
+        "Was",
+    ]
 )
 
 
@@ -90,7 +114,9 @@ def _names(slot: Slot, reading: Reading) -> Iterator[Mention]:
     for name in slot.names:
         if name.key in reading.text and (name.bearers is None or _is_unique(name, reading.context)):
             rule = "name.surname" if name.bearers else "name"
-            yield from (Mention(*match.span(), rule) for match in islice(name.pattern.finditer(reading.text), MOST_MENTIONS))
+            yield from (
+                Mention(*match.span(), rule) for match in islice(name.pattern.finditer(reading.text), MOST_MENTIONS)
+            )
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
@@ -113,17 +139,17 @@ def _dates(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
 
 def _quantities(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
     wanted = {(one.value, one.unit) for one in slot.quantities}
-    values = {value for value, _ in wanted}
-    same_noun = [one for one in reading.quantities if one.unit and one.unit in slot.nouns]
+    # '3 matches and 5 goals' does not say '3 goals'.
+    others = {one.value for one in reading.quantities if one.unit and one.unit in slot.nouns}
     for one in reading.quantities:
-        if one.value not in values:
-            continue
         if (one.value, one.unit) in wanted:
             yield Mention(one.start, one.end, "number")
-        elif any(one.value == value and _fits(one.unit, unit, gold) for value, unit in wanted):
-            # '3 matches and 5 goals' does not say '3 goals'.
-            if not any(other.value != one.value for other in same_noun) or not one.unit.strip():
-                yield Mention(one.start, one.end, "number.unit")
+        elif _stands_for(one, wanted, gold) and (not one.unit or others <= {one.value}):
+            yield Mention(one.start, one.end, "number.unit")
+
+
+def _stands_for(said: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold) -> bool:
+    return any(said.value == value and _fits(said.unit, unit, gold) for value, unit in wanted)
 
 
 def _fits(said: str, wanted: str, gold: Gold) -> bool:
@@ -133,7 +159,7 @@ def _fits(said: str, wanted: str, gold: Gold) -> bool:
     if not said or not wanted:
         return True
     if said.startswith("~"):
-        return wanted.startswith("~") and said == wanted or wanted in LOOSE
+        return (wanted.startswith("~") and said == wanted) or wanted in LOOSE
     if wanted.startswith("~"):
         return said in LOOSE
     return said in LOOSE and wanted in LOOSE

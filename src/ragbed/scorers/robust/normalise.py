@@ -11,6 +11,8 @@ import re
 import unicodedata
 from functools import cache
 
+from opencc import OpenCC
+
 from ragbed.schema import Lang
 
 _ALIKE = {
@@ -22,7 +24,14 @@ _ALIKE = {
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
     "，": ", ",  # never part of a number, as the comma of 1,313 is
     # Letters whose stroke is no accent to Unicode.
-    **{"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"},
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "æ": "ae",
+    "œ": "oe",
+    "ı": "i",
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"(?<= ) +"),
@@ -74,8 +83,6 @@ def _fold_character(character: str) -> str:
 @cache
 def _simplified() -> dict[str, str]:
     """Traditional characters and their simplified forms, one by one: both sides of a comparison lose context alike."""
-    from opencc import OpenCC  # 80 ms, and English does not need it
-
     characters = [chr(code) for code in _HAN]
     simplified = OpenCC("t2s").convert("\n".join(characters)).split("\n")
     return {old: new for old, new in zip(characters, simplified, strict=True) if old != new}

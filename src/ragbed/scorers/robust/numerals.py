@@ -5,11 +5,29 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
@@ -54,17 +72,17 @@ def _fraction(tail: str) -> tuple[str | None, int]:
     return digits, scale
 
 
-def _english_whole(tokens: list[str]) -> Decimal | None:
+def _english_whole(words: list[str]) -> Decimal | None:
     total, group, last = 0, 0, 10**15
-    for token in tokens:
-        if token in _LARGE:
-            if _LARGE[token] >= last and total:
+    for word in words:
+        if word in _LARGE:
+            if _LARGE[word] >= last and total:
                 return None
-            total, group, last = total + (group or 1) * _LARGE[token], 0, _LARGE[token]
-        elif token == "hundred":
+            total, group, last = total + (group or 1) * _LARGE[word], 0, _LARGE[word]
+        elif word == "hundred":
             group = (group or 1) * 100
         else:
-            number = _SMALL[token]
+            number = _SMALL[word]
             # 'twenty' takes 'five' but not 'fifteen'; 'five' takes nothing.
             if group % 100 and not (group % 10 == 0 and group % 100 >= 20 and number < 10):
                 return None
@@ -80,7 +98,7 @@ def year_in_words(words: str) -> int | None:
     rest = [_SMALL.get(token, 100) for token in tokens[1:]]
     if rest == [100]:
         return _SMALL[tokens[0]] * 100
-    fits = len(rest) == 1 and rest[0] >= 10 or len(rest) == 2 and rest[0] >= 20 and rest[1] < 10
+    fits = (len(rest) == 1 and rest[0] >= 10) or (len(rest) == 2 and rest[0] >= 20 and rest[1] < 10)
     return _SMALL[tokens[0]] * 100 + sum(rest) if fits and sum(rest) < 100 else None
 
 

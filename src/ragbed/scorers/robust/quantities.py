@@ -33,11 +33,67 @@ _PERCENT_BEFORE = re.compile(r"百分之$")
 _NOT_COUNTED = re.compile(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
 _LIST_MARK = re.compile(r"[.)、]\s*\S")
 _STOP = frozenset(
-    "in at on by of the and or to for from with was were is are has had have as per it its this that these those which "
-    "who when where while but so than then there after before during since until up down over under between including "
-    "respectively also only each a an according votes".split()
+    [
+        "in",
+        "at",
+        "on",
+        "by",
+        "of",
+        "the",
+        "and",
+        "or",
+        "to",
+        "for",
+        "from",
+        "with",
+        "was",
+        "were",
+        "is",
+        "are",
+        "has",
+        "had",
+        "have",
+        "as",
+        "per",
+        "it",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "which",
+        "who",
+        "when",
+        "where",
+        "while",
+        "but",
+        "so",
+        "than",
+        "then",
+        "there",
+        "after",
+        "before",
+        "during",
+        "since",
+        "until",
+        "up",
+        "down",
+        "over",
+        "under",
+        "between",
+        "including",
+        "respectively",
+        "also",
+        "only",
+        "each",
+        "a",
+        "an",
+        "according",
+        "votes",
+    ]
 )
-_ORDINAL = frozenset({"st", "nd", "rd", "th"})
+_PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+"""Units of several words, by how they begin."""
 _LONE_BEFORE = re.compile(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = re.compile(r"[,.。;!?\n)\"]|$")
 
@@ -109,16 +165,11 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
         return "", end
     word = match[1]
     if word[0] >= "\u4e00":
-        for length in range(len(word), 0, -1):
-            if word[:length] in UNITS:
-                return UNITS[word[:length]], match.start(1) + length
-        return "", end
-    if word.startswith(("per cent", "percentage")):
-        return "%", match.end()
-    if word in UNITS:
-        return UNITS[word], match.end()
+        known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
+        return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
+    unit = UNITS.get(word) or _PHRASES.get(word[:8])
+    if unit:
+        return unit, match.end()
     if match.start(1) == end:
         return None
-    if word.startswith("year"):
-        return "year", match.end()
     return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)

@@ -9,74 +9,90 @@ from __future__ import annotations
 import re
 
 from ragbed.scorers.robust.match import Mention
+from ragbed.scorers.robust.phrases import any_of
 
-_ABLE = (
-    "answer|determine|find|provide|say|tell|confirm|verify|identify|locate|give|know|establish|deduce|infer|pinpoint"
+_KNOWING = any_of(
+    "answer determine find provide say tell confirm verify identify locate give know establish deduce infer pinpoint "
+    "answered determined found confirmed"
 )
-_TOLD = (
-    "contain|provide|mention|specify|state|include|give|say|reveal|indicate|address|offer|tell|disclose|name|list|show|"
-    "explicitly|directly|specifically"
+_TELLING = any_of(
+    "contain provide mention specify state include give say reveal indicate address offer tell disclose name list show "
+    "explicitly directly specifically"
 )
-_TOLD_PAST = (
-    "mentioned|specified|provided|stated|given|included|available|known|clear|found|disclosed|addressed|indicated|"
-    "listed|named|explicitly|directly|specifically|recorded|reported|possible to"
+_TOLD = any_of(
+    "mentioned specified provided stated given included available known clear found disclosed addressed indicated "
+    "listed named explicitly directly specifically recorded reported possible_to"
 )
-_THING = "information|details?|data|evidence|context|mention|answer|knowledge|record|indication|reference|facts?"
-_RULES = {
+_MATTER = any_of(
+    "information details? data evidence context mention answer knowledge record indication reference facts?"
+)
+_DO_NOT = r"\b(?:do|does|did) ?(?:not|n't)"
+_LACK = any_of(r"insufficient not_enough inadequate lack(?:s|ing)?(?:_of)? limited without")
+_CAN_NOT = any_of(
+    r"\bcan_?not can't \bunable_to not_able_to not_possible_to impossible_to \bcould_not couldn't would_not_be_able_to"
+)
+_MATTER_ZH = any_of("信息 资料 内容 数据 记录 答案")
+_KNOWING_ZH = any_of(
+    "回答 确定 得知 判断 知道 提供 给出 得出 确认 获取 找到 作答 查到 查询 了解 推断 获知 答复 核实 验证 解答"
+)
+_TELLING_ZH = any_of(
+    "提及 提到 提供 说明 包含 给出 涉及 明确 指出 记载 找到 披露 透露 显示 写明 列出 介绍 说到 公布 标明 告知 注明 详细"
+)
+_ENGLISH = {
     "refusal.insufficient": re.compile(
-        rf"\b(?:insufficient|not enough|inadequate|lack(?:s|ing)?(?: of)?|limited|without)\b(?: \w+){{0,3}}? (?:{_THING})\b"
-        rf"|\bno\b(?: \w+){{0,2}}? (?:{_THING})\b|\b(?:{_THING}) (?:is|are) insufficient"
+        rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
+        rf"|\b{_MATTER} (?:is|are) insufficient"
     ),
-    "refusal.unable": re.compile(
-        rf"(?:\bcan ?not|can't|\bunable to|not able to|not possible to|impossible to|\bcould not|couldn't|\bwould not be able to)"
-        rf"(?: \w+){{0,3}}? (?:be )?(?:{_ABLE}|answered|determined|found|confirmed)\b"
-    ),
+    "refusal.unable": re.compile(rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"),
     "refusal.unsaid": re.compile(
-        rf"\b(?:(?:do|does|did) ?(?:not|n't)|fails? to|failed to|never)(?: \w+){{0,2}}? (?:{_TOLD})\b"
-        rf"|\b(?:do|does|did) ?(?:not|n't) (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_THING}|access)\b"
-        rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+){{0,1}}? (?:{_TOLD_PAST})\b"
+        rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
+        rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
+        rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+)?? {_TOLD}\b"
         r"|\b(?:none|neither) of the (?:\w+ )?(?:documents?|passages?|texts?)\b"
     ),
     "refusal.unknown": re.compile(
-        r"\b(?:do|does|did) ?(?:not|n't)(?: \w+){0,1}? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
-        r"|^\W*(?:unknown|unclear|n/a|none|not (?:available|mentioned|specified|provided|stated|given|known|found|applicable|sure))\b"
+        rf"{_DO_NOT}(?: \w+)?? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
+        rf"|^\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"
         r"|\bno idea\b|\bi(?:'m| am) not (?:sure|certain|aware)\b|\bnot aware of\b"
     ),
-    "refusal.信息不足": re.compile(
-        r"(?:信息|资料|内容|材料|证据|文档)(?:并)?(?:不足|不够|有限|缺失)|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?(?:信息|资料|内容|数据|记录|答案)"
-    ),
-    "refusal.无法": re.compile(
-        r"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{0,14}?(?:回答|确定|得知|判断|知道|提供|给出|得出|确认|获取|找到|作答|查到|查询|了解|推断|获知|答复|核实|验证|解答)"
-    ),
-    "refusal.未提及": re.compile(
-        r"(?:没有|未|并未|没|未能|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{0,12}?(?:提及|提到|提供|说明|包含|给出|涉及|明确|指出|记载|找到|披露|透露|显示|写明|列出|介绍|说到|公布|标明|告知|注明|详细)"
-    ),
-    "refusal.不知道": re.compile(r"不知道|不清楚|不详|未知|不了解|不得而知|不确定|未可知"),
 }
-_HINTS_EN = re.compile(
-    r"not|n't|\bno\b|insuffic|unable|imposs|unknown|unclear|uncertain|lack|fail|none|neither|never|n/a|limited|without|inadeq"
-)
-_HINTS_ZH = re.compile(r"[无不没未缺难]")
+_CHINESE = {
+    "refusal.insufficient": re.compile(
+        rf"(?:信息|资料|内容|材料|证据|文档)并?(?:不足|不够|有限|缺失)"
+        rf"|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?{_MATTER_ZH}"
+    ),
+    "refusal.unable": re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
+    "refusal.unsaid": re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
+    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定 未可知")),
+}
+_BANKS = {
+    # What a text must have for a bank to be worth trying.
+    re.compile(
+        r"not|n't|\bno\b|insuffic|unable|imposs|unknown|unclear|uncertain|lack|fail|none|neither|never|n/a|limited"
+        r"|without|inadeq"
+    ): _ENGLISH,
+    re.compile("[无不没未缺难]"): _CHINESE,
+}
 _ABOUT_ERRORS = re.compile(
-    r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
+    r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
+    r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
 )
 _UNDONE = re.compile(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
-_CONDITION = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_SUPPOSED = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
 
 
 def find_refusals(text: str) -> list[Mention]:
     """Where a folded reply declines; the first place of each rule that holds."""
     found = []
-    english, chinese = _HINTS_EN.search(text) is not None, _HINTS_ZH.search(text) is not None
-    for rule, pattern in _RULES.items():
-        if chinese if rule[-1] >= "\u4e00" else english:
-            for match in pattern.finditer(text):
-                if _holds(text, match):
+    for hint, bank in _BANKS.items():
+        if hint.search(text):
+            for rule, pattern in bank.items():
+                match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
+                if match:
                     found.append(Mention(*match.span(), rule))
-                    break
     return found
 
 
 def _holds(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - 60) : match.start()]
-    return not (_ABOUT_ERRORS.match(text, match.end()) or _UNDONE.search(before) or _CONDITION.search(before))
+    return not (_ABOUT_ERRORS.match(text, match.end()) or _UNDONE.search(before) or _SUPPOSED.search(before))

@@ -62,12 +62,33 @@ UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.s
 """The name of the unit that a word or sign stands for."""
 
 SCALES: Final = {
-    **{"hundred": 100, "thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6, "mln": 10**6, "m": 10**6},
-    **{"billion": 10**9, "bn": 10**9, "b": 10**9, "trillion": 10**12, "tn": 10**12, "lakh": 10**5, "crore": 10**7},
-    **{"百": 100, "千": 10**3, "万": 10**4, "十万": 10**5, "百万": 10**6, "千万": 10**7, "亿": 10**8},
-    **{"十亿": 10**9, "百亿": 10**10, "千亿": 10**11, "万亿": 10**12},
+    "hundred": 100,
+    "thousand": 10**3,
+    "k": 10**3,
+    "million": 10**6,
+    "mn": 10**6,
+    "mln": 10**6,
+    "m": 10**6,
+    "billion": 10**9,
+    "bn": 10**9,
+    "b": 10**9,
+    "trillion": 10**12,
+    "tn": 10**12,
+    "lakh": 10**5,
+    "crore": 10**7,
+    "百": 100,
+    "千": 10**3,
+    "万": 10**4,
+    "十万": 10**5,
+    "百万": 10**6,
+    "千万": 10**7,
+    "亿": 10**8,
+    "十亿": 10**9,
+    "百亿": 10**10,
+    "千亿": 10**11,
+    "万亿": 10**12,
 }
 """Words and letters that multiply the number before them."""
 
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
-"""Kinds of counting that writers mix freely or leave out; the others are measures, and a wrong one is a wrong answer."""
+"""Kinds of counting that writers mix freely or leave out; the others are measures, of which a wrong one is wrong."""

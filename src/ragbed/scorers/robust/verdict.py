@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from ragbed.schema import Case
 from ragbed.scorers.robust.alignment import find_aligned
 from ragbed.scorers.robust.assertion import around, is_correcting, is_plain, judge_mention
-from ragbed.scorers.robust.flag import find_flags
 from ragbed.scorers.robust.dates import Date
+from ragbed.scorers.robust.flag import find_flags
 from ragbed.scorers.robust.gold import Gold, prepare
 from ragbed.scorers.robust.match import MOST_MENTIONS, Mention, Reading, drop_contained, find_mentions
 from ragbed.scorers.robust.normalise import fold, origins
