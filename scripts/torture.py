@@ -203,7 +203,7 @@ def _trials(folder: Path, endpoint: Endpoint, told: argparse.Namespace) -> Itera
         yield from (small.fill(full * share // 10 // 4096 * 4096) for share in range(1, 26, 2))
     if told.only in (None, "writes") and shutil.which("strace"):
         for call, error in (("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("ftruncate", "EIO")):
-            for number in (1, 2, 3, 8, 30, 400, 700, 1000):
+            for number in (1, 2, 3, 8, 30, 400, 700, 1000, 1800, 2200, 2600):
                 yield from (small.fail(call, error, when) for when in (f"{number}", f"{number}+"))
     if told.only in (None, "limits") and shutil.which("prlimit"):
         yield from (small.limit("nofile", most) for most in (12, 16, 20, 24, 32, 48))

@@ -18,7 +18,7 @@ from ragbed.models import Wish, open_model
 from ragbed.models.dialling import proxy_for
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
-from tests.models.fault_server import Fault, FaultServer, chat, raw, well
+from tests.models.fault_server import Fault, FaultServer, chat, close_at_once, raw, well
 
 _PAST: dict[str, Any] = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime(2020, 2, 1, tzinfo=UTC)}
 _PLAIN = b"HTTP/1.1 200 OK\r\n"
@@ -96,6 +96,15 @@ def test_a_reply_without_a_length_ends_with_its_connection() -> None:
     done, server = _ask_server([raw(_PLAIN + b"\r\n" + chat())], 2)
     assert [one.reply for one in done] == ["Paris"] * 2
     assert server.connections == 2
+
+
+async def _without_length(exchange: Any) -> None:
+    exchange.begin(304)
+
+
+def test_a_connection_that_closes_says_nothing_of_the_call_before() -> None:
+    done, _ = _ask_server([_without_length, close_at_once, well], 2)
+    assert [(one.outcome, one.attempts) for one in done] == [("error", 1), ("ok", 2)]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ class Connection(asyncio.Protocol):
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
+        self._headers, self._in_body = {}, False
         self._pieces: list[bytes] = []
         self._size = self._head_size = 0
         self._transport.write(request)

@@ -327,6 +327,7 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
         raise DataError(
             path,
             f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
-            "The command that began the run asks again what they held",
+            "The command that began the run asks again what they held; if it is as you want it, "
+            "delete the file `acknowledged` beside it",
         )
     return store
