@@ -73,5 +73,6 @@ class TokenEncoder(Protocol):
 
 def to_unit(vectors: Matrix) -> Matrix:
     """Rows brought to length 1; a row of zeros stays one."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    return vectors / np.where(lengths > 0, lengths, np.float32(1))[:, None]
+    lengths: Matrix = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    lengths[lengths == 0] = 1
+    return vectors / lengths[:, None]

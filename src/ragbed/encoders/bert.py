@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ class Norm:
 
     def __call__(self, states: Matrix) -> Matrix:
         """Mean 0 and variance 1 in each row, then scaled and shifted."""
-        centred = states - states.mean(axis=1, keepdims=True)
+        centred: Matrix = states - states.mean(axis=1, keepdims=True)
         variance = np.einsum("ij,ij->i", centred, centred) / np.float32(states.shape[1])
         centred *= (1 / np.sqrt(variance + np.float32(self.epsilon)))[:, None]
         centred *= self.scale
@@ -63,7 +64,7 @@ class Layer:
         """The states after this block."""
         joint = self.query_key_value(states)
         mixed = np.empty_like(states)
-        for start, end in zip(bounds, bounds[1:], strict=False):
+        for start, end in pairwise(bounds):
             mixed[start:end] = _attend(joint[start:end], heads)
         states = self.mix_norm(states + self.mix(mixed))
         return self.narrow_norm(states + self.narrow(gelu(self.widen(states))))
@@ -90,7 +91,8 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
     """Softmax attention of one text's tokens to each other."""
     tokens, width = len(joint), joint.shape[1] // 3
     query, key, value = joint.reshape(tokens, 3, heads, width // heads).transpose(1, 2, 0, 3)
-    weights: Matrix = (query * np.float32((width // heads) ** -0.5)) @ key.transpose(0, 2, 1)
+    query = query * np.float32((width // heads) ** -0.5)
+    weights: Matrix = query @ key.transpose(0, 2, 1)
     weights -= weights.max(axis=2, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=2, keepdims=True)

@@ -168,8 +168,8 @@ class E5Static:
         """What its vectors hang on."""
         return f"{self.name} {self._weights.identity()}"
 
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """The vectors of any texts; questions and passages are read alike."""
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - reads questions and passages alike
+        """The vectors of any texts, whatever their role."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for place, text in enumerate(texts):
             pieces = np.array(self._weights.vocabulary.cut(text), np.int64)

@@ -11,6 +11,7 @@ import hashlib
 import struct
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,11 +35,11 @@ class E5File:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._bytes: _Bytes = np.memmap(path, np.uint8, "r")
         self._at = 0
         try:
+            self._bytes: _Bytes = np.memmap(path, np.uint8, "r")
             self._read_head()
-        except (struct.error, ValueError, UnicodeDecodeError) as error:
+        except (OSError, struct.error, ValueError) as error:
             raise self._damaged(str(error)) from error
 
     def _read_head(self) -> None:
@@ -63,7 +64,7 @@ class E5File:
 
     def digest(self) -> str:
         """The sha256 of the whole file."""
-        return hashlib.sha256(self._bytes).hexdigest()
+        return hashlib.sha256(self._bytes.data).hexdigest()
 
     @cached_property
     def chances(self) -> Matrix:
@@ -74,7 +75,7 @@ class E5File:
         """The tokenizer. Marks such as `<s>` are no pieces of text, even where a text spells them."""
         marks = set(np.flatnonzero(self.chances == 0).tolist())
         bounds = self._offsets.tolist()
-        spelled = [self._spellings[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False)]
+        spelled = [self._spellings[start:end].decode() for start, end in pairwise(bounds)]
         scores = dict(zip(spelled, self._log_chances.tolist(), strict=True))
         return Unigram(scores, self._unknown, self._fold(), marks)
 
@@ -132,7 +133,7 @@ class E5File:
         return self._bytes[tensor.offset : tensor.offset + tensor.size]
 
     def _take(self, layout: str) -> tuple[Any, ...]:
-        values = struct.unpack_from("<" + layout, self._bytes, self._at)
+        values = struct.unpack_from("<" + layout, self._bytes.data, self._at)
         self._at += struct.calcsize("<" + layout)
         return values
 

@@ -44,7 +44,8 @@ def max_similarity(question: Matrix, passages: Sequence[Matrix]) -> Matrix:
     starts = np.cumsum([0, *map(len, passages[:-1])])
     similarities = question @ np.concatenate(passages).T
     nearest: Matrix = np.maximum.reduceat(similarities, starts, axis=1)
-    return nearest.mean(axis=0)
+    means: Matrix = nearest.mean(axis=0)
+    return means
 
 
 def best(scores: Matrix, top: int) -> list[int]:

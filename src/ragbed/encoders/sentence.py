@@ -37,7 +37,7 @@ class SentenceEncoder:
         digest = hashlib.sha256()
         for key, tensor in sorted(self._model.state_dict().items()):
             digest.update(key.encode())
-            digest.update(np.ascontiguousarray(tensor.float().cpu().numpy()))
+            digest.update(tensor.float().cpu().numpy().tobytes())
         return f"{self.name} sentence-transformers={__version__} sha256={digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
