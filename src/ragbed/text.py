@@ -12,6 +12,7 @@ from ragbed.schema import Answer, Lang
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
+_TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def guess_lang(question: str) -> Lang:
@@ -55,3 +56,12 @@ def mentions_answer(text: str, answer: Answer) -> bool:
     """Whether any alias of any slot occurs, both sides squeezed: errs on the side of yes."""
     squeezed_text = squeezed(text)
     return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
+
+
+def to_terms(text: str) -> list[str]:
+    """What a text can be searched by: lower-cased words in Latin script, pairs of neighbouring Han characters."""
+    terms: list[str] = []
+    for run in _TERM.findall(text.lower()):
+        is_han = run[0] > "\u3000"
+        terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
+    return terms

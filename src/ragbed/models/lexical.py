@@ -1,8 +1,7 @@
 """No model at all: the sentence of the documents that shares most with the question.
 
-Terms are lower-cased words in Latin script and pairs of neighbouring Han characters. A sentence
-scores the sum of the weights of the question's terms that it holds, rarer ones weighing more (inverse
-document frequency over the sentences at hand), divided by a slowly growing function of its length,
+A sentence scores the sum of the weights of the question's terms that it holds, rarer ones weighing more
+(inverse document frequency over the sentences at hand), divided by a slowly growing function of its length,
 as in BM25 without term frequencies. Ties go to the earlier sentence, so the answer is always the same.
 """
 
@@ -15,12 +14,12 @@ from math import log
 
 from ragbed.models.base import canonical
 from ragbed.schema import Case, Completion
+from ragbed.text import to_terms
 
 LENGTH_SHARE = 0.5
 """How much a sentence's length, relative to the mean, discounts its score: BM25's b, at the low end of
 the usual 0.5 to 0.75 because the sentences of one prompt differ little in length."""
 
-_TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+")
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?=\s)|\n+")
 
 
@@ -30,24 +29,16 @@ def answer_lexically(question: str, documents: Sequence[str]) -> str:
     sentences = [sentence for sentence in sentences if sentence]
     if not sentences:
         return ""
-    terms = [set(_terms(sentence)) for sentence in sentences]
+    terms = [set(to_terms(sentence)) for sentence in sentences]
     frequency = Counter(term for found in terms for term in found)
     mean = sum(map(len, terms)) / len(terms) or 1.0
-    wanted = sorted(set(_terms(question)))
+    wanted = sorted(set(to_terms(question)))
 
     def score(at: int) -> tuple[float, int]:
         weight = sum(log(1 + len(terms) / frequency[term]) for term in wanted if term in terms[at])
         return weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms[at]) / mean), -at
 
     return sentences[max(range(len(sentences)), key=score)]
-
-
-def _terms(text: str) -> list[str]:
-    terms: list[str] = []
-    for run in _TERM.findall(text.lower()):
-        is_han = run[0] > "\u3000"
-        terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
-    return terms
 
 
 class LexicalModel:

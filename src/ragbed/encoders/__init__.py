@@ -1,0 +1,65 @@
+"""Texts to vectors: one file per backend, chosen by name.
+
+To add one: a module with a class that has what `Encoder` or `TokenEncoder` asks for, and one line in ENCODERS.
+"""
+
+# ruff: noqa: PLC0415  # an encoder is imported when it is asked for: numpy and what stands on it take time to load
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ragbed.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ragbed.encoders.base import Encoder, TokenEncoder
+
+DEFAULT = "e5"
+"""The best of those whose weights ship in a package, in both languages; measured in docs/encoders.md."""
+
+
+def _e5() -> Encoder:
+    from ragbed.encoders.e5 import E5, E5Weights
+
+    return E5(E5Weights())
+
+
+def _e5_tokens() -> TokenEncoder:
+    from ragbed.encoders.e5 import E5Tokens, E5Weights
+
+    return E5Tokens(E5Weights())
+
+
+def _e5_static() -> Encoder:
+    from ragbed.encoders.e5 import E5Static, E5Weights
+
+    return E5Static(E5Weights())
+
+
+def _sentence(name: str, source: str) -> Encoder:
+    from ragbed.encoders.sentence import SentenceEncoder
+
+    return SentenceEncoder(name, source)
+
+
+ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
+    "e5": _e5,
+    "e5-tokens": _e5_tokens,
+    "e5-static": _e5_static,
+    "all-mpnet-base-v2": lambda: _sentence("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
+    "m3e-base": lambda: _sentence("m3e-base", "moka-ai/m3e-base"),
+}
+"""Name to encoder; beside these, `st/<repository or folder>` is any model of sentence-transformers."""
+
+
+def open_encoder(name: str) -> Encoder | TokenEncoder:
+    """The encoder of a name, ready to be used."""
+    family, slash, source = name.partition("/")
+    if slash and family == "st":
+        if not source:
+            raise UsageError("encoder st/: write st/<repository or folder>.")
+        return _sentence(name, source)
+    if name not in ENCODERS:
+        raise UnknownName("encoder", name, [*ENCODERS, "st/<repository or folder>"])
+    return ENCODERS[name]()
