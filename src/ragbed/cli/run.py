@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
