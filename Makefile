@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -48,6 +48,8 @@ bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news i
 bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; the time of a large board
 	@$(BIN)/python scripts/simulate_coverage.py
 	@$(BIN)/python scripts/bench_stats.py
+bench-score: $(STAMP)  ## a million stored trials scored on all tracks
+	@$(BIN)/python scripts/bench_score.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py

@@ -1,0 +1,57 @@
+"""`ragbed score`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragbed.run.running import run
+from ragbed.schema import Case, Completion
+from tests.cli.typed import type_command
+from tests.run.harness import TalkingModel, ask_nobody, make_job
+
+REPLIES = [
+    "It is gold-0.",
+    "It is not gold-1.",  # false credit: denied
+    "Gold 2",  # missed credit: another spelling
+    "Insufficient information.",  # missed refusal: a capital letter
+]
+
+
+def _say(case: Case) -> Completion:
+    return Completion(outcome="ok", reply=REPLIES[int(case.item)], finish="stop")
+
+
+def test_a_run_is_scored_on_three_tracks(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
+    done = type_command("score", str(tmp_path / "run"))
+    assert done.code == 0
+    header, row = (line.split() for line in done.out.splitlines() if "%" in line or line.startswith("noise"))
+    assert header[-6:] == ["code", "%", "paper", "%", "robust", "%"]
+    assert row[-3:] == ["50.0", "50.0", "50.0"]
+
+
+def test_where_tracks_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
+    done = type_command("score", str(tmp_path / "run"), "--disagreements", "code", "--json")
+    told = json.loads(done.out)
+    found = [(one["case"].split("/")[1], one["score"], one["credit"], one["verdict"]) for one in told["disagreements"]]
+    assert found == [
+        ("1", "correct", "false", "incorrect"),
+        ("2", "correct", "missed", "correct"),
+        ("3", "refused", "missed", "refused"),
+    ]
+    assert told["disagreements"][0]["findings"] == [["answer.name.denied", 10, 16, "gold-1"]]
+    assert told["cells"][0]["rates"]["correct"] == 0.5
+
+
+def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
+    shown = type_command("score", str(tmp_path / "run"), "--disagreements", "paper").out
+    assert "False credit of the paper track: 1" in shown
+    assert "Missed credit of the paper track: 2" in shown
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    done = type_command("score", str(tmp_path))
+    assert (done.code, done.out) == (2, "")
