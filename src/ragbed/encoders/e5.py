@@ -172,6 +172,7 @@ class E5Static:
         """The vectors of any texts, whatever their role."""
         sums = np.zeros((len(texts), self._weights.file.width), np.float32)
         for place, text in enumerate(texts):
-            pieces = np.array(self._weights.vocabulary.cut(text), np.int64)
-            sums[place] = self._counts[pieces] @ (self._weights.file.embed(pieces) - self._common)
+            pieces, times = np.unique(self._weights.vocabulary.cut(text), return_counts=True)
+            counts = self._counts[pieces] * times.astype(np.float32)
+            sums[place] = counts @ (self._weights.file.embed(pieces) - self._common)
         return Encoded(to_unit(sums))
