@@ -3,13 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check  ## everything that CI runs
-	@$(BIN)/pytest -q -n auto --dist loadfile
+test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -50,6 +50,9 @@ bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; t
 	@$(BIN)/python scripts/bench_stats.py
 bench-score: $(STAMP)  ## a million stored trials scored on all tracks
 	@$(BIN)/python scripts/bench_score.py
+bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/encoders.md: some 10 minutes
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_encoders.py $${RAGBED_RGB_DIR:-../shared/rgb-data} \
+	  --write docs/encoders.md
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py

@@ -67,7 +67,7 @@ def test_bm25_prefers_rare_words_and_short_passages() -> None:
         "Rovana",
         "The weather was the same as in all the years before.",
     ]
-    assert shortlist("Rovana, the cup", passages, 4) == [1, 2, 0, 3]
+    assert shortlist("Rovana cup", passages, 4) == [1, 2, 0, 3]
     assert bm25("zebra", passages) == [0.0] * 4
 
 

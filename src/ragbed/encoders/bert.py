@@ -95,8 +95,9 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
     weights: Matrix = query @ key.transpose(0, 2, 1)
     weights -= weights.max(axis=2, keepdims=True)
     np.exp(weights, out=weights)
-    weights /= weights.sum(axis=2, keepdims=True)
-    return (weights @ value).transpose(1, 0, 2).reshape(tokens, width)
+    mixed: Matrix = weights @ value
+    mixed /= weights.sum(axis=2, keepdims=True)
+    return mixed.transpose(1, 0, 2).reshape(tokens, width)
 
 
 def gelu(states: Matrix) -> Matrix:
