@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-world torture clean
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-world bench-build torture clean
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -41,6 +41,9 @@ bench-http: $(STAMP)  ## HTTP libraries side by side
 
 bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news is
 	@$(BIN)/python scripts/world_quality.py
+
+bench-build: $(STAMP)  ## what reading and cutting a page costs
+	@$(BIN)/python scripts/bench_build.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
