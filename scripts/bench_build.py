@@ -84,14 +84,15 @@ def _page(seed: int) -> bytes:
     )
     script = "".join(f"window.d{n}={{a:{draw.random()},b:'{n}'}};" for n in range(1000))
     style = "".join(f".c{n}{{margin:{n}px;padding:{n}px}}" for n in range(500))
-    head = f"<title>{tell(draw)}</title><meta name='date' content='2026-10-{seed % 28 + 1:02d}'><style>{style}</style>"
+    charset = "gbk" if seed % 2 else "utf-8"
+    head = f"<meta charset={charset}><title>{tell(draw)}</title><meta name='date' content='2026-10-{seed % 28 + 1:02d}'><style>{style}</style>"
     body = (
         f"<nav><ul>{menu}</ul></nav><main><article><h1>{tell(draw)}</h1>{text}</article><aside>{teasers}</aside></main>"
     )
     page = (
         f"<!doctype html><html><head>{head}</head><body>{body}<footer>{menu}</footer><script>{script}</script></body>"
     )
-    return page.encode("gbk" if seed % 2 else "utf-8")
+    return page.encode(charset)
 
 
 def _english(draw: random.Random) -> str:

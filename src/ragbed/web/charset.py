@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 _BOMS = {
@@ -30,7 +31,7 @@ _MANY_BYTES = frozenset(
 )
 _BROKEN = 0.005
 """Share of characters that may be unreadable: cut pages and pasted scraps have a few, a wrong charset has many."""
-_FREQUENT = frozenset("的一是不了在有人我他这這中大来來上个個国國和为為日月年")
+_FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 """They make up 12 to 20 per cent of Chinese text, and hardly occur in bytes read as the wrong charset."""
 _LIKELY = 0.04
 
@@ -50,9 +51,8 @@ def decode_page(body: bytes, content_type: str = "") -> Decoded:
         if body.startswith(mark):
             return _read(body[len(mark) :], charset)
     if b"\0" not in body:  # UTF-16 of plain English is well-formed UTF-8, with a zero byte at every letter
-        whole = _read(body, "utf-8")
-        if not whole.broken:
-            return whole
+        with suppress(UnicodeError):
+            return Decoded(body.decode(), "utf-8", 0.0)
     declared = list(dict.fromkeys(_declared(body, content_type)))
     for charset in [*(name for name in declared if name in _MANY_BYTES), "utf-8"]:
         found = _read(body, charset)
@@ -88,5 +88,5 @@ def _read(body: bytes, charset: str) -> Decoded:
 
 def _chinese(decoded: Decoded) -> float:
     """Share of frequent characters among those that are not ASCII."""
-    beyond = [mark for mark in decoded.text if mark > "\x7f"]
-    return sum(mark in _FREQUENT for mark in beyond) / max(1, len(beyond))
+    beyond = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
+    return sum(map(decoded.text.count, _FREQUENT)) / max(1, beyond)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ragbed.web.charset import decode_page
 from ragbed.web.kinds import DOCX, HTML, MARKDOWN, PDF, TEXT
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 _UNREADABLE = 0.02
 """Share of characters beyond which a text is not to be trusted: 1 in 50."""
@@ -30,6 +33,9 @@ _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}br": lambda _: "\n",
 }
 """What makes up the text of a paragraph."""
+
+_TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
+_LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -49,7 +55,7 @@ class Text(Struct, frozen=True, kw_only=True):
     title: str = ""
     date: str | None = None
     """ISO date that the document itself gives."""
-    licence: str | None = None
+    licence: str = ""
     """As far as the document names one."""
 
 
@@ -59,19 +65,30 @@ class Unreadable(Exception):
 
 def read_html(job: Job) -> Text:
     """The main text of a page, without menus, teasers and comments."""
-    from trafilatura import bare_extraction
+    from trafilatura import bare_extraction, load_html
 
-    found: Any = bare_extraction(
-        _decode(job),
-        url=job.url or None,
-        with_metadata=True,
-        include_comments=False,
-        # No guessing from any number in the text: a wrong date is worse than none.
-        date_extraction_params={"extensive_search": False, "original_date": True},
-    )
+    tree = load_html(_decode(job))
+    # Title, date and licence are looked for here: trafilatura's own search takes longer than finding the text.
+    found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
         raise Unreadable("empty", "the page has no text that reads like an article")
-    return Text(text=found.text, title=found.title or "", date=_day(found.date), licence=found.license or None)
+    return Text(
+        text=found.text, title=_first(tree, _TITLES), date=_date_of(tree, job.url), licence=_first(tree, _LICENCES)
+    )
+
+
+def _first(tree: HtmlElement, places: Sequence[str]) -> str:
+    """What the first place of a page says that says something."""
+    nodes = (node for place in places for node in tree.xpath(place))
+    said = (str(node) if isinstance(node, str) else node.text_content() for node in nodes)
+    return next((text for text in said if text.strip()), "")
+
+
+def _date_of(tree: HtmlElement, url: str) -> str | None:
+    """The date that a page gives in its head, in its marks of time or in its address; no guessing from its text."""
+    from htmldate import find_date
+
+    return find_date(tree, url=url or None, extensive_search=False, original_date=True)
 
 
 def read_plain(job: Job) -> Text:
@@ -89,9 +106,7 @@ def read_markdown(job: Job) -> Text:
     body = text[front.end() :] if front else text
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
     title = told.get("title", heading[1] if heading else "").strip(" \"'")
-    return Text(
-        text=body, title=title[:200], date=_day(told.get("date")), licence=told.get("license", "").strip() or None
-    )
+    return Text(text=body, title=title[:200], date=_day(told.get("date")), licence=told.get("license", "").strip())
 
 
 def read_pdf(job: Job) -> Text:

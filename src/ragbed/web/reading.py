@@ -62,7 +62,7 @@ def read(job: Job) -> Reading:
         return Reading(outcome="empty", reason="the document has no text")
     title = " ".join(found.title.split())
     lang = tell_language(text)
-    return Reading(outcome="ok", text=text, title=title, date=found.date, licence=found.licence, lang=lang)
+    return Reading(outcome="ok", text=text, title=title, date=found.date, licence=found.licence or None, lang=lang)
 
 
 def _tidy(found: Text) -> str:
