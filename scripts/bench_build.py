@@ -85,7 +85,10 @@ def _page(seed: int) -> bytes:
     script = "".join(f"window.d{n}={{a:{draw.random()},b:'{n}'}};" for n in range(1000))
     style = "".join(f".c{n}{{margin:{n}px;padding:{n}px}}" for n in range(500))
     charset = "gbk" if seed % 2 else "utf-8"
-    head = f"<meta charset={charset}><title>{tell(draw)}</title><meta name='date' content='2026-10-{seed % 28 + 1:02d}'><style>{style}</style>"
+    day = f"2026-10-{seed % 28 + 1:02d}"
+    head = (
+        f"<meta charset={charset}><title>{tell(draw)}</title><meta name='date' content='{day}'><style>{style}</style>"
+    )
     body = (
         f"<nav><ul>{menu}</ul></nav><main><article><h1>{tell(draw)}</h1>{text}</article><aside>{teasers}</aside></main>"
     )

@@ -7,14 +7,17 @@ import gzip
 import socket
 import threading
 import time
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragbed.web.addresses import Gate
 from ragbed.web.fetch import Fetched, Fetcher
+from ragbed.web.flow import in_order
 from ragbed.web.keep import Keep
 from tests.web.fault_server import (
     Exchange,
@@ -173,10 +176,14 @@ def test_who_we_are_is_said_and_no_cookie_is_sent(server: FaultServer, tmp_path:
 
 def _fetch_all(folder: Path, urls: list[str], names: Names, per_host_s: float = 0) -> list[Fetched]:
     async def run() -> list[Fetched]:
+        async def work() -> AsyncIterator[Coroutine[Any, Any, Fetched]]:
+            for url in urls:
+                yield fetcher.fetch(url)
+
         with Keep(folder / "kept.db") as keep:
             manners = replace(QUICK, per_host_s=per_host_s)
             async with Fetcher(keep, manners, gate=Gate(loopback=True), resolver=names) as fetcher:
-                return [found async for found in fetcher.fetch_all(urls)]
+                return [found async for found in in_order(work(), 32)]
 
     return asyncio.run(run())
 
@@ -217,5 +224,5 @@ def test_every_address_of_many_has_one_outcome(server: FaultServer, tmp_path: Pa
     server.scripts = {f"{number}": [status(404) if number % 3 else page(HTML)] for number in range(60)}
     urls = [server.url(f"{number}") for number in range(60)]
     found = _fetch_all(tmp_path, urls, Names())
-    assert sorted(one.url for one in found) == sorted(urls)
+    assert [one.url for one in found] == urls
     assert [one.outcome for one in found].count("ok") == 20

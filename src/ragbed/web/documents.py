@@ -46,6 +46,8 @@ class Job(Struct, frozen=True, kw_only=True):
     content_type: str = ""
     """As the server said it: for the charset."""
     url: str = ""
+    wants_links: bool = False
+    """It is read for the addresses in it, not for its text."""
 
 
 class Text(Struct, frozen=True, kw_only=True):

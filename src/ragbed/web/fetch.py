@@ -6,12 +6,9 @@ at a time; only public addresses are connected to; what is kept is asked for onl
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
 from types import TracebackType
 from typing import Self
 
@@ -84,21 +81,6 @@ class Fetcher:
         except Ended as ended:
             return Fetched(hide_user(url), ended.outcome, ended.reason)
 
-    async def fetch_all(self, urls: Iterable[str], kinds: frozenset[str] = KINDS) -> AsyncIterator[Fetched]:
-        """Brings many pages, many hosts at a time; each is given when it is there, so the order is not kept."""
-        waiting = _take_turns(urls)
-        under_way = {asyncio.create_task(self.fetch(url, kinds)) for url in islice(waiting, self._manners.at_once)}
-        try:
-            while under_way:
-                done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-                under_way |= {asyncio.create_task(self.fetch(url, kinds)) for url in islice(waiting, len(done))}
-                for task in done:
-                    yield task.result()
-        finally:
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
-
     async def _bring(self, url: str, kinds: frozenset[str]) -> Page:
         start = parse_page_url(url)
         kept = self._keep.find_page(str(start))
@@ -157,15 +139,3 @@ def _conditions(kept: Page | None, here: URL) -> dict[str, str]:
 def _refuse_kind(kind: str, kinds: frozenset[str]) -> None:
     if kind not in kinds:
         raise Ended("type", f"a document of type {kind[:60]!r} is not read")
-
-
-def _take_turns(urls: Iterable[str]) -> Iterator[str]:
-    """The addresses in an order in which hosts take turns, so that few of those under way wait for one host."""
-    queues: dict[str, deque[str]] = defaultdict(deque)
-    for url in urls:
-        queues[url.split("/", 3)[2] if url.count("/") > 2 else url].append(url)
-    while queues:
-        for host in list(queues):
-            yield queues[host].popleft()
-            if not queues[host]:
-                del queues[host]

@@ -32,7 +32,5 @@ class Manners:
     redirects: int = 5
     tries: int = 2
     """Where a server says, or a cut suggests, that it may go better next time."""
-    at_once: int = 32
-    """Pages under way, over all hosts."""
     fresh_s: float = 86_400
     """A page that is kept and no older is not asked for again."""

@@ -17,6 +17,7 @@ import msgspec
 from ragbed.schema import Lang
 from ragbed.web.documents import READERS, Job, Text, Unreadable
 from ragbed.web.language import tell_language
+from ragbed.web.links import Link, read_links
 
 ReadOutcome: TypeAlias = Literal[
     "ok",
@@ -45,10 +46,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     licence: str | None = None
     lang: Lang | None = None
     """None: another language than ours, or too little text to tell."""
+    links: tuple[Link, ...] = ()
 
 
 def read(job: Job) -> Reading:
     """Reads one document."""
+    if job.wants_links:
+        try:
+            return Reading(outcome="ok", links=tuple(read_links(job.body, job.content_type, job.url)))
+        except ValueError as error:
+            return Reading(outcome="broken", reason=str(error))
     reader = READERS.get(job.kind)
     if reader is None:
         return Reading(outcome="type", reason=f"documents of type {job.kind[:60]!r} are not read")
