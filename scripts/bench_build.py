@@ -1,4 +1,4 @@
-"""Measures what a page costs from bytes to passages: CPU time of the whole path, children and pipes included.
+"""Measures what a page costs from bytes to passages (CPU time, children and pipes included), and to be found.
 
     python scripts/bench_build.py [--pages 600]
 
@@ -13,17 +13,20 @@ import asyncio
 import random
 import resource
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from ragbed.build.passages import cut_passages
 from ragbed.schema import Article
 from ragbed.web.documents import Job
 from ragbed.web.extract import Extractor
 from ragbed.web.kinds import HTML
+from ragbed.web.search.index import Entry, LocalIndex
 
 ASKED_MS = 30.0
 GROWTH = 1.5
-"""Twice the pages may cost at most so many times twice the CPU: the noise of a busy machine."""
+"""What should be linear may be so many times more: the noise of a busy machine."""
 ENGLISH = (
     "the of and to in a is that for on with by from has the of and to council minister river bridge report season "
     "market village storm teacher engine harbour winter project company measure meeting answer street hospital "
@@ -46,6 +49,7 @@ def main() -> None:
     held = [
         _tell("CPU for a page, from bytes to passages", both / count * 1000, ASKED_MS, "ms"),
         _tell("CPU of all pages, in times that of half of them", both / first, 2 * GROWTH, "×"),
+        _measure_index(count * 10),
     ]
     sys.exit(not all(held))
 
@@ -66,6 +70,23 @@ async def _measure(pages: list[bytes]) -> tuple[float, int]:
 
         passages = sum(await asyncio.gather(*map(read, pages)))
     return _cpu_s() - begun, passages
+
+
+def _measure_index(count: int) -> bool:
+    """Whether the last documents cost no more to add to the local index than the first."""
+    draw = random.Random(0)
+    entries = [
+        Entry(f"http://news.example/{n}", "", "zh", ["".join(_chinese(draw) for _ in range(5)) for _ in range(3)])
+        for n in range(count)
+    ]
+    spent = []
+    with tempfile.TemporaryDirectory() as folder, LocalIndex(Path(folder) / "index.db") as index:
+        for start in range(0, count, count // 4):
+            begun = time.process_time()
+            index.add(entries[start : start + count // 4])
+            spent.append(time.process_time() - begun)
+    print(f"{count:,} documents of 3 passages indexed: {sum(spent) / count * 1000:.2f} ms of CPU each")
+    return _tell("CPU of the last quarter, in times that of the first", spent[-1] / spent[0], GROWTH, "×")
 
 
 def _cpu_s() -> float:
