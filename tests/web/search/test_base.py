@@ -1,10 +1,11 @@
-"""Dates as engines spell them."""
+"""Dates as engines spell them, and as users do."""
 
 from __future__ import annotations
 
 import pytest
 
-from ragbed.web.search.base import read_day
+from ragbed.errors import UsageError
+from ragbed.web.search.base import Query, read_day
 
 DAYS = {
     "2026-11-03": "2026-11-03",
@@ -25,3 +26,9 @@ DAYS = {
 def test_a_day_is_read_however_it_is_spelled(told: str, day: str | None) -> None:
     assert read_day(told) == day
     assert read_day(None) is None
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-11-3", "03.11.2026", "2026-11-03T08:00"])
+def test_a_query_takes_days_in_one_spelling_only(day: str) -> None:
+    with pytest.raises(UsageError, match="write it as 2026-11-15"):
+        Query(text="bridge", lang="en", after=day)

@@ -12,9 +12,8 @@ import pytest
 from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Hit, Lang
 from ragbed.web.keep import Keep
-from ragbed.web.search import Query, Setting, open_engine
-from ragbed.web.search.index import Entry, LocalIndex
-from ragbed.web.search.setting import Encode
+from ragbed.web.search import Engine, Query, Setting, open_engine
+from ragbed.web.search.index import Encode, Entry, LocalIndex
 from ragbed.web.search.words import words_of
 
 ENTRIES = [
@@ -35,13 +34,11 @@ def letters(texts: Sequence[str]) -> list[list[float]]:
 
 
 def search(path: Path, *queries: Query, encode: Encode | None = None) -> list[list[Hit]]:
-    async def run() -> list[list[Hit]]:
-        engine = open_engine(
-            "local", Setting(Keep(path.with_suffix(".kept")), date(2026, 11, 15), place=path, encode=encode)
-        )
+    async def run(engine: Engine) -> list[list[Hit]]:
         return [await engine.search(query) for query in queries]
 
-    return asyncio.run(run())
+    with Keep(path.with_suffix(".kept")) as keep, LocalIndex(path, encode) as index:
+        return asyncio.run(run(open_engine("local", Setting(keep, date(2026, 11, 15), index=index))))
 
 
 def urls(path: Path, text: str, lang: Lang = "en", encode: Encode | None = None, **more: object) -> list[str]:
@@ -139,11 +136,9 @@ def test_vectors_find_what_words_do_not(tmp_path: Path) -> None:
 
 
 def test_what_is_added_while_an_engine_is_open_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "dense.db"
-    with LocalIndex(path, letters) as index:
+    with Keep(tmp_path / "kept.db") as keep, LocalIndex(tmp_path / "dense.db", letters) as index:
         index.add(ENTRIES[:2])
-        setting = Setting(Keep(tmp_path / "kept.db"), date(2026, 11, 15), place=path, encode=letters)
-        engine = open_engine("local", setting)
+        engine = open_engine("local", Setting(keep, date(2026, 11, 15), index=index))
         query = Query(text="market moved to the harbour", lang="en", count=1)
         assert asyncio.run(engine.search(query))[0].url != "notes/market.md"
         index.add(ENTRIES[2:])
@@ -165,6 +160,11 @@ def test_a_batch_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
     with LocalIndex(path) as index:
         assert index.rows("SELECT count(*) FROM documents") == [(0,)]
         assert index.add(ENTRIES) == len(ENTRIES)
+
+
+def test_without_an_index_there_is_nothing_to_search(tmp_path: Path) -> None:
+    with Keep(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="needs an index of documents"):
+        open_engine("local", Setting(keep, date(2026, 11, 15)))
 
 
 def test_a_file_that_is_no_index_is_named(tmp_path: Path) -> None:

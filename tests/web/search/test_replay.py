@@ -18,7 +18,12 @@ from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
 def replay(folder: Path, *hits: Hit) -> Engine:
     path = folder / "hits.jsonl"
     path.write_bytes(b"\n".join(map(msgspec.json.encode, hits)))
-    return open_engine("replay", Setting(Keep(folder / "kept.db"), date(2026, 11, 15), place=path))
+    return open_recorded(folder, path)
+
+
+def open_recorded(folder: Path, path: Path | None) -> Engine:
+    with Keep(folder / "kept.db") as keep:
+        return open_engine("replay", Setting(keep, date(2026, 11, 15), recorded=path))
 
 
 def hit(rank: int, url: str, question: str = "bridge", day: str | None = None) -> Hit:
@@ -47,6 +52,6 @@ def test_a_line_that_is_no_hit_is_named(tmp_path: Path) -> None:
     path = tmp_path / "hits.jsonl"
     path.write_text('{"question": 1}')
     with pytest.raises(DataError, match=r"hits\.jsonl:1: expected a hit"):
-        open_engine("replay", Setting(Keep(tmp_path / "kept.db"), date(2026, 11, 15), place=path))
-    with pytest.raises(UsageError, match="needs the path of its file"):
-        open_engine("replay", Setting(Keep(tmp_path / "kept.db"), date(2026, 11, 15)))
+        open_recorded(tmp_path, path)
+    with pytest.raises(UsageError, match="needs a file of recorded hits"):
+        open_recorded(tmp_path, None)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 from yarl import URL
 
+from ragbed.errors import UsageError
 from ragbed.schema import Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
@@ -53,6 +54,11 @@ class Query(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     count: int = 10
     """R15: ten pages for a question."""
+
+    def __post_init__(self) -> None:
+        for day in (self.after, self.before):
+            if day is not None and read_day(day) != day:
+                raise UsageError(f"{day!r} is no day; write it as 2026-11-15.")
 
 
 class Engine(Protocol):

@@ -9,18 +9,20 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Lang
 from ragbed.web.search.base import host_of
-from ragbed.web.search.setting import Encode
 from ragbed.web.search.words import words_of
+
+Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+"""Texts to vectors, of one length each; rows of an array will do."""
 
 _VERSION = 1
 _TABLES = (

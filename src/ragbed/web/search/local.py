@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ragbed.errors import UsageError
 from ragbed.schema import Hit
 from ragbed.web.search.base import Query, Result, make_hits
 from ragbed.web.search.index import LocalIndex
@@ -126,5 +127,7 @@ def _snippet(text: str, terms: list[str]) -> str:
 
 
 def open_local(setting: Setting) -> LocalEngine:
-    """The file is the setting's place."""
-    return LocalEngine(LocalIndex(setting.need_place("local"), setting.encode))
+    """Over the setting's index."""
+    if setting.index is None:
+        raise UsageError("the search engine local needs an index of documents.")
+    return LocalEngine(setting.index)

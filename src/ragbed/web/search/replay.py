@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.errors import DataError
+from ragbed.errors import DataError, UsageError
 from ragbed.schema import Hit
 from ragbed.store import read_lines
 from ragbed.web.search.base import Failed, Query, Result, make_hits
@@ -50,5 +50,7 @@ class ReplayEngine:
 
 
 def open_replay(setting: Setting) -> ReplayEngine:
-    """The file is the setting's place."""
-    return ReplayEngine(setting.need_place("replay"))
+    """From the setting's file."""
+    if setting.recorded is None:
+        raise UsageError("the search engine replay needs a file of recorded hits.")
+    return ReplayEngine(setting.recorded)

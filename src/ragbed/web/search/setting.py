@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TypeAlias
 
 from ragbed.errors import UsageError
 from ragbed.web.keep import Keep
-
-Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Texts to vectors, of one length each; rows of an array will do."""
+from ragbed.web.search.index import LocalIndex
 
 
 @dataclass(frozen=True)
@@ -25,10 +22,10 @@ class Setting:
     """Where keys and addresses are; read at the command line and handed down."""
     quota: int | None = None
     """Calls of the engine that may be made in all; None: no limit."""
-    place: Path | None = None
-    """Local: the file of the index. Replay: the file of recorded hits."""
-    encode: Encode | None = field(default=None, repr=False)
-    """Local: for a dense index besides the one of words."""
+    index: LocalIndex | None = None
+    """Local: what is searched."""
+    recorded: Path | None = None
+    """Replay: a file of hits."""
 
     def key(self, name: str) -> str:
         """A secret from the environment."""
@@ -42,9 +39,3 @@ class Setting:
     def base_url(self, name: str, default: str) -> str:
         """The address of a service."""
         return (self.environ.get(name, "").strip() or default).rstrip("/")
-
-    def need_place(self, engine: str) -> Path:
-        """The file that an engine cannot do without."""
-        if self.place is None:
-            raise UsageError(f"the search engine {engine} needs the path of its file.")
-        return self.place
