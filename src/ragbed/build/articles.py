@@ -38,10 +38,11 @@ async def collect_articles(sources: Iterable[Source], desk: Desk, today: date) -
             raise UnknownName("kind of source", source.kind, SOURCES)
         async for found in in_order(_lay_out(source, desk, today), _AT_ONCE):
             if isinstance(found, Article):
-                first = texts.setdefault(hashlib.sha256(found.text.encode()).hexdigest(), found.url)
-                if first != found.url:
-                    yield reject(found.url, "duplicate", f"the same text as {first}")
+                digest = hashlib.sha256(found.text.encode()).hexdigest()
+                if digest in texts:
+                    yield reject(found.url, "duplicate", f"the same text came from {texts[digest]}")
                     continue
+                texts[digest] = found.url
             yield found
 
 

@@ -98,7 +98,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, cpu_s: int) -> None:
             answer = read(decoder.decode(frame))
         except MemoryError:
             answer = Reading(outcome="memory", reason="reading it takes too much memory")
-        except Exception as error:
+        except Exception as error:  # libraries raise anything on hostile input, and it is the document that failed
             answer = Reading(outcome="broken", reason=f"it cannot be read ({type(error).__name__})")
         packed = encoder.encode(answer)
         sink.write(len(packed).to_bytes(LENGTH_BYTES, "big") + packed)
