@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -53,6 +53,8 @@ bench-score: $(STAMP)  ## a million stored trials scored on all tracks
 bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/encoders.md: some 10 minutes
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_encoders.py $${RAGBED_RGB_DIR:-../shared/rgb-data} \
 	  --write docs/encoders.md
+bench-build: $(STAMP)  ## what reading and cutting a page costs
+	@$(BIN)/python scripts/bench_build.py
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py

@@ -1,7 +1,7 @@
 """The nouns: frozen records that everything else reads and writes; no logic, no I/O.
 
 Data flows one way through them:
-Article → Question → Item → Case → Completion → Score → Trial → Estimate.
+Article → Question → Hit → Article → Chunk → Passage → Item → Case → Completion → Score → Trial → Estimate.
 On disk each is one JSON object a line; an unknown field is refused, a missing optional one is left out.
 """
 
@@ -29,15 +29,61 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Article(Record, frozen=True, kw_only=True):
-    """A dated news text, from which questions are made."""
+    """A text from outside: news from which questions are made, a page that a search found, a file."""
 
     id: str
+    """Follows from the address and the text, so that the same text at the same place is the same article."""
     url: str
+    """Where it is from: an address, or the path of a file."""
     title: str
     text: str
-    date: str
-    """ISO date of publication."""
     lang: Lang
+    sha256: str
+    """Of the bytes it was read from."""
+    source: str
+    """What led to it: the feed, the list, the folder."""
+    date: str | None = None
+    """ISO date of publication, where the source or the document gives one."""
+    licence: str | None = None
+    """Under which terms it may be passed on, where that is known."""
+
+
+class Reject(Record, frozen=True, kw_only=True):
+    """Something that did not pass a step of building, and why."""
+
+    step: str
+    what: str
+    """Address, path or id."""
+    outcome: str
+    """One word: robots, size, language, duplicate, …"""
+    reason: str
+
+
+class Hit(Record, frozen=True, kw_only=True):
+    """A page that a search engine names for a question."""
+
+    question: str
+    """What was searched for."""
+    rank: int
+    """Counted from 1."""
+    url: str
+    title: str
+    snippet: str
+    engine: str
+    date: str | None = None
+    """ISO date of the page, where the engine gives one."""
+
+
+class Chunk(Record, frozen=True, kw_only=True):
+    """A stretch of an article that is short enough to be handed to a model; its stance is not known yet."""
+
+    article: str
+    """Id of the article."""
+    start: int
+    end: int
+    """In characters of the article's text."""
+    text: str
+    tokens: int
 
 
 class Question(Record, frozen=True, kw_only=True):

@@ -19,5 +19,5 @@ def _running() -> Iterator[FaultServer]:
 @pytest.fixture
 def server(_running: FaultServer, monkeypatch: pytest.MonkeyPatch) -> FaultServer:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    _running.files, _running.scripts, _running.asked = {"en.json": CONTENT}, {}, []
+    _running.files, _running.scripts, _running.asked, _running.heads = {"en.json": CONTENT}, {}, [], []
     return _running

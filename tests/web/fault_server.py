@@ -21,6 +21,7 @@ class Exchange(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         name = self.path.lstrip("/")
         self.server.asked.append((name, self.headers.get("Range")))
+        self.server.heads.append(dict(self.headers))
         script = self.server.scripts.get(name, [serve])
         fault = script.pop(0) if len(script) > 1 else script[0]
         fault(self, self.server.files.get(name, b""))
@@ -58,6 +59,7 @@ class FaultServer(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}
         self.scripts: dict[str, list[Fault]] = {}
         self.asked: list[tuple[str, str | None]] = []
+        self.heads: list[dict[str, str]] = []
         self.closing = threading.Event()
 
     def url(self, name: str) -> str:
@@ -165,8 +167,13 @@ def other_bytes(exchange: Exchange, content: bytes) -> None:
 
 
 def status(code: int, **headers: str) -> Fault:
-    body = b"" if code == 204 else b"no"
+    body = b"" if code in (204, 304) else b"no"
     return lambda exchange, _: exchange.answer(code, body, **headers)
+
+
+def page(body: bytes, kind: str = "text/html; charset=utf-8", **headers: str) -> Fault:
+    """A document with its kind."""
+    return lambda exchange, _: exchange.answer(200, body, Content_Type=kind, **headers)
 
 
 def redirect(location: str, code: int = 302) -> Fault:

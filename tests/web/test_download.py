@@ -12,7 +12,7 @@ import pytest
 from yarl import URL
 
 from ragbed.errors import DownloadError
-from ragbed.web.answers import Refused, _next_hop
+from ragbed.web.answers import Refused, next_hop
 from ragbed.web.download import Limits, Wanted, download_all
 from tests.web.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
 from tests.web.fault_server import (
@@ -171,10 +171,10 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
 
 
 def test_https_is_never_left_for_http() -> None:
-    assert str(_next_hop(URL("http://a.test/x"), "https://b.test/y")) == "https://b.test/y"
-    assert str(_next_hop(URL("https://a.test/x"), "//b.test/y")) == "https://b.test/y"
+    assert str(next_hop(URL("http://a.test/x"), "https://b.test/y")) == "https://b.test/y"
+    assert str(next_hop(URL("https://a.test/x"), "//b.test/y")) == "https://b.test/y"
     with pytest.raises(Refused, match="away from https"):
-        _next_hop(URL("https://a.test/x"), "http://b.test/y")
+        next_hop(URL("https://a.test/x"), "http://b.test/y")
 
 
 def test_a_password_in_an_address_is_never_shown(server: FaultServer, tmp_path: Path) -> None:

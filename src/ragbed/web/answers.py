@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import aiohttp
 from yarl import URL
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses that may be otherwise in a moment; any other failure is final."""
 _LONGEST_PAUSE_S = 60.0
 """However long a server asks us to wait (Retry-After), a person is sitting there."""
@@ -86,7 +86,7 @@ async def open_body(session: aiohttp.ClientSession, url: URL, have: int, redirec
     except aiohttp.ClientConnectorCertificateError as error:
         raise Refused(f"the certificate of {error.host} is not trusted; is the clock right?") from error
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise _as_cut(error) from error
+        raise as_cut(error) from error
 
 
 @asynccontextmanager
@@ -95,14 +95,15 @@ async def _follow(
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     for _ in range(redirects + 1):
         async with session.get(url, headers=headers, allow_redirects=False) as response:
-            if response.status not in _REDIRECTS:
+            if response.status not in REDIRECTS:
                 yield response
                 return
-            url = _next_hop(url, response.headers.get("Location", ""))
+            url = next_hop(url, response.headers.get("Location", ""))
     raise Refused(f"it was redirected more than {redirects} times")
 
 
-def _next_hop(here: URL, location: str) -> URL:
+def next_hop(here: URL, location: str) -> URL:
+    """Where a redirect leads, or Refused."""
     if not location:
         raise Refused("it was redirected without saying where to")
     told = f"it was redirected to {hide_user(location)!r}"
@@ -115,11 +116,16 @@ def _next_hop(here: URL, location: str) -> URL:
     return there
 
 
+def asked_pause_s(response: aiohttp.ClientResponse) -> float:
+    """How long a server asks us to wait, within reason."""
+    asked = response.headers.get("Retry-After", "")
+    return min(float(asked), _LONGEST_PAUSE_S) if asked.isdecimal() else 0
+
+
 def _refuse_status(response: aiohttp.ClientResponse) -> None:
     said = f"the server answered {response.status} {response.reason or ''}".rstrip()
-    if response.status in _PASSING:
-        asked = response.headers.get("Retry-After", "")
-        raise Cut(said, pause_s=min(float(asked), _LONGEST_PAUSE_S) if asked.isdecimal() else 0)
+    if response.status in PASSING:
+        raise Cut(said, pause_s=asked_pause_s(response))
     if response.status == 416:  # what we have is longer than the file there
         raise Cut(said, stale=True)
     if response.status not in (200, 206):
@@ -136,7 +142,8 @@ def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
     return have
 
 
-def _as_cut(error: aiohttp.ClientError | TimeoutError) -> Cut:
+def as_cut(error: aiohttp.ClientError | TimeoutError) -> Cut:
+    """What an error of the network means, in plain words."""
     match error:
         case aiohttp.ConnectionTimeoutError():
             return Cut("no connection came about in time", unreachable=True)

@@ -1,0 +1,114 @@
+"""Sources → articles: fetched, read, in a known language, each text once; the rest is rejected with a reason (R9)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from datetime import date, timedelta
+from typing import Any
+
+from ragbed.build.sources import SOURCES, Desk, Raw, Source, reject
+from ragbed.build.tokens import count_tokens
+from ragbed.errors import UnknownName
+from ragbed.schema import Article, Reject
+from ragbed.web.documents import Job
+from ragbed.web.flow import in_order, take_turns
+from ragbed.web.kinds import kind_of
+from ragbed.web.links import Link
+
+_AT_ONCE = 64
+"""Documents under way: they wait for hosts most of the time."""
+_OTHER_ZONES = timedelta(days=1)
+"""Somewhere it is tomorrow already."""
+_LEAST_TOKENS = 40
+"""A text that is shorter is a caption or a notice: two sentences, from which no question and answer can be made."""
+
+
+async def collect_articles(sources: Iterable[Source], desk: Desk, today: date) -> AsyncIterator[Article | Reject]:
+    """The articles of all sources, each text once; what becomes of a document does not depend on how quick it came.
+
+    Args:
+        sources: Where to look.
+        desk: Brings documents and reads them.
+        today: No article is of a later date.
+    """
+    texts: dict[str, str] = {}
+    for source in sources:
+        if source.kind not in SOURCES:
+            raise UnknownName("kind of source", source.kind, SOURCES)
+        async for found in in_order(_lay_out(source, desk, today), _AT_ONCE):
+            if isinstance(found, Article):
+                digest = hashlib.sha256(found.text.encode()).hexdigest()
+                if digest in texts:
+                    yield reject(found.url, "duplicate", f"the same text came from {texts[digest]}")
+                    continue
+                texts[digest] = found.url
+            yield found
+
+
+async def _lay_out(source: Source, desk: Desk, today: date) -> AsyncIterator[Coroutine[Any, Any, Article | Reject]]:
+    """What is to be done for a source, document by document."""
+    links: list[Link] = []
+    async for found in SOURCES[source.kind](source, desk):
+        match found:
+            case Link():
+                links.append(found)
+            case Raw():
+                yield _read(found, source, desk, today)
+            case Reject():
+                yield _pass_on(found)
+    once = {link.url: link for link in reversed(links)}
+    for link in take_turns(links, lambda link: link.url):
+        if link.url and once[link.url] is not link:
+            yield _pass_on(reject(link.url, "duplicate", "the list names it more than once"))
+        else:
+            yield _bring(link, source, desk, today)
+
+
+async def _pass_on(found: Reject) -> Reject:
+    return found
+
+
+async def _bring(link: Link, source: Source, desk: Desk, today: date) -> Article | Reject:
+    """Fetches what a list names."""
+    if not link.url:
+        return reject(f"{source.place}: {link.title}", "address", "the entry has no address")
+    fetched = await desk.fetcher.fetch(link.url)
+    if fetched.page is None:
+        return reject(fetched.url, fetched.outcome, fetched.reason)
+    page = fetched.page
+    kind = kind_of(page.content_type, page.body)
+    raw = Raw(page.final_url, page.body, kind, page.content_type, link.title, link.date, link.licence or None)
+    return await _read(raw, source, desk, today)
+
+
+async def _read(raw: Raw, source: Source, desk: Desk, today: date) -> Article | Reject:
+    """Reads a document; what the list said of it comes before what it says itself."""
+    job = Job(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
+    read = await desk.extractor.extract(job)
+    if read.outcome != "ok":
+        return reject(raw.url, read.outcome, read.reason)
+    if count_tokens(read.text) < _LEAST_TOKENS:
+        return reject(raw.url, "short", f"it has fewer than {_LEAST_TOKENS} tokens of text")
+    if read.lang is None:
+        return reject(raw.url, "language", "it is neither English nor Chinese, as far as can be told")
+    return Article(
+        id=hashlib.sha256(f"{raw.url}\0{read.text}".encode()).hexdigest()[:16],
+        url=raw.url,
+        title=" ".join(raw.title.split()) or read.title,
+        text=read.text,
+        lang=read.lang,
+        sha256=hashlib.sha256(raw.body).hexdigest(),
+        source=source.place,
+        date=next((day for told in (raw.date, read.date) if (day := _past_day(told, today))), None),
+        licence=raw.licence or read.licence or source.licence,
+    )
+
+
+def _past_day(told: str | None, today: date) -> str | None:
+    """The day in an ISO date; none if it is no date, or one that has not come: feeds lie."""
+    try:
+        day = date.fromisoformat((told or "")[:10])
+    except ValueError:
+        return None
+    return day.isoformat() if day <= today + _OTHER_ZONES else None

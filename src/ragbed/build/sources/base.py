@@ -1,0 +1,65 @@
+"""What all sources share: what they are asked for, and what they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from ragbed.errors import RagbedError
+from ragbed.schema import Reject
+from ragbed.web.extract import Extractor
+from ragbed.web.fetch import Fetcher
+from ragbed.web.links import Link
+
+STEP = "articles"
+"""The name of the step, in what it rejects."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A place that articles come from."""
+
+    kind: str
+    place: str
+    """An address, or the path of a file or folder."""
+    licence: str | None = None
+    """Of what is there, unless a document names its own."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What brings documents and reads them."""
+
+    fetcher: Fetcher
+    extractor: Extractor
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A document that is here, not read yet."""
+
+    url: str
+    body: bytes
+    kind: str
+    content_type: str = ""
+    title: str = ""
+    date: str | None = None
+    licence: str | None = None
+
+
+Found: TypeAlias = Link | Raw | Reject
+"""A document that is to be fetched, one that is here, or one that cannot be had."""
+
+
+def reject(what: str | Path, outcome: str, reason: str) -> Reject:
+    """A document that cannot be had."""
+    return Reject(step=STEP, what=str(what), outcome=outcome, reason=reason)
+
+
+def read_file(path: Path) -> bytes:
+    """A file that the user named."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error

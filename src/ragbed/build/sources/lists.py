@@ -1,0 +1,47 @@
+"""Feeds (RSS, Atom), sitemaps and plain lists of addresses, in the web or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from ragbed.build.sources.base import Desk, Found, Source, read_file, reject
+from ragbed.schema import Reject
+from ragbed.web.documents import Job
+from ragbed.web.kinds import LISTS
+from ragbed.web.links import Link
+
+_LEVELS = 3
+"""A sitemap may name sitemaps; the standard allows one level of that."""
+
+
+async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
+    """The addresses in a list; what kind of list it is, its content tells. Sitemaps in sitemaps are followed."""
+    waiting, seen = [(source.place, 1)], {source.place}
+    while waiting:
+        place, level = waiting.pop(0)
+        found = await _open(place, desk)
+        if isinstance(found, Reject):
+            yield found
+            continue
+        for link in found:
+            if not link.is_list:
+                yield link
+            elif level < _LEVELS and link.url not in seen:
+                seen.add(link.url)
+                waiting.append((link.url, level + 1))
+            else:
+                yield reject(link.url, "list", "this list is named twice, or too deep inside other lists")
+
+
+async def _open(place: str, desk: Desk) -> tuple[Link, ...] | Reject:
+    if place.startswith(("http://", "https://")):
+        fetched = await desk.fetcher.fetch(place, LISTS)
+        if fetched.page is None:
+            return reject(fetched.url, fetched.outcome, fetched.reason)
+        page = fetched.page
+        job = Job(kind="", body=page.body, content_type=page.content_type, url=page.final_url, wants_links=True)
+    else:
+        job = Job(kind="", body=read_file(Path(place)), wants_links=True)
+    read = await desk.extractor.extract(job)
+    return read.links or reject(place, read.outcome, read.reason)

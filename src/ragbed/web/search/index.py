@@ -1,0 +1,178 @@
+"""An index over one's own documents in one file: full text (SQLite FTS5) and, if an encoder is given, vectors.
+
+Adding costs the same for each document however many there are. A document is known by its address: one that is
+unchanged is not added again, one that has changed takes the place of the old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.schema import Lang
+from ragbed.web.search.base import host_of
+from ragbed.web.search.words import words_of
+
+Encode: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+"""Texts to vectors, of one length each; rows of an array will do."""
+
+_VERSION = 1
+_TABLES = (
+    """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
+       title TEXT NOT NULL, lang TEXT NOT NULL, date TEXT, digest BLOB NOT NULL)""",
+    """CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
+    "CREATE INDEX passages_of ON passages (document)",
+    # Words are made by us, so the tokenizer has only to split at spaces; the text itself is in `passages`.
+    "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
+)
+_BATCH = 64
+"""Documents between two commits, and passages encoded at a time."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document to be found."""
+
+    url: str
+    title: str
+    lang: Lang
+    passages: Sequence[str]
+    """Its text, in stretches that are found on their own."""
+    date: str | None = None
+
+
+class LocalIndex:
+    """The file, open.
+
+    Args:
+        path: Made if need be; its folder exists.
+        encode: Texts to vectors; the same for all that was and will be added.
+    """
+
+    def __init__(self, path: Path, encode: Encode | None = None) -> None:
+        self._path, self._encode = path, encode
+        with self._naming():
+            self.file = sqlite3.connect(path, isolation_level=None)
+            self.file.execute("PRAGMA busy_timeout = 30000")
+            self.file.execute("PRAGMA journal_mode = WAL")
+            self.file.execute("PRAGMA synchronous = NORMAL")
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.file.execute("BEGIN IMMEDIATE")
+        version = self.file.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            for table in _TABLES:
+                self.file.execute(table)
+            self.file.execute(f"PRAGMA user_version = {_VERSION}")
+        self.file.execute("COMMIT")
+        if version not in (0, _VERSION):
+            raise RagbedError(f"{self._path} is of another version of ragbed; name another file.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.file.close()
+
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Adds documents; how many of them are new or have changed."""
+        added, held = 0, list[Entry]()
+        for entry in entries:
+            held.append(entry)
+            if len(held) >= _BATCH:
+                added += self._add_batch(held)
+                held = []
+        return added + self._add_batch(held)
+
+    def _add_batch(self, entries: list[Entry]) -> int:
+        """All of them or none, so that a document is never half in the index."""
+        with self._naming(), self._transaction():
+            fresh = {entry.url: entry for entry in entries if self._is_fresh(entry)}
+            texts = [text for entry in fresh.values() for text in entry.passages]
+            vectors = iter(self._vectors(texts))
+            for entry in fresh.values():
+                self._add_one(entry, [next(vectors) for _ in entry.passages])
+        return len(fresh)
+
+    def _is_fresh(self, entry: Entry) -> bool:
+        row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
+        if row is None:
+            return True
+        if row[1] == _digest(entry):
+            return False
+        for number, text in self.file.execute("SELECT id, text FROM passages WHERE document = ?", (row[0],)).fetchall():
+            # An index without its text has to be told what is taken out of it.
+            self.file.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (number, _spaced(text)))
+        self.file.execute("DELETE FROM passages WHERE document = ?", (row[0],))
+        self.file.execute("DELETE FROM documents WHERE id = ?", (row[0],))
+        return True
+
+    def _add_one(self, entry: Entry, vectors: list[bytes | None]) -> None:
+        document = self.file.execute(
+            "INSERT INTO documents (url, host, title, lang, date, digest) VALUES (?, ?, ?, ?, ?, ?)",
+            (entry.url, host_of(entry.url), entry.title, entry.lang, entry.date, _digest(entry)),
+        ).lastrowid
+        for text, vector in zip(entry.passages, vectors, strict=True):
+            number = self.file.execute(
+                "INSERT INTO passages (document, text, vector) VALUES (?, ?, ?)", (document, text, vector)
+            ).lastrowid
+            self.file.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, _spaced(text)))
+
+    def _vectors(self, texts: list[str]) -> Iterator[bytes | None]:
+        for start in range(0, len(texts), _BATCH):
+            batch = texts[start : start + _BATCH]
+            if self._encode is None:
+                yield from [None] * len(batch)
+            else:
+                yield from (array("f", vector).tobytes() for vector in self._encode(batch))
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What SQLite finds."""
+        with self._naming():
+            return self.file.execute(query, values).fetchall()
+
+    def encode_query(self, text: str) -> array[float] | None:
+        """The vector of a query, if there is an encoder."""
+        if self._encode is None:
+            return None
+        if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
+            raise UsageError(f"{self._path} was made without an encoder; make a new index, or search it without one.")
+        return array("f", self._encode([text])[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.file.execute("ROLLBACK")
+            raise
+        self.file.execute("COMMIT")
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Turns what SQLite says into an error that names the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise RagbedError(
+                f"{self._path}, the index, cannot be used: {error}. Move it away to make a new one."
+            ) from error
+
+
+def _digest(entry: Entry) -> bytes:
+    parts = (entry.title, entry.lang, entry.date or "", *entry.passages)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
+
+
+def _spaced(text: str) -> str:
+    return " ".join(words_of(text))

@@ -1,0 +1,133 @@
+"""A search engine over one's own documents: no key, no network. What is used where none is named.
+
+Words are ranked by BM25, vectors by their cosine; the two orders are merged by reciprocal rank (Cormack et al., SIGIR
+2009), which needs no weights. A document is as good as its best passage.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from ragbed.errors import UsageError
+from ragbed.schema import Hit
+from ragbed.web.search.base import Query, Result, make_hits
+from ragbed.web.search.index import LocalIndex
+from ragbed.web.search.setting import Setting
+from ragbed.web.search.words import words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DEPTH = 200
+"""Passages looked at in each order: twenty for each of ten hits, since a document may have many."""
+_RRF = 60
+"""The constant of the paper."""
+_TERMS = 64
+"""Words of a query that are looked up."""
+_SNIPPET = 160
+"""Characters, as engines give."""
+_OF = "FROM passages JOIN documents ON documents.id = document"
+
+
+class LocalEngine:
+    """Answers from an index."""
+
+    name = "local"
+
+    def __init__(self, index: LocalIndex) -> None:
+        self._index = index
+        self._numbers: list[int] = []
+        self._matrix: np.ndarray | None = None
+
+    async def search(self, query: Query) -> list[Hit]:
+        """See `Engine`."""
+        terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
+        results: dict[str, Result] = {}
+        for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
+            ((url, title, date, text),) = self._index.rows(
+                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
+                passage,
+            )
+            results.setdefault(url, Result(url, title, _snippet(text, terms), date))
+            if len(results) >= query.count:
+                break
+        return make_hits(query, self.name, list(results.values()))
+
+    def _by_words(self, query: Query, terms: list[str]) -> list[int]:
+        """Passages by BM25, the best first."""
+        if not terms:
+            return []
+        condition, values = _wanted(query)
+        rows = self._index.rows(
+            f"SELECT passages.id {_OF} JOIN words ON words.rowid = passages.id "
+            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank, passages.id LIMIT {_DEPTH}",
+            *(" OR ".join(f'"{term}"' for term in terms), *values),
+        )
+        return [number for (number,) in rows]
+
+    def _by_vectors(self, query: Query) -> list[int]:
+        """Passages by cosine, the best first; none without an encoder."""
+        vector = self._index.encode_query(query.text)
+        if vector is None:
+            return []
+        import numpy as np  # noqa: PLC0415 - takes time to load
+
+        matrix = self._load()
+        condition, values = _wanted(query)
+        allowed = {number for (number,) in self._index.rows(f"SELECT passages.id {_OF} WHERE {condition}", *values)}
+        order = np.argsort(-(matrix @ np.asarray(vector)), kind="stable")
+        best = (self._numbers[place] for place in order.tolist())
+        return [number for number in best if number in allowed][:_DEPTH]
+
+    def _load(self) -> np.ndarray:
+        """All vectors, of length one; only those that are new are read from the file."""
+        import numpy as np  # noqa: PLC0415 - takes time to load
+
+        last = self._numbers[-1] if self._numbers else 0
+        rows = self._index.rows("SELECT id, vector FROM passages WHERE id > ? ORDER BY id", last)
+        if rows:
+            fresh = np.array([np.frombuffer(vector, np.float32) for _, vector in rows])
+            fresh = fresh / np.maximum(np.linalg.norm(fresh, axis=1, keepdims=True), 1e-12)
+            self._matrix = fresh if self._matrix is None else np.concatenate([self._matrix, fresh])
+            self._numbers += [number for number, _ in rows]
+        return np.zeros((0, 0), np.float32) if self._matrix is None else self._matrix
+
+
+def _wanted(query: Query) -> tuple[str, list[str]]:
+    """What a document must be, in SQL."""
+    parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
+    values = [query.lang, query.after or "", query.before or "9999"]
+    is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
+    for domain in query.exclude:
+        parts.append(f"NOT {is_of}")
+        values += [domain] * 3
+    if query.include:
+        parts.append(f"({' OR '.join([is_of] * len(query.include))})")
+        values += [value for domain in query.include for value in [domain] * 3]
+    return " AND ".join(parts), values
+
+
+def _merge(*orders: list[int]) -> list[int]:
+    """Several orders in one: what stands high in some of them stands high."""
+    scores: dict[int, float] = defaultdict(float)
+    for order in orders:
+        for rank, number in enumerate(order, 1):
+            scores[number] += 1 / (_RRF + rank)
+    return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _snippet(text: str, terms: list[str]) -> str:
+    """A stretch of a passage around the first word that was searched for."""
+    folded = text.lower()
+    found = [place for term in terms if (place := folded.find(term)) >= 0]
+    start = max(0, min(found, default=0) - _SNIPPET // 4)
+    cut = text[start : start + _SNIPPET].strip()
+    return f"{'…' if start else ''}{cut}{'…' if start + _SNIPPET < len(text) else ''}".replace("\n", " ")
+
+
+def open_local(setting: Setting) -> LocalEngine:
+    """Over the setting's index."""
+    if setting.index is None:
+        raise UsageError("the search engine local needs an index of documents.")
+    return LocalEngine(setting.index)

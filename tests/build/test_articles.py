@@ -1,0 +1,185 @@
+"""Sources of every kind, served and read for real: articles, and a reason for whatever is none."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from ragbed.build.articles import collect_articles
+from ragbed.build.sources import Desk, Source
+from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.schema import Article, Reject
+from ragbed.web.addresses import Gate
+from ragbed.web.extract import Extractor
+from ragbed.web.fetch import Fetcher
+from ragbed.web.keep import Keep
+from ragbed.web.manners import Manners
+from tests.web.fault_server import FaultServer, page, redirect, running_server, status
+
+TODAY = date(2026, 11, 15)
+ENGLISH = "The council opened the footbridge on Tuesday, and the mayor thanked the workers for their patience. " * 4
+CHINESE = "新建的步行桥于周二正式开放，市长感谢了工人们的耐心和努力，居民们表示这座桥的建成非常方便。" * 3
+FRENCH = "La ville a ouvert mardi la nouvelle passerelle, avec deux mois de retard sur le calendrier prévu. " * 4
+
+
+def html(text: str, head: str = "") -> bytes:
+    return f"<!doctype html><html><head><title>Bridge</title>{head}</head><body><p>{text}</p></body></html>".encode()
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FaultServer]:
+    with running_server() as server:
+        yield server
+
+
+def collect(folder: Path, *sources: Source) -> tuple[list[Article], list[Reject]]:
+    async def run() -> list[Article | Reject]:
+        manners = Manners(per_host_s=0, tries=1)
+        with Keep(folder / "kept.db") as keep:
+            async with Fetcher(keep, manners, gate=Gate(loopback=True)) as fetcher, Extractor(1) as extractor:
+                return [one async for one in collect_articles(sources, Desk(fetcher, extractor), TODAY)]
+
+    found = asyncio.run(run())
+    return [one for one in found if isinstance(one, Article)], [one for one in found if isinstance(one, Reject)]
+
+
+def outcomes(rejects: Sequence[Reject]) -> dict[str, str]:
+    return {one.what.rsplit("/", 1)[-1]: one.outcome for one in rejects}
+
+
+def test_a_feed_leads_to_articles_and_every_entry_has_an_outcome(web: FaultServer, tmp_path: Path) -> None:
+    links = ["good", "moved", "gone", "french", "picture", "short", "good", "copy"]
+    items = "".join(f"<item><title>T {link}</title><link>/{link}</link></item>" for link in links)
+    lie = "<item><title>Liar</title><link>/liar</link><pubDate>Tue, 03 Nov 2099 08:00:00 GMT</pubDate></item><item/>"
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "feed": [page(f"<rss><channel><copyright>CC0</copyright>{items}{lie}</channel></rss>".encode(), "text/xml")],
+        "good": [page(html(ENGLISH, "<meta name='date' content='2026-11-03'>"))],
+        "moved": [redirect("/there")],
+        "there": [page(html(CHINESE))],
+        "gone": [status(404)],
+        "french": [page(html(FRENCH))],
+        "picture": [page(b"GIF89a", "image/gif")],
+        "short": [page(html("The council met on Tuesday."))],
+        "copy": [page(html(ENGLISH) + b" ")],
+        "liar": [page(html("Officials said that the new road will be of use to many. " * 5))],
+    }
+    articles, rejects = collect(tmp_path, Source("feed", web.url("feed")))
+    assert [(one.url, one.title, one.lang, one.date, one.licence) for one in articles] == [
+        (web.url("good"), "T good", "en", "2026-11-03", "CC0"),
+        (web.url("there"), "T moved", "zh", None, "CC0"),
+        (web.url("liar"), "Liar", "en", None, "CC0"),
+    ]
+    assert all(one.source == web.url("feed") and len(one.sha256) == 64 for one in articles)
+    assert sorted(one.outcome for one in rejects) == sorted(
+        ["status", "language", "type", "short", "duplicate", "duplicate", "address"]
+    )
+    assert outcomes(rejects)["copy"] == "duplicate"
+    assert len(articles) + len(rejects) == len(links) + 2
+
+
+def test_a_sitemap_of_sitemaps_is_followed_and_a_circle_is_left(web: FaultServer, tmp_path: Path) -> None:
+    index = "<sitemapindex><sitemap><loc>{}</loc></sitemap><sitemap><loc>{}</loc></sitemap></sitemapindex>"
+    urls = f"<urlset><url><loc>{web.url('good')}</loc></url></urlset>"
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "index.xml": [page(index.format(web.url("one.xml"), web.url("index.xml")).encode(), "application/xml")],
+        "one.xml": [page(urls.encode(), "application/xml")],
+        "good": [page(html(ENGLISH))],
+    }
+    articles, rejects = collect(tmp_path, Source("sitemap", web.url("index.xml"), licence="CC BY 4.0"))
+    assert [(one.url, one.licence) for one in articles] == [(web.url("good"), "CC BY 4.0")]
+    assert outcomes(rejects) == {"index.xml": "list"}
+
+
+def test_a_list_that_cannot_be_had_is_rejected_and_the_next_source_is_read(web: FaultServer, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text(f"{web.url('good')}\n")
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "feed": [status(503)],
+        "good": [page(html(ENGLISH))],
+        "no": [page(html("x"))],
+    }
+    mine = Source("urls", str(tmp_path / "mine.txt"))
+    articles, rejects = collect(tmp_path, Source("feed", web.url("feed")), Source("feed", web.url("no")), mine, mine)
+    assert [one.url for one in articles] == [web.url("good")]
+    assert outcomes(rejects) == {"feed": "status", "no": "broken", "good": "duplicate"}
+
+
+def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    (root / "inner").mkdir(parents=True)
+    (root / "a.html").write_bytes(html(ENGLISH))
+    (root / "inner" / "b.md").write_text(f"---\ntitle: 桥\ndate: 2026-11-01\n---\n{CHINESE}")
+    (root / "c.TXT").write_bytes(("第二篇。" + CHINESE).encode("gbk"))
+    (root / "d.xyz").write_text("?")
+    (root / "e.pdf").write_text("no pdf")
+    (root / "f.txt").symlink_to("/etc/hostname")
+    (root / ".hidden.txt").write_text(ENGLISH)
+    articles, rejects = collect(tmp_path, Source("folder", str(root)))
+    assert [(one.url, one.lang, one.date) for one in articles] == [
+        ("a.html", "en", None),
+        ("c.TXT", "zh", None),
+        ("inner/b.md", "zh", "2026-11-01"),
+    ]
+    assert outcomes(rejects) == {"d.xyz": "type", "e.pdf": "broken", "f.txt": "outside"}
+
+
+def test_records_are_read_line_by_line(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"text": ENGLISH, "title": "Bridge", "date": "2026-11-03T08:00:00Z", "license": "CC0", "more": 1}),
+        json.dumps({"text": CHINESE, "url": "http://a.test/"}),
+        json.dumps({"title": "no text"}),
+        "no JSON",
+    ]
+    path = tmp_path / "news.jsonl"
+    path.write_text("\n".join(lines))
+    articles, rejects = collect(tmp_path, Source("jsonl", str(path)))
+    assert [(one.url, one.title, one.date, one.licence) for one in articles] == [
+        ("news.jsonl:1", "Bridge", "2026-11-03", "CC0"),
+        ("http://a.test/", CHINESE[:200], None, None),
+    ]
+    assert outcomes(rejects) == {"news.jsonl:3": "broken", "news.jsonl:4": "broken"}
+    assert "field `text`" in rejects[0].reason
+
+
+def make_warc(*pages: tuple[str, str, bytes]) -> bytes:
+    archive = b""
+    for status_line, kind, body in pages:
+        answer = f"HTTP/1.1 {status_line}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
+        head = ["WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: http://a.test/{status_line[:3]}-{kind[-3:]}"]
+        head += ["Content-Type: application/http; msgtype=response", f"Content-Length: {len(answer)}"]
+        archive += gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + answer + b"\r\n\r\n")
+    return archive
+
+
+def test_an_archive_is_read_and_its_broken_end_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    pages = [
+        ("200 OK", "text/html", html(ENGLISH)),
+        ("404 Not Found", "text/html", b"no"),
+        ("200 OK", "image/gif", b"GIF"),
+    ]
+    path.write_bytes(make_warc(*pages))
+    articles, rejects = collect(tmp_path, Source("warc", str(path)))
+    assert [one.url for one in articles] == ["http://a.test/200-tml"]
+    assert outcomes(rejects) == {"404-tml": "status", "200-gif": "type"}
+    path.write_bytes(b"no archive at all")
+    articles, rejects = collect(tmp_path, Source("warc", str(path)))
+    assert (articles, [one.outcome for one in rejects]) == ([], ["broken"])
+
+
+def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no folder"):
+        collect(tmp_path, Source("folder", str(tmp_path / "nowhere")))
+    for kind in ("warc", "urls"):
+        with pytest.raises(RagbedError, match="nowhere cannot be read: No such file"):
+            collect(tmp_path, Source(kind, str(tmp_path / "nowhere")))
+    with pytest.raises(UnknownName, match=r"unknown kind of source 'feeds'. Did you mean 'feed'"):
+        collect(tmp_path, Source("feeds", "http://a.test/"))

@@ -1,0 +1,39 @@
+"""English, Chinese, or another."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.schema import Lang
+from ragbed.web.language import tell_language
+
+TEXTS: dict[str, tuple[str, Lang | None]] = {
+    "English": ("The council opened the bridge on Tuesday, two months later than it had planned to.", "en"),
+    "Chinese": ("据当地媒体报道，新建的步行桥于周二正式开放，比原计划晚了两个月。", "zh"),
+    "Chinese with English names": (
+        "苹果公司（Apple Inc.）周二发布了新款 iPhone 手机，售价为九百九十九美元，市场反应热烈。",
+        "zh",
+    ),
+    "English with a Chinese name": (
+        "The city of Beijing (北京) said on Monday that it will open the new airport to the public.",
+        "en",
+    ),
+    "traditional Chinese": ("據當地媒體報導，新建的步行橋於週二正式開放，比原計劃晚了兩個月。", "zh"),
+    "Japanese": ("新しい歩道橋は火曜日に開通しました。予定より二か月遅れています。", None),
+    "Korean": ("새 보행교가 화요일에 개통되었다. 예정보다 두 달 늦었다.", None),
+    "French": (
+        "La ville a ouvert mardi la nouvelle passerelle, avec deux mois de retard sur le calendrier prévu.",
+        None,
+    ),
+    "German": ("Die Stadt hat am Dienstag die neue Brücke eröffnet, zwei Monate später als geplant war.", None),
+    "Spanish": ("El ayuntamiento abrió el martes el nuevo puente, dos meses más tarde de lo previsto.", None),
+    "Dutch": ("De gemeente opende dinsdag de nieuwe brug, twee maanden later dan was gepland in de stad.", None),
+    "Russian": ("Новый мост открылся во вторник, на два месяца позже, чем планировалось.", None),
+    "numbers": ("12 345 678", None),
+    "nothing": ("", None),
+}
+
+
+@pytest.mark.parametrize(("text", "lang"), TEXTS.values(), ids=TEXTS)
+def test_a_text_is_english_or_chinese_or_neither(text: str, lang: Lang | None) -> None:
+    assert tell_language(text) == lang
