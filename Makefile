@@ -48,11 +48,14 @@ bench-world: $(STAMP)  ## how varied, unguessable and quick the fictional news i
 bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; the time of a large board
 	@$(BIN)/python scripts/simulate_coverage.py
 	@$(BIN)/python scripts/bench_stats.py
+
 bench-score: $(STAMP)  ## a million stored trials scored on all tracks
 	@$(BIN)/python scripts/bench_score.py
+
 bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/encoders.md: some 10 minutes
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_encoders.py $${RAGBED_RGB_DIR:-../shared/rgb-data} \
 	  --write docs/encoders.md
+
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py
 
