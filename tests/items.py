@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ragbed.cli.data import open_data
 from ragbed.schema import Item, Passage
 
 
@@ -47,3 +54,14 @@ def integration_item(number: int, sizes: tuple[int, ...], distracts: int = 6) ->
             *(Passage(text=f"{number} other {i}", stance="distracts") for i in range(distracts)),
         ),
     )
+
+
+def untwinned(items: Iterable[Item], count: int = 50) -> list[Item]:
+    """So many items without a twin: those of a pair share a slot, so that slots are used equally often without them."""
+    return list(islice((item for item in items if item.twin is None), count))
+
+
+def write_untwinned(path: Path) -> None:
+    """Those items of the bundled English data, as a file."""
+    (dataset,) = open_data(["ragbed-mini-en_base"])
+    path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in untwinned(dataset.items())))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import type_command
+from tests.items import write_untwinned
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run with two models, and one of another profile with one."""
     folder = tmp_path_factory.mktemp("runs")
     both = ("-m", "scripted/oracle", "-m", "scripted/last-doc")
-    words = ("-d", "ragbed-mini-en_base", "--no-cache", "--testbeds", "noise", "--noise", "0,0.8")
+    write_untwinned(folder / "mini.jsonl")
+    words = ("-d", str(folder / "mini.jsonl"), "--no-cache", "--testbeds", "noise", "--noise", "0,0.8")
     assert type_command("run", *both, *words, "--out", str(folder / "both")).code == 0
     code = ("--profile", "code-2024", "-m", "scripted/last-doc")
     assert type_command("run", *code, *words, "--out", str(folder / "code")).code == 0
@@ -28,10 +30,10 @@ def test_two_models_of_one_run_are_compared_question_by_question(runs: Path) -> 
     told = json.loads(done.out)
     clean, noisy = told["rows"]
     assert (clean["first"], clean["second"], clean["won"], clean["lost"], clean["p"]) == (1.0, 1.0, 0, 0, 1.0)
-    assert (noisy["first"], noisy["second"], noisy["won"], noisy["lost"]) == (1.0, 0.2, 0, 48)
-    assert noisy["adjusted"] < 1e-12
-    assert noisy["decline_p"] < 1e-6
-    assert len(told["flips"]) == 48
+    assert (noisy["first"], noisy["second"], noisy["won"], noisy["lost"]) == (1.0, 0.2, 0, 40)
+    assert noisy["adjusted"] < 1e-6
+    assert noisy["decline_p"] < 1e-3
+    assert len(told["flips"]) == 40
     assert "declines" in done.err
 
 

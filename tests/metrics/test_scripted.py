@@ -44,6 +44,20 @@ _EVERYWHERE: dict[tuple[str, float | None], tuple[float | None, ...]] = {
     **{("base.transitions.wrong_wrong_wrong", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE},
 }
 
+# To copy all documents is no answer on the robust track, whatever they hold.
+_COPYING: dict[tuple[str, float | None], float | None] = {
+    **{("base.noise.accuracy", ratio): 0 for ratio in _NOISE},
+    ("base.noise.auc", None): 0,
+    ("base.noise.retention", None): None,
+    ("base.rejection.crag_score", None): -1,
+    ("base.rejection.simpleqa_f", None): 0,
+    **{("int.integration.accuracy", ratio): 0 for ratio in _NOISE[:3]},
+    ("int.integration.auc", None): 0,
+    **{("base.transitions.helped_by_documents", ratio): 0 for ratio in _NOISE},
+    **{("base.transitions.wrong_right_right", ratio): 0 for ratio in _NOISE},
+    **{("base.transitions.wrong_wrong_wrong", ratio): 1 for ratio in _NOISE},
+}
+
 _BY_FALSE_SHARE = -9 / 7
 """Slope of a step from 1 to 0 in the middle of the shares 0, 0.2, … 1."""
 _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 of the documents are true
@@ -65,6 +79,8 @@ _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 o
 def test_metrics_are_what_the_script_makes_them(script: str, profile: str, lang: str, track: str) -> None:
     cells = found(script, lang, profile)
     expected = {where: row[_STEADY.index(script)] for where, row in _EVERYWHERE.items()}
+    if (script, track) == ("echo", "robust"):
+        expected |= _COPYING
     seen = {(name, noise): cells.value(name, script, track, noise=noise, k=5) for name, noise in expected}
     assert seen == {where: None if value is None else pytest.approx(value) for where, value in expected.items()}
 
@@ -84,11 +100,15 @@ def test_one_document_is_worth_its_share(script: str, profile: str, lang: str, t
     expected = {"auc": 0.6, "retention": 0.2, "rho10": 0.1, "slope": -1, "first_decline": 0.2}
     for metric, value in expected.items():
         assert cells.value(f"base.noise.{metric}", script, track, k=5) == pytest.approx(value)
-    for k in (2, 3, 5):
+    for k in (2, 5):
         assert cells.value("base.noise.accuracy", script, track, k=k, arm="fixed") == pytest.approx(1 / k)
         assert cells.value("base.noise.noise_effect", script, track, k=k, arm="fixed") == pytest.approx(1 / k - 1)
-        assert cells.value("base.noise.length_effect", script, track, k=k, arm="control") == pytest.approx(1 / k - 1)
-        assert cells.value("base.noise.related_minus_length", script, track, k=k, arm="fixed") == pytest.approx(0)
+        # One Chinese question of fifty has no neighbour to cut a control from, so that the slots are one short.
+        control = cells.value("base.noise.length_effect", script, track, k=k, arm="control")
+        assert control == pytest.approx(1 / k - 1, abs=1 / 49)
+        assert cells.value("base.noise.related_minus_length", script, track, k=k, arm="fixed") == pytest.approx(
+            0, abs=1 / 49
+        )
     assert cells.value("int.integration.accuracy", script, track, noise=0, k=5) == 0
     assert cells.value("base.rejection.crag_score", script, track, k=5) == pytest.approx(0)
     assert cells.value("base.transitions.helped_by_documents", script, track, noise=0.6, k=5) == pytest.approx(0.4)
@@ -114,7 +134,7 @@ def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, 
     def value(metric: str, **place: object) -> float | None:
         return cells.value(f"fact.counterfactual.{metric}", script, track, **place)  # type: ignore[arg-type]
 
-    expected = _TRUE_SHARES[script]
+    expected = (0,) * len(SHARES) if (script, track) == ("echo", "robust") else _TRUE_SHARES[script]
     seen = [value("accuracy", correct=share, noise=0, k=5) for share in SHARES]
     assert seen == pytest.approx(expected)
     assert value("error_detection", correct=0, noise=0, k=5) == 0

@@ -119,7 +119,7 @@ def _in_digits(text: str) -> list[Quantity]:
         value = number * SCALES[scale] if scale else number
         if scale == "m":  # 5.1m is metres or millions
             found.append(Quantity(number, "m", start, end))
-        if found and found[-1].end == start and found[-1].value > value:  # 1亿3000万
+        if found and found[-1].end == start and not found[-1].unit and found[-1].value > value:  # 1亿3000万
             whole = found.pop()
             value, start = whole.value + value, whole.start
         found.append(Quantity(value, name, start, stop))

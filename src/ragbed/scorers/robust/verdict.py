@@ -25,7 +25,7 @@ LONGEST = 200_000
 """Characters of a reply that are read, half from each end: no answer is longer, and time stays bounded."""
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
-_FINAL = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:) ?:? ?|答案(?:是|为|应为)?:? ?")
+_FINAL = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:) ?:? ?|答案(?:应?(?:是|为):?|:) ?")
 _NAMED_WITHIN = 60
 """Characters after 'the answer is' in which it is expected."""
 _QUOTED_WHOLE = 40
@@ -63,9 +63,11 @@ def judge(case: Case, reply: str) -> Judged:
     if not re.search(r"\w", text):
         return _nothing(gold, "empty", ())
     reading = Reading(text, (reply, *(document.text for document in case.documents)))
-    flags, refusals = find_flags(text), find_refusals(text)
+    copied = [document.text for document in case.documents if _is_copied(document.text, reply)]
+    own = _OwnWords(text, [fold(document, case.lang) for document in copied])
+    flags, refusals = own.keep(find_flags(text)), own.keep(find_refusals(text))
     grounds: list[Mention] = []
-    if _is_echo(case, reply):
+    if len(copied) > 1:  # that is copying, not answering
         held: list[list[Mention]] = [[] for _ in gold.slots]
         false: list[Mention] = []
         grounds.append(Mention(0, len(text), "echo"))
@@ -137,12 +139,21 @@ def _as_read(reply: str) -> str:
     return reply
 
 
-def _is_echo(case: Case, reply: str) -> bool:
-    """Whether several documents stand in the reply word for word: that is copying, not answering."""
-    copied = (
-        len(one.text) >= _QUOTED_WHOLE and len(one.text) <= len(reply) and one.text in reply for one in case.documents
-    )
-    return sum(copied) > 1
+def _is_copied(document: str, reply: str) -> bool:
+    return _QUOTED_WHOLE <= len(document) <= len(reply) and document in reply
+
+
+class _OwnWords:
+    """A folded reply without the documents that stand in it word for word: what they say, the model did not say."""
+
+    def __init__(self, text: str, copied: Sequence[str]) -> None:
+        starts = [(text.find(document), len(document)) for document in copied]
+        self._quoted = [(start, start + length) for start, length in starts if start >= 0]
+
+    def keep(self, mentions: Sequence[Mention]) -> list[Mention]:
+        return [
+            one for one in mentions if not any(start <= one.start and one.end <= end for start, end in self._quoted)
+        ]
 
 
 def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list[Mention], list[Mention]]:
