@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -29,11 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 
 from ragbed.errors import RagbedError, UsageError  # noqa: E402
-from ragbed.run.mark import lost, noted  # noqa: E402
 from ragbed.run.status import read_status  # noqa: E402
-from ragbed.run.store import open_store  # noqa: E402
 from tests.run.harness import SLOTS, Endpoint, canonical, endpoint_size, replies, serve  # noqa: E402
-from tests.run.power_loss import TRACED, Disk, read_trace  # noqa: E402
+from tests.run.power_loss import TRACED, Disk, after_cut, read_trace  # noqa: E402
 
 RATIOS = "0,0.2,0.4,0.6,0.8"
 SMALL = 100
@@ -114,21 +111,40 @@ class Torture:
             f"disk of {room:,} bytes", held, f"exit {code}, asked {asked}, kept {kept}, resumed {resumed}, {equal}"
         )
 
-    def fail(self, call: str, error: str, when: str) -> bool:
-        """The n-th system call of a kind fails, once or from then on."""
+    def begin(self) -> Path:
+        """A run that was killed after a few replies, so that what is done to it next meets the asking."""
+        run, until = self.folder / "begun", endpoint_size(self.endpoint) + SLOTS
+        process = self.command(run)
+        while endpoint_size(self.endpoint) < until:
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        return run
+
+    def fail(self, call: str, error: str, when: str, begun: Path | None = None) -> bool:
+        """The n-th system call of a kind fails, once or from then on: of a new run in planning, of a begun one later.
+
+        `strace` counts in each thread for itself, and a new run plans with more writes than it asks with.
+        """
         run, log = self.folder / f"failed-{call}-{error}-{when}", self.folder / "failed.txt"
+        if begun is not None:
+            shutil.copytree(begun, run)
+        had = len(_stored(run))
         inject = f"inject={call}:error={error}:when={when}"
         before = endpoint_size(self.endpoint)
         code = self.command(
             run, "strace", "-f", "-qq", "-e", "signal=none", "-o", os.devnull, "-e", inject, log=log
         ).wait()
-        asked, kept, text = endpoint_size(self.endpoint) - before, len(_stored(run)), log.read_text()
+        asked, kept, text = endpoint_size(self.endpoint) - before, len(_stored(run)) - had, log.read_text()
         resumed = self.command(run).wait()
         equal = canonical(run) == self.told
         named = str(run) in text and "Traceback" not in text
         held = (code == 0 or (code == 1 and named)) and asked - kept <= SLOTS and resumed == 0 and equal
         shutil.rmtree(run)
-        return _tell(f"{call} {when}: {error}", held, f"exit {code}, asked {asked}, kept {kept}, {resumed}, {equal}")
+        place = "asking" if begun else "planning"
+        return _tell(
+            f"{call} {when} {place}: {error}", held, f"exit {code}, asked {asked}, kept {kept}, {resumed}, {equal}"
+        )
 
     def limit(self, name: str, most: int) -> bool:
         """A process that may open only so many files, or has only so much memory, says so or manages."""
@@ -153,7 +169,7 @@ class Torture:
         for number, event in enumerate(events):
             disk.take(event)
             for _ in range(moments.count(number)):
-                synced, found = _after_cut(disk, self.folder / "cut", None), _after_cut(disk, self.folder / "cut", draw)
+                synced, found = after_cut(disk, self.folder / "cut", None), after_cut(disk, self.folder / "cut", draw)
                 broken += not (synced.replies.items() <= found.replies.items())
                 ahead += disk.sends > synced.intents or disk.sends - len(synced.replies) > SLOTS
         told = f"{len(events):,} events; {broken} with acknowledged replies lost, {ahead} with a call before its rows"
@@ -191,6 +207,8 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--only", choices=["kills", "disks", "writes", "damage", "limits", "power"])
     told = parser.parse_args()
+    # A shell has what it starts in the background ignore Ctrl-C, and what that starts would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as name, serve(Path(name) / "calls", latency_s=0.005) as endpoint:
         held = list(_trials(Path(name), endpoint, told))
     sys.exit(not all(held))
@@ -202,9 +220,11 @@ def _trials(folder: Path, endpoint: Endpoint, told: argparse.Namespace) -> Itera
         full = (folder / f"undisturbed-{SMALL}" / "run.sqlite").stat().st_size
         yield from (small.fill(full * share // 10 // 4096 * 4096) for share in range(1, 26, 2))
     if told.only in (None, "writes") and shutil.which("strace"):
+        begun = small.begin()
         for call, error in (("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("ftruncate", "EIO")):
-            for number in (1, 2, 3, 8, 30, 400, 700, 1000, 1800, 2200, 2600):
-                yield from (small.fail(call, error, when) for when in (f"{number}", f"{number}+"))
+            for number in (1, 2, 3, 8, 30, 400, 700, 1000):
+                for when in (f"{number}", f"{number}+"):
+                    yield from (small.fail(call, error, when, run) for run in (None, begun))
     if told.only in (None, "limits") and shutil.which("prlimit"):
         yield from (small.limit("nofile", most) for most in (12, 16, 20, 24, 32, 48))
         yield from (small.limit("as", most << 20) for most in (60, 100, 150, 200, 300))
@@ -214,26 +234,6 @@ def _trials(folder: Path, endpoint: Endpoint, told: argparse.Namespace) -> Itera
         yield small.damage(1000)
     if told.only in (None, "kills"):
         yield Torture(folder, endpoint, told.cases // 5).kill(told.kills)
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a run holds."""
-
-    replies: dict[str, str | None]
-    intents: int
-
-
-def _after_cut(disk: Disk, folder: Path, draw: random.Random | None) -> Found:
-    """Opens a run as it is found after the power went, as one does who goes on with it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    disk.cut_power(folder, draw)
-    with open_store(folder, create=True) as store:
-        assert not lost(noted(folder), store.connection), "a note that is ahead of its file"
-        found = {result.case.case: result.completion.reply for result in store.results()}
-        ((intents,),) = store.read("SELECT COUNT(*) FROM intents")
-        return Found(found, intents)
 
 
 def _wait(process: subprocess.Popen[bytes], endpoint: Endpoint, draw: random.Random, calls: int) -> None:
@@ -276,7 +276,7 @@ def _write_items(path: Path, count: int) -> None:
 
 
 def _tell(what: str, held: bool, told: str) -> bool:
-    print(f"{what:24} {'ok    ' if held else 'BROKEN'} {told}", flush=True)
+    print(f"{what:30} {'ok    ' if held else 'BROKEN'} {told}", flush=True)
     return held
 
 

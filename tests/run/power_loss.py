@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from ragbed.run.mark import lost, noted
+from ragbed.run.store import open_store
 
 TRACED = "pwrite64,ftruncate,fdatasync,fsync,?unlink,unlinkat,sendto"
 _SECTOR = 512
@@ -115,3 +119,23 @@ def _apply(content: bytearray, event: Event, torn: int | None = None) -> None:
     if len(content) < event.at:
         content.extend(bytes(event.at - len(content)))
     content[event.at : event.at + len(data)] = data
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run holds."""
+
+    replies: dict[str, str | None]
+    intents: int
+
+
+def after_cut(disk: Disk, folder: Path, draw: random.Random | None) -> Found:
+    """Opens a run as it is found after the power went, as one does who goes on with it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    disk.cut_power(folder, draw)
+    with open_store(folder, create=True) as store:
+        assert not lost(noted(folder), store.connection), "a note that is ahead of its file"
+        found = {result.case.case: result.completion.reply for result in store.results()}
+        ((intents,),) = store.read("SELECT COUNT(*) FROM intents")
+        return Found(found, intents)
