@@ -129,22 +129,21 @@ def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cel
 
 
 def _print_curves(cells: list[Cell]) -> None:
-    """One row a model, ability and language, one column a ratio: the share that the original code counts."""
+    """One table a language and model, one row an ability, one column a ratio: what the original code counts."""
     from ragbed.cli.console import print_table
     from ragbed.cli.results import SCORES
 
     ratios: list[float | None] = [*sorted({cell.noise for cell in cells if cell.noise is not None}), None]
-    table = []
-    for key in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
+    columns = ("testbed", "score, %", "asked", "errors", *(f"{one:g}" for one in ratios[:-1]), "none")
+    for lang, _, model in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
+        rows = []
         for testbed, (score, counted) in SCORES.items():
-            row = [cell for cell in cells if (cell.lang, cell.model, cell.testbed) == (key[0], key[2], testbed)]
+            row = [cell for cell in cells if (cell.lang, cell.model, cell.testbed) == (lang, model, testbed)]
             # Three datasets have closed-book cases.
-            alike = [[cell for cell in row if cell.noise == ratio] for ratio in ratios]
-            rates = [_share(same, counted) for same in alike]
+            shares = [_share([cell for cell in row if cell.noise == ratio], counted) for ratio in ratios]
             failed = sum(cell.error + cell.refused for cell in row)
-            table.append((key[2], key[0], testbed, score, sum(cell.asked for cell in row), failed, *rates))
-    columns = ("model", "lang", "testbed", "score, %", "asked", "errors", *(f"{one:g}" for one in ratios[:-1]), "none")
-    print_table("By the share of documents without the answer; none: no documents", columns, table)
+            rows.append((testbed, score, sum(cell.asked for cell in row), failed, *shares))
+        print_table(f"\n{model}, {lang}, by noise ratio (none: no documents)", columns, rows)
 
 
 def _share(cells: list[Cell], counted: str) -> str:
