@@ -70,7 +70,7 @@ COUNTS: list[tuple[str, str | None, str, tuple[int | None, int | None, int | Non
     ("duplicate-question", "other dataset", "items", (0, 0, 15), "requirements §13, §14.4 (zh_int shares 15 with zh)"),
     ("short-gold", "≤1", "items", (0, 1, 1), RISK),
     ("short-gold", "≤2", "items", (0, 33, 86), f"{RISK}; {FAULTS}; requirements §14.2"),
-    ("short-gold", "≤3", "items", (0, 38, 102), "measured; the design's ≤3 counts names too: see STATISTICS"),
+    ("short-gold", "≤3", "items", (0, 37, 101), "measured; the design's ≤3 counts names too: see STATISTICS"),
     ("digits-only-gold", None, "items", (0, 6, 17), RISK),
     ("single-form", None, "items", (72, 91, 283), "reliability, DS10"),
     ("single-form-number", None, "items", (5, 42, 131), "reliability, DS10"),

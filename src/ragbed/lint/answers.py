@@ -11,7 +11,9 @@ from ragbed.schema import Answer, Item, Lang, Passage
 SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}
 """How short, in characters; each is counted with those below it."""
 
-_HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十百千万亿两半])[\u4e00-\u9fff]{3}")
+_HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
+"""What most Chinese names look like: three characters, none of them a digit in words. Met by chance as rarely as a long
+English word, unlike 三十人."""
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
 _EDGE_MARKS = "。，；：、！？,;:!?"

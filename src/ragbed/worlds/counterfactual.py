@@ -139,7 +139,7 @@ class _Writer:
             lines.append(self._sentence(draw.pick(self._sections["again"].templates()), slots, draw))
         stance: Stance = "supports" if edit_of is None else "contradicts"
         told = Passage(text="", stance=stance, edit_of=edit_of)
-        return self._passage(lines, draw, told, telling.answer[0])
+        return self._passage(lines, draw, told, telling.answer)
 
     def distract(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
         """A document about the subject that does not give the answer, or about a neighbouring fact."""
@@ -167,7 +167,7 @@ class _Writer:
     def _sentence(self, template: Template, slots: _Slots, draw: Draw) -> str:
         return self._setting.tongue.sentence(self._write(template, slots, draw))
 
-    def _passage(self, lines: list[str], draw: Draw, told: Passage, states: str = "") -> Passage:
+    def _passage(self, lines: list[str], draw: Draw, told: Passage, answer: tuple[str, ...] = ()) -> Passage:
         tongue = self._setting.tongue
         length = draw.between(self._recipe.tokens * 3 // 4, self._recipe.tokens * 5 // 4)
         core = lines[0]
@@ -186,7 +186,7 @@ class _Writer:
         day = date(2015, 1, 1) + timedelta(days=draw.below(3650))
         dials = base_dials("plain", text, self._said, tongue) | {
             "distance_tokens": NO_DISTANCE if told.kind == "partial" else 0,
-            "states": states,
+            "states": next((words for words in answer if words in text), ""),
             "agreeing_sources": self._recipe.true_documents if told.stance != "distracts" else 0,
             "partial": told.kind == "partial",
             "contradiction": told.stance == "contradicts",

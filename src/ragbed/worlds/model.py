@@ -17,6 +17,7 @@ from ragbed.worlds.banks import Banks, Domain, load_banks
 from ragbed.worlds.chinese import Chinese
 from ragbed.worlds.draw import Draw
 from ragbed.worlds.english import English
+from ragbed.worlds.grammar import Template
 from ragbed.worlds.tongue import Tongue
 from ragbed.worlds.values import Value, Workshop
 
@@ -72,6 +73,7 @@ class Family:
         self._first_rank = draw.between(1, 4)
         self._values: dict[tuple[Event, str, str], Value] = {}
         self._days: dict[Event, date] = {}
+        self._event_names: dict[tuple[Event, Template], str] = {}
 
     @cached_property
     def events(self) -> list[Event]:
@@ -104,16 +106,19 @@ class Family:
 
     def event_name(self, event: Event, draw: Draw, section: str = "event") -> str:
         """The event by its full name, in one of its forms, or (section "short") without the family's."""
-        variant = self.variants[event.variant]
-        space = " " if variant and self._setting.banks.lang == "en" else ""
-        slots = {
-            "fam": self.name,
-            "year": str(self.year(event)),
-            "nth": self._setting.tongue.ordinal(self._first_rank + event.edition),
-            "var": variant + space,
-        }
-        name = draw.pick(self.domain.sections[section]).write(slots.__getitem__, draw)
-        return name.replace("s's ", "s' ")
+        template = draw.pick(self.domain.sections[section])
+        key = (event, template)
+        if key not in self._event_names:
+            variant = self.variants[event.variant]
+            space = " " if variant and self._setting.banks.lang == "en" else ""
+            slots = {
+                "fam": self.name,
+                "year": str(self.year(event)),
+                "nth": self._setting.tongue.ordinal(self._first_rank + event.edition),
+                "var": variant + space,
+            }
+            self._event_names[key] = template.write(slots.__getitem__, draw).replace("s's ", "s' ")
+        return self._event_names[key]
 
 
 def open_setting(lang: Lang) -> Setting:

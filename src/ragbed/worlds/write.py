@@ -199,7 +199,8 @@ class Scribe:
         worded = statement
         kept_back = brief.asked_relations - {relation}
         if statement.act is Act.DETAIL or relation not in domain.relations:
-            fresh = [name for name in domain.asked if name not in kept_back | self._told]
+            taken = kept_back | self._told
+            fresh = [name for name in domain.asked if name not in taken]
             if not fresh:
                 return statement._replace(act=Act.INTRO), draw.pick(domain.sections["intro"])
             relation = draw.pick(fresh)
