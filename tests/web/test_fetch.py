@@ -143,6 +143,11 @@ def test_a_port_where_nobody_listens_ends_as_no_connection(tmp_path: Path) -> No
     assert "no connection to 127.0.0.1" in found.reason
 
 
+def test_a_server_that_speaks_no_tls_is_not_trusted(server: FaultServer, tmp_path: Path) -> None:
+    (found,) = fetch(tmp_path, server.url("news").replace("http://", "https://"))
+    assert found.outcome == "tls"
+
+
 def test_a_fresh_page_is_not_asked_for_again(server: FaultServer, tmp_path: Path) -> None:
     server.scripts["news"] = [page(HTML), status(500)]
     first, second = fetch(tmp_path, server.url("news"), server.url("news") + "#part")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.web.fault_server import Fault, FaultServer, page, redirect, reset_after, status
+from tests.web.fault_server import Exchange, Fault, FaultServer, page, redirect, reset_after, status
 from tests.web.fetching import HTML, fetch
 
 
@@ -73,3 +74,16 @@ def test_a_redirect_into_what_is_forbidden_is_not_followed(server: FaultServer, 
     (found,) = fetch(tmp_path, url)
     assert found.outcome == "robots"
     assert "private" not in [name for name, _ in server.asked]
+
+
+def test_the_pause_that_a_host_asks_for_is_kept(server: FaultServer, tmp_path: Path) -> None:
+    begun: list[float] = []
+
+    def note(exchange: Exchange, _: bytes) -> None:
+        begun.append(time.monotonic())
+        exchange.answer(200, HTML)
+
+    prepare(server, [rules("User-agent: *\nCrawl-delay: 0.3\n")])
+    server.scripts |= {"one": [note], "two": [note]}
+    fetch(tmp_path, server.url("one"), server.url("two"))
+    assert begun[1] - begun[0] > 0.25

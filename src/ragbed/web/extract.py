@@ -122,7 +122,7 @@ class Extractor:
     """
 
     def __init__(self, children: int = 2, bounds: Bounds | None = None) -> None:
-        need_extra("trafilatura")
+        need_extra("trafilatura", "feedparser", "pypdf")
         self._bounds = bounds or Bounds()
         self._all = [_Child(self._bounds) for _ in range(children)]
         self._free: asyncio.Queue[_Child] = asyncio.Queue()

@@ -95,6 +95,7 @@ class ServedEngine:
             found = await self._page(query, page)
             results += found
             hits = make_hits(query, self.name, results)
+            # Engines give some pages that are not quite full; one that is half empty is the last.
             if len(hits) >= query.count or len(found) < self._service.page_size // 2:
                 break
         return hits
