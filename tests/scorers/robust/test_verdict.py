@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import ragbed
 from ragbed.datasets import Dataset
 from ragbed.schema import Lang
 from ragbed.scorers.robust import explain, score
@@ -143,3 +144,30 @@ def test_parts_count_by_themselves_and_where_they_belong(reply: str, partial: fl
 def test_parts_of_different_kinds_cannot_be_mixed_up() -> None:
     case = make_case("谁获奖，奖金是多少？", [["薛之钧"], ["90.5万元"]], lang="zh")
     assert score(case, "奖金90.5万元，由薛之钧获得。")["aligned"] == 1
+
+
+def _check_answers(path: Path) -> int:
+    """Every alias of every answer of a file, alone, is right, and every false answer misleads; how many were tried."""
+    tried = 0
+    for case in TESTBEDS["closed-book"].cases(Dataset(path.stem, path), Settings()):
+        comma = "，" if case.lang == "zh" else ", "
+        for number in range(max(map(len, case.answer))):
+            reply = comma.join(aliases[min(number, len(aliases) - 1)] for aliases in case.answer)
+            values = score(case, reply)
+            assert (values["correct"], values["aligned"]) == (True, 1), (case.case, reply)
+            tried += 1
+        for alias in (alias for aliases in case.fake or () for alias in aliases):
+            values = score(case, alias)
+            assert (values["correct"], values["misled"]) == (False, True), (case.case, alias)
+            tried += 1
+    return tried
+
+
+def test_every_bundled_answer_is_right_in_every_form_and_every_false_one_misleads() -> None:
+    bundled = Path(ragbed.__file__).parent / "bundled"
+    assert sum(map(_check_answers, sorted(bundled.glob("*.jsonl")))) > 500
+
+
+@pytest.mark.parametrize("name", ["en_fact", "zh_int", "zh_refine"])
+def test_every_published_answer_is_right_in_every_form_and_every_false_one_misleads(rgb_dir: Path, name: str) -> None:
+    assert _check_answers(rgb_dir / f"{name}.json") > 100

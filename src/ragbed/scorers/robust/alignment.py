@@ -69,13 +69,14 @@ def _is_bound(
 
 
 def _window(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
-    """What stands around a mention: its sentence before it, its clause after it, no other mention."""
+    """What stands around a mention: its sentence before it, its clause after it, no mention itself."""
     start = max((other.end for other in everything if other.end <= mention.start), default=0)
     end = min((other.start for other in everything if other.start >= mention.end), default=len(text))
     start, end = max(start, mention.start - 200), min(end, mention.end + 100)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
     stop = _CLAUSE.search(text, mention.end, end)
-    return text[breaks[-1] if breaks else start : stop.start() if stop else end]
+    before = text[breaks[-1] if breaks else start : mention.start]
+    return f"{before} {text[mention.end : stop.start() if stop else end]}"
 
 
 @lru_cache(maxsize=16_384)
