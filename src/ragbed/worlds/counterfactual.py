@@ -186,7 +186,7 @@ class _Writer:
         day = date(2015, 1, 1) + timedelta(days=draw.below(3650))
         dials = base_dials("plain", text, self._said, tongue) | {
             "distance_tokens": NO_DISTANCE if told.kind == "partial" else 0,
-            "states": next((words for words in answer if words in text), ""),
+            "states": next((words for words in answer if words.lower() in text.lower()), ""),
             "agreeing_sources": self._recipe.true_documents if told.stance != "distracts" else 0,
             "partial": told.kind == "partial",
             "contradiction": told.stance == "contradicts",
