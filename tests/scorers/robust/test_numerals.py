@@ -39,6 +39,11 @@ def test_english_words_are_read(words: str, value: int | None) -> None:
         ("六十一亿三千万", 6_130_000_000),
         ("一万亿", 10**12),
         ("三点五亿", 350_000_000),
+        ("440亿", 44_000_000_000),
+        ("3.973万", 39_730),
+        ("1亿3000万", 130_000_000),
+        ("58万9千四百", 589_400),
+        ("4万三千一百六十", 43_160),
     ],
 )
 def test_chinese_numerals_are_read(numerals: str, value: int) -> None:

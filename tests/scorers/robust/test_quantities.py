@@ -22,6 +22,7 @@ from ragbed.scorers.robust.quantities import find_quantities
         ("5.1m", [(5.1, "m"), (5_100_000, "")]),  # metres or millions
         ("3.973万名员工", [(39_730, "person")]),
         ("四次", [(4, "time")]),
+        ("27.2千米", [(27.2, "km")]),
         ("3 matches", [(3, "~matche")]),
         ("covid-19, iphone14, 3rd, 747s", []),
         ("document 3 and [4]", []),

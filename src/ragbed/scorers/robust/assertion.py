@@ -19,7 +19,7 @@ _DENIED_BEFORE = re.compile(
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
-    r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+    r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
 _LEFT_OUT = re.compile(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = re.compile(

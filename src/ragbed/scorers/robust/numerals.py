@@ -43,8 +43,13 @@ ENGLISH = re.compile(
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
-CHINESE = re.compile(r"(?:[零〇一二两三四五六七八九十百千万亿]+)(?:点[零〇一二三四五六七八九]+[万亿]*)?")
-"""A run of Chinese numerals: 三万九千七百三十, 二〇二三, 三点五亿."""
+_PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
+CHINESE = re.compile(
+    rf"(?:(?<![0-9a-z])(?<![0-9][.,])[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})|[零〇一二两三四五六七八九]|{_PLACE})"
+    rf"(?:[0-9零〇一二两三四五六七八九]|{_PLACE})*(?:点[零〇一二三四五六七八九]+[万亿]*)?"
+)
+"""A run of Chinese numerals, of which some may be digits: 三万九千七百三十, 二〇二三, 三点五亿, 440亿, 58万9千四百."""
+_TOKEN = re.compile(r"[0-9]+(?:\.[0-9]+)?|.")
 
 
 def english_value(words: str) -> Decimal | None:
@@ -104,34 +109,34 @@ def year_in_words(words: str) -> int | None:
 
 def chinese_value(numerals: str) -> Decimal | None:
     """The number that a run of Chinese numerals says; digit by digit (二〇二三) if it has no places."""
-    whole, _, tail = numerals.partition("点")
+    whole, _, tail = numerals.replace(",", "").partition("点")
     scale = 1
     while tail and tail[-1] in _MYRIADS:
         scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
-    if not any(character in _PLACES or character in _MYRIADS for character in whole):
-        value = int("".join(str(_DIGITS[character]) for character in whole))
+    if any(character in _PLACES or character in _MYRIADS for character in whole):
+        value = _chinese_whole(_TOKEN.findall(whole))
     else:
-        value = _chinese_whole(whole)
+        value = Decimal("".join(str(_DIGITS.get(character, character)) for character in whole))
     fraction = "".join(str(_DIGITS[character]) for character in tail)
     return (value + Decimal(f"0.{fraction or 0}")) * scale
 
 
-def _chinese_whole(numerals: str) -> int:
-    total, section, digit, place = 0, 0, 0, 0
-    for character in numerals:
-        if character in _MYRIADS:
-            section += digit * (place // 10 if place > 1 else 1)
-            if _MYRIADS[character] > 10**4 or character == "亿":
-                total, section = (total + section or 1) * _MYRIADS[character], 0
+def _chinese_whole(parts: list[str]) -> Decimal:
+    total, section, digit, place = Decimal(0), Decimal(0), Decimal(0), 1
+    for part in parts:
+        if part in _MYRIADS:
+            section += digit
+            if part == "亿":  # also of 万: 一万亿
+                total, section = (total + section or 1) * _MYRIADS[part], Decimal(0)
             else:
-                total, section = total + (section or 1) * _MYRIADS[character], 0
-            digit, place = 0, _MYRIADS[character]
-        elif character in _PLACES:
-            section += (digit or 1) * _PLACES[character]
-            digit, place = 0, _PLACES[character]
-        elif _DIGITS[character] == 0:
-            place = 1  # 零 says that the next digit stands for itself: 三百零五
+                total, section = total + (section or 1) * _MYRIADS[part], Decimal(0)
+            digit, place = Decimal(0), _MYRIADS[part]
+        elif part in _PLACES:
+            section += (digit or 1) * _PLACES[part]
+            digit, place = Decimal(0), _PLACES[part]
+        elif part in {"零", "〇"}:
+            place = 1  # the next digit stands for itself: 三百零五
         else:
-            digit = _DIGITS[character]
+            digit = Decimal(_DIGITS.get(part, part))
     # A last digit right after a place stands one place below it: 两百五 is 250, 三万五 is 35,000.
-    return total + section + digit * (place // 10 if place > 1 else 1)
+    return total + section + digit * (place // 10 if place > 1 and digit < 10 else 1)

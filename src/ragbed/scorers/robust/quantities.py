@@ -26,6 +26,7 @@ _DIGITS = re.compile(
     r"(?:(?P<currency>us\$|[$€£¥])\s?)?"
     r"(?<![a-z0-9])(?<![0-9][.,])(?<![a-z]-)"  # not inside 170, 12.3 or covid-19
     r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)(?![0-9])(?![.,][0-9])"
+    r"(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
     rf"(?:(?P<gap>[ -]?)(?P<scale>{_SCALE})(?![a-z]))?"
 )
 _AFTER = re.compile(r"[ -]{0,2}(per cent|percentage points?|years? old|[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})")
@@ -119,9 +120,6 @@ def _in_digits(text: str) -> list[Quantity]:
         value = number * SCALES[scale] if scale else number
         if scale == "m":  # 5.1m is metres or millions
             found.append(Quantity(number, "m", start, end))
-        if found and found[-1].end == start and not found[-1].unit and found[-1].value > value:  # 1亿3000万
-            whole = found.pop()
-            value, start = whole.value + value, whole.start
         found.append(Quantity(value, name, start, stop))
     return found
 

@@ -192,7 +192,7 @@ def _final(
     markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS))
     if not markers:
         return held, false
-    place = markers[-1].end()
+    place = markers[0 if len(gold.slots) > 1 else -1].end()  # parts may each be announced
     every = [*false, *(one for some in held for one in some)]
     end = next((one.end for one in _values(gold, reading) if place <= one.start <= place + 2), None)
     if end is None:
