@@ -126,11 +126,10 @@ def _chinese_whole(parts: list[str]) -> Decimal:
     for part in parts:
         if part in _MYRIADS:
             section += digit
-            if part == "亿":  # also of 万: 一万亿
-                total, section = (total + section or 1) * _MYRIADS[part], Decimal(0)
-            else:
-                total, section = total + (section or 1) * _MYRIADS[part], Decimal(0)
-            digit, place = Decimal(0), _MYRIADS[part]
+            if part == "亿":  # counts what 万 has counted too: 一万亿
+                section, total = section + total, Decimal(0)
+            total += (section or 1) * _MYRIADS[part]
+            section, digit, place = Decimal(0), Decimal(0), _MYRIADS[part]
         elif part in _PLACES:
             section += (digit or 1) * _PLACES[part]
             digit, place = Decimal(0), _PLACES[part]
