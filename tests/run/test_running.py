@@ -137,14 +137,14 @@ def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path)
         parked = 0
         make_room = staticmethod(lambda: None)
 
-        async def complete(self, case: Case) -> Completion:
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
             if int(case.item) < 4:
                 self.parked += 1
                 self.make_room()
                 while len(self.asked) < 6:
                     await asyncio.sleep(0.001)
                 self.parked -= 1
-            return await super().complete(case)
+            return await super().complete(case, repeat)
 
     model = Parked(agree)
     run(make_job(tmp_path, 10, model), ask_nobody)

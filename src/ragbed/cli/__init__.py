@@ -13,7 +13,7 @@ import sys
 import click
 
 from ragbed import __version__
-from ragbed.cli import cache, cases, data, demo, export, import_, lint, merge, run, status, world
+from ragbed.cli import cache, cases, data, demo, doctor, export, import_, lint, merge, run, status, world
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
@@ -29,6 +29,7 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    doctor.doctor,
 )
 """In the order in which the help lists them."""
 

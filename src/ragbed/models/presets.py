@@ -21,6 +21,9 @@ _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
 """The original code's defaults (P11)."""
 
+TESTED = "prompt-tested only"
+"""How far all presets are tested: their weights have not been run."""
+
 _VICUNA_SYSTEM = (
     "A chat between a curious user and an artificial intelligence assistant. "
     "The assistant gives helpful, detailed, and polite answers to the user's questions."
@@ -51,12 +54,14 @@ class Preset:
     closed_to_hf: str | None = None
     """Why it cannot be run in-process, and what to do instead."""
 
-    def messages(self, case: Case) -> tuple[Message, ...]:
-        """For an endpoint that puts messages into a form: one user turn, system text in front."""
+    def body(self, case: Case) -> dict[str, object]:
+        """What an endpoint is sent: a whole prompt, or messages that it puts into the model's form itself."""
+        stop: dict[str, object] = {"stop": self.stop} if self.stop else {}
+        if self.served_by == "completions":
+            return {"prompt": self.prompt(case)} | stop
         if self.code is None:
-            return case.messages
-        system, user = self._texts(case)
-        return (Message(role="user", content=_in_front(system, user)),)
+            return {"messages": case.messages} | stop
+        return {"messages": (Message(role="user", content=_in_front(*self._texts(case))),)} | stop
 
     def prompt(self, case: Case) -> str | None:
         """The whole prompt; None where messages are sent as they are."""
@@ -89,8 +94,8 @@ def _round_one(system: str, user: str) -> str:
 
 
 _GLM_CLOSED = (
-    "its weights come with code that does not run on transformers 5 (it was written for {}); serve it with that version, "
-    "or as GGUF, and name the server: -m openai-api/<name>/<model>"
+    "its weights come with code that does not run on transformers 5 (it was written for {}); serve it with that "
+    "version, or as GGUF, and name the server: -m openai-api/<name>/<model>"
 )
 
 PRESETS: dict[str, Preset] = {

@@ -52,7 +52,7 @@ class ServedModel(ABC):
             [below(url, self.path) for url in self._bases], self._headers, keys, service.pace, service.patience
         )
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # servers have their own dice
         """Asks the server, again where that may help."""
         return await self._transport.ask(self.request(case), self._parse)
 

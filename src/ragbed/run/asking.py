@@ -121,7 +121,7 @@ class Asking:
                 self.session.budget.check()
             await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
-            completion = await self.model.complete(ask.case)
+            completion = await self.model.complete(ask.case, ask.repeat)
             last = self._hand_in(ask, key, completion, cached=False)
             self._check_hope(completion)
             if self._workers > self._wanted():

@@ -28,9 +28,9 @@ class Reading:
     borders: Sequence[tuple[int, int]]
     """Where each prompt begins and ends in the batch."""
 
-    def attend(self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None) -> (
-        torch.Tensor
-    ):
+    def attend(
+        self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
+    ) -> torch.Tensor:
         """One causal attention for each prompt: prompts are long enough that a launch for each costs nothing."""
         self.store.put(layer, keys[0], values[0], self.places)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
@@ -53,9 +53,9 @@ class Writing:
     stretches: Sequence[tuple[int, int]] | None = None
     """The same as numbers, where no kernel reads them from the device."""
 
-    def attend(self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None) -> (
-        torch.Tensor
-    ):
+    def attend(
+        self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
+    ) -> torch.Tensor:
         """By the kernel where there is one, otherwise sequence by sequence."""
         kept_keys, kept_values = self.store.put(layer, keys[0], values[0], self.places)
         if self.stretches is None:
@@ -79,7 +79,7 @@ def has_kernel(device: torch.device) -> bool:
 
 
 def _attend(
-    module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: object,
+    module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, _mask: object,
     *, layout: Reading | Writing, scaling: float | None = None, **others: object,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
     """What the library calls in every layer; no mask is made for attention functions that it does not know."""

@@ -42,7 +42,7 @@ def _draw(shares: torch.Tensor, top_p: float, thrown: torch.Tensor) -> torch.Ten
     else:
         likely, order = shares.topk(min(_LIKELY, shares.shape[-1]))
         if bool((likely.sum(-1) < top_p).any()):
-            likely, order = shares.sort(-1, descending=True, stable=True)
+            likely, order = torch.sort(shares, dim=-1, descending=True, stable=True)
     gathered = likely.cumsum(-1)
     kept = gathered - likely < top_p
     kept[:, 0] = True

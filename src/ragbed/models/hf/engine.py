@@ -61,7 +61,7 @@ class Engine:
                 self._runner = self._open_runner()
                 while self._take_coming():
                     self._advance()
-        except BaseException as error:  # noqa: BLE001  # whoever waits must hear of it, whatever it is
+        except BaseException as error:  # whoever waits must hear of it, whatever it is
             self.broken = error
         finally:
             self._has_ended = True
@@ -133,5 +133,6 @@ class Engine:
                 sequence = self._coming.get(block=False)
                 if sequence is not None:
                     self._waiting.append(sequence)
-        for sequence in (*self._waiting, *self._running):
+        left, self._waiting, self._running = [*self._waiting, *self._running], [], []
+        for sequence in left:
             sequence.done(sequence)

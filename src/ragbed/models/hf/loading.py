@@ -20,16 +20,16 @@ from ragbed.models.hf.ragged import RaggedRunner
 from ragbed.models.hf.runner import Batching, Runner
 from ragbed.models.hf.sequence import Sequence
 from ragbed.models.hf.source import Source, read_config
+from ragbed.models.hf.store import Store
 
 GPU = Batching(tokens=16_384, width=512)
 """Reading: matrix products are at full speed from a few thousand tokens on, and memory for more is better kept for
 sequences. Writing: past some 500 rows a step's time grows with the rows, so that more gain nothing."""
 CPU = Batching(tokens=2_048, width=32)
 
-_KEPT_FOR_WORK = 8 << 30
-"""Of a GPU's memory: what reading 16,384 tokens of a 7B model takes (about 3 GB), scores and graphs, with a margin."""
-_LEAST_SHARE = 0.5
-"""Of the free memory, that keys and values get in any case: on a small GPU batches shrink instead."""
+_GPU_SHARE = 0.7
+"""Of the memory that weights leave, for keys and values. The rest is for the work: 3 GB to read 16,384 tokens of a 7B
+model, scores, graphs, and room to spare, since taking memory from the GPU and giving it back halves the speed."""
 _CPU_STORE = 2 << 30
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Ways to turn positions that look at the longest of a batch, so that prompts would disturb each other."""
@@ -87,10 +87,10 @@ def open_runner(folder: Path, source: Source, batching: Batching) -> Runner:
 def choose_runner(model: Any, batching: Batching) -> Runner:
     """Without padding where the model's attention can be replaced and a trial shows the same scores."""
     if _may_be_ragged(model):
-        places = _try_ragged(model)
-        if places:
-            return RaggedRunner(model, places, batching)
-        model.set_attn_implementation("sdpa")
+        store = _try_ragged(model)
+        if store is not None:
+            return RaggedRunner(model, store.enlarged(_places(store.bytes_per_place, model.device)), batching)
+        model.set_attn_implementation("sdpa")  # the trial has left ours behind
     return PaddedRunner(model, batching)
 
 
@@ -106,8 +106,8 @@ def _may_be_ragged(model: Any) -> bool:
     )
 
 
-def _try_ragged(model: Any) -> int:
-    """How many places there is memory for; 0 if the trial fails.
+def _try_ragged(model: Any) -> Store | None:
+    """What was kept in a trial; None if it fails.
 
     Two prompts are read together and one token is written to each, and the library's own scores must come out: whatever
     an architecture does that ours does not know shows here.
@@ -115,6 +115,7 @@ def _try_ragged(model: Any) -> int:
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[(7 * at + 3) % vocabulary for at in range(length)] for length in (9, 5)]
     next_token = vocabulary // 2
+    model.set_attn_implementation("sdpa")
     with torch.inference_mode():
         wanted = [
             model(input_ids=torch.tensor([[*prompt, next_token]], device=model.device)).logits[0, -2:]
@@ -123,17 +124,16 @@ def _try_ragged(model: Any) -> int:
         attention.register()
         try:
             model.set_attn_implementation(attention.NAME)
-            trial = RaggedRunner(model, 64, Batching(tokens=64, width=2))
+            store = Store(64)
+            trial = RaggedRunner(model, store, Batching(tokens=64, width=2))
             sequences = [Sequence(prompt, 4, Random()) for prompt in prompts]
             read = trial.read(trial.admit(sequences, 0))
             for sequence in sequences:
                 sequence.written.append(next_token)
             found = torch.stack([read, trial.write(sequences)], 1)
         except (NotImplementedError, TypeError, KeyError, AttributeError, ValueError, Failure):
-            return 0
-    if not _agree(torch.stack(wanted), found):
-        return 0
-    return _places(trial.bytes_per_token, model.device)
+            return None
+    return store if _agree(torch.stack(wanted), found) else None
 
 
 def _agree(wanted: torch.Tensor, found: torch.Tensor) -> bool:
@@ -146,7 +146,7 @@ def _places(bytes_per_token: int, where: torch.device) -> int:
     memory = _CPU_STORE
     if where.type == "cuda":
         free, _ = torch.cuda.mem_get_info(where)
-        memory = int(max(free - _KEPT_FOR_WORK, _LEAST_SHARE * free))
+        memory = int(_GPU_SHARE * free)
     return memory // bytes_per_token
 
 
@@ -155,7 +155,9 @@ def _load_config(folder: Path, source: Source) -> Any:
     known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
     kinds = list(config.architectures or [])
     if kinds and not known.intersection(kinds) and not source.trusts_code:
-        raise RagbedError(f"{source.name} is no model that writes text ({kinds[0]}); name one that ends in ForCausalLM.")
+        raise RagbedError(
+            f"{source.name} is no model that writes text ({kinds[0]}); name one that ends in ForCausalLM."
+        )
     return config
 
 
@@ -174,10 +176,12 @@ def _load(kind: Any, folder: Path, source: Source, **options: Any) -> Any:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
     except (ValueError, KeyError, OSError, ImportError, AttributeError, RuntimeError, TypeError) as error:
         if isinstance(error, torch.OutOfMemoryError):
-            raise RagbedError(f"{source.name} does not fit into the memory; take a smaller model, or serve it.") from None
+            raise RagbedError(
+                f"{source.name} does not fit into the memory; take a smaller model, or serve it."
+            ) from None
         brief = " ".join(str(error).split())[:240]
         named = read_config(folder).get("model_type", "unknown")
         raise RagbedError(
             f"{source.name} (architecture {named}) cannot be loaded by transformers {version}: {brief}. "
-            f"If the architecture is newer: pip install -U transformers; otherwise serve it: -m openai-api/<name>/<model>."
+            "If the architecture is newer: pip install -U transformers; else serve it: -m openai-api/<name>/<model>."
         ) from error

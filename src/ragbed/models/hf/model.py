@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -89,8 +90,13 @@ class HFModel:
             return failed(failure, 1)
         answered: asyncio.Future[None] = loop.create_future()
 
+        def settle() -> None:
+            if not answered.done():  # who asked may have been cancelled
+                answered.set_result(None)
+
         def done(_sequence: Sequence) -> None:
-            loop.call_soon_threadsafe(lambda: answered.done() or answered.set_result(None))
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                loop.call_soon_threadsafe(settle)
 
         seed = sha256(self.request(case) + repeat.to_bytes(4, "big")).digest()
         sequence = Sequence(tokens, self._sampling.max_tokens, Random(seed), done)

@@ -1,4 +1,4 @@
-"""A case as tokens: by the model's chat template, or by a preset's form; what a document says is never a control sign."""
+"""A case as tokens, by the model's chat template or a preset's form; what a document says is never a control sign."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Reader:
         """
         if not self._tokenizer.chat_template:
             raise RagbedError(
-                f"{self._name} has no chat template: it may be a base model, which follows no instructions, or older than "
-                "templates. Name its form by --preset (`ragbed doctor` lists them), or put a chat_template.jinja into "
-                "its folder."
+                f"{self._name} has no chat template: it may be a base model, which follows no instructions, or older "
+                "than templates. Name its form by --preset (`ragbed doctor` lists them), or put a chat_template.jinja "
+                "into its folder."
             )
 
     def read_messages(self, messages: Sequence[Message]) -> list[int]:

@@ -1,11 +1,13 @@
-"""Runs batches without padding: prompts are read one behind the other, and each new token sees its own sequence only."""
+"""Runs batches without padding: prompts are read one behind the other, and a new token sees its own sequence only."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Several
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ragbed.models.failure import Failure
 from ragbed.models.hf.attention import Reading, Writing, has_kernel
@@ -16,25 +18,32 @@ from ragbed.models.hf.store import SPARE, Places, Store
 _STEP = 64
 """Batches of new tokens are filled up to a multiple of this, or to a power of two below it: one graph for each size."""
 
+_WORTHWHILE = 0.25
+"""Of a full batch: what is read in less time than it takes to tell the GPU so, with a margin."""
+_PATIENCE = 16
+"""Steps that few newcomers wait for more to come."""
+_FLASH = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+"""Without cuDNN's, which makes a plan for every new length: on an H200 that doubled the time to read."""
+
 
 class RaggedRunner:
     """Runs a model whose attention is ours.
 
     Args:
         model: With `attention.NAME` as its attention.
-        places: Tokens whose keys and values can be kept.
+        store: For keys and values.
         batching: How much at once.
     """
 
-    def __init__(self, model: Any, places: int, batching: Batching) -> None:
+    def __init__(self, model: Any, store: Store, batching: Batching) -> None:
         self._model, self._device = model, model.device
-        self._places, self._store = Places(places), Store(places)
-        self._batching = batching
+        self._places, self._store = Places(store.places), store
+        self._batching, self._refused = batching, 0
         self._starts: dict[Sequence, int] = {}
         self._graphs = _Graphs(self._step) if has_kernel(self._device) else None
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """A full batch; a smaller one only if at least as many wait as run, so that writing is not held up for few."""
+        """A batch that is worth it; a smaller one if at least as many wait as run, or have waited for some steps."""
         free, tokens = self._batching.width - running, 0
         admitted: list[Sequence] = []
         for sequence in waiting:
@@ -48,15 +57,20 @@ class RaggedRunner:
                 break
             self._starts[sequence] = start
             admitted.append(sequence)
-        if running and len(admitted) < running and tokens < self._batching.tokens:
-            for sequence in admitted:
-                self.release(sequence)
-            return []
-        return admitted
+        worthwhile = len(admitted) >= running or tokens >= _WORTHWHILE * self._batching.tokens
+        self._refused = 0 if worthwhile or not admitted else self._refused + 1
+        if worthwhile or self._refused >= _PATIENCE:
+            return admitted
+        for sequence in admitted:
+            self.release(sequence)
+        return []
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
         """All prompts as one long row."""
-        borders, tokens, positions, places = [], [], [], []
+        borders: list[tuple[int, int]] = []
+        tokens: list[int] = []
+        positions: list[int] = []
+        places: list[int] = []
         for sequence in batch:
             start, length = self._starts[sequence], sequence.length
             borders.append((len(tokens), len(tokens) + length))
@@ -65,7 +79,8 @@ class RaggedRunner:
             places += range(start, start + length)
         numbers = torch.tensor([tokens, positions, places], device=self._device)
         last = torch.tensor([end - 1 for _, end in borders], device=self._device)
-        return self._forward(numbers[0], numbers[1], last, Reading(self._store, numbers[2], borders))
+        with sdpa_kernel(_FLASH):
+            return self._forward(numbers[0], numbers[1], last, Reading(self._store, numbers[2], borders))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
         """One token of each, as a row; on a GPU as one recorded graph."""
@@ -101,17 +116,11 @@ class RaggedRunner:
         scores: torch.Tensor = output.logits[0]
         return scores
 
-    @property
-    def bytes_per_token(self) -> int:
-        """What a token's keys and values take."""
-        return self._store.bytes_per_place
-
 
 class _Graphs:
-    """Steps recorded once for each size of batch and played again: launching their kernels one by one takes longer
-    than running them."""
+    """Steps recorded once for each size of batch and played again: launching kernels takes longer than running them."""
 
-    def __init__(self, step: Any) -> None:
+    def __init__(self, step: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self._step = step
         self._recorded: dict[int, tuple[Any, torch.Tensor, torch.Tensor]] = {}
         self._pool: Any = None
@@ -126,7 +135,7 @@ class _Graphs:
         if size not in self._recorded and self._can_record:
             self._record(full.cuda())
         if not self._can_record:
-            return self._step(full.cuda())[:rows]  # type: ignore[no-any-return]
+            return self._step(full.cuda())[:rows]
         graph, static, scores = self._recorded[size]
         static.copy_(full)
         graph.replay()

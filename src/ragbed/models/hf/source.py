@@ -76,8 +76,8 @@ def bring(source: Source, environ: Mapping[str, str]) -> Path:
         raise RagbedError(f"{folder} has no config.json; name the folder that the library's save_pretrained wrote.")
     if not weight_files(folder):
         raise RagbedError(
-            f"{source.name} has no weights that are safe to load (model*.safetensors, or {_PICKLED} in a folder or at a "
-            f"revision: hf/{source.name}@<40 digits>); for a GGUF file use llamacpp/<file.gguf>."
+            f"{source.name} has no weights that are safe to load: *.safetensors, or {_PICKLED} in a folder or at a "
+            f"revision, as hf/org/model@<40 digits>. For a GGUF file use llamacpp/<file.gguf>."
         )
     _check_code(read_config(folder), source)
     return folder

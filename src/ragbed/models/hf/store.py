@@ -44,7 +44,7 @@ class Store:
     """Keys and values by layer, shaped (heads, places, width); a layer's are made when it first has some."""
 
     def __init__(self, places: int) -> None:
-        self._places = places
+        self.places = places
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def put(
@@ -52,14 +52,23 @@ class Store:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Writes keys and values, shaped (heads, tokens, width), to places; all of the layer's come back."""
         if layer not in self._layers:
-            self._layers[layer] = (self._make(keys), self._make(values))
+            self._layers[layer] = (_make(keys, self.places), _make(values, self.places))
         kept_keys, kept_values = self._layers[layer]
         kept_keys.index_copy_(1, at, keys)
         kept_values.index_copy_(1, at, values)
         return kept_keys, kept_values
 
-    def _make(self, like: torch.Tensor) -> torch.Tensor:
-        return like.new_empty((like.shape[0], self._places, like.shape[2]))
+    def enlarged(self, places: int) -> Store:
+        """An empty one for the same layers, its memory taken at once: half as many places where there is not enough."""
+        larger = Store(places)
+        try:
+            larger._layers = {
+                layer: (_make(keys, places), _make(values, places)) for layer, (keys, values) in self._layers.items()
+            }
+        except torch.OutOfMemoryError:
+            larger._layers.clear()
+            return self.enlarged(places // 2)
+        return larger
 
     @property
     def bytes_per_place(self) -> int:
@@ -68,3 +77,7 @@ class Store:
             part.shape[0] * part.shape[2] * part.element_size() for pair in self._layers.values() for part in pair
         )
         return total
+
+
+def _make(like: torch.Tensor, places: int) -> torch.Tensor:
+    return like.new_empty((like.shape[0], places, like.shape[2]))
