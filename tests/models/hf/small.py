@@ -27,7 +27,7 @@ _SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "n
 _GROUPED = _SIZES | {"num_key_value_heads": 2, "max_position_embeddings": 2048}
 _CONFIGS: dict[str, Any] = {
     "llama": lambda **sizes: LlamaConfig(**_GROUPED, **sizes),
-    "qwen2": lambda **sizes: Qwen2Config(**_GROUPED, **sizes),
+    "qwen2": lambda **sizes: Qwen2Config(**(_GROUPED | sizes)),
     "qwen3": lambda **sizes: Qwen3Config(**_GROUPED, head_dim=8, **sizes),
     "glm": lambda **sizes: GlmConfig(**_GROUPED, head_dim=8, pad_token_id=0, **sizes),
     "bloom": lambda **sizes: BloomConfig(hidden_size=32, n_layer=2, n_head=4, **sizes),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queue import SimpleQueue
 from random import Random
 from typing import Any
 
@@ -105,6 +106,28 @@ def test_weights_that_are_no_numbers_are_an_error_and_no_reply() -> None:
     assert type(runner).__name__ == "RaggedRunner"
     done = answer_all(network, some_prompts(2))
     assert [sequence.failure and sequence.failure.kind for sequence in done] == ["protocol", "protocol"]
+
+
+@pytest.mark.parametrize("at", [1, 4])
+def test_what_breaks_in_the_midst_reaches_everybody_too(at: int) -> None:
+    network, told, calls = make_network("qwen2"), SimpleQueue[Sequence](), 0
+    batching = Batching(64, 4)
+    runner = choose_runner(network, batching)
+
+    def breaks(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise ValueError("a defect")
+
+    network.register_forward_pre_hook(breaks)
+    engine = Engine(lambda: runner, batching, GREEDY, NEVER)
+    for prompt in some_prompts(8):
+        engine.submit(Sequence(prompt, 4, Random(0), told.put))
+    for _ in range(8):
+        told.get(timeout=30)
+    engine.join(10)
+    assert str(engine.broken) == "a defect"
 
 
 def test_what_breaks_the_engine_reaches_everybody_who_waits() -> None:

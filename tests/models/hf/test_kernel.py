@@ -28,7 +28,6 @@ print("same")
 
 def test_the_kernel_computes_what_the_library_does() -> None:
     # In a process of its own: the interpreter is chosen when Triton is imported.
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True
-    )
+    environ = os.environ | {"TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environ, capture_output=True, text=True, check=False)
     assert done.stdout == "same\n", done.stderr

@@ -8,7 +8,8 @@ from ragbed.models.hf.store import SPARE, Places
 
 
 def test_stretches_never_overlap_and_all_come_back() -> None:
-    dice, places, held = Random(0), Places(1000), {}
+    dice, places = Random(0), Places(1000)
+    held: dict[int, set[int]] = {}
     for _ in range(2000):
         size = dice.randint(1, 120)
         start = places.take(size)

@@ -85,10 +85,11 @@ class Engine:
         except Failure as failure:
             self._fail(self._waiting.pop(0), failure)
             return
-        if batch:
+        sufficed = self._attempt(batch or self._running, self._runner.read if batch else self._runner.write)
+        if batch:  # only now: whoever is in neither list when something breaks would wait for ever
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
-        if not self._attempt(batch or self._running, self._runner.read if batch else self._runner.write):
+        if not sufficed:
             self._retreat(batch)
 
     def _attempt(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:

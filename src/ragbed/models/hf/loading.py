@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -62,6 +61,8 @@ def load_text(folder: Path, source: Source) -> Text:
     """The tokenizer and the limits: quick, so that what cannot work is said before weights are loaded."""
     config = _load_config(folder, source)
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
+    if not tokenizer("a", add_special_tokens=False)["input_ids"]:  # without files the library makes an empty one
+        raise RagbedError(f"{source.name} has no tokenizer that can be read; bring the model again.")
     generation = _read_generation(folder)
     named = generation.get("eos_token_id", config.eos_token_id)
     ends = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])} - {None}
@@ -73,7 +74,8 @@ def load_text(folder: Path, source: Source) -> Text:
 def open_runner(folder: Path, source: Source, batching: Batching) -> Runner:
     """Loads the weights and finds the way to run them."""
     where = device()
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
     model, report = _load(
         transformers.AutoModelForCausalLM, folder, source, dtype=precision(), output_loading_info=True,
         use_safetensors=any(folder.glob("*.safetensors")), weights_only=True,
@@ -81,7 +83,12 @@ def open_runner(folder: Path, source: Source, batching: Batching) -> Runner:
     missing = sorted(report["missing_keys"])
     if missing:
         raise RagbedError(f"{source.name} lacks weights ({missing[0]}, {len(missing)} in all); bring the model again.")
-    return choose_runner(model.to(where).eval(), batching)
+    try:
+        return choose_runner(model.to(where).eval(), batching)
+    except torch.OutOfMemoryError:
+        raise RagbedError(
+            f"{source.name} does not fit into the GPU's memory; take a smaller one, or serve it."
+        ) from None
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
@@ -174,11 +181,7 @@ def _load(kind: Any, folder: Path, source: Source, **options: Any) -> Any:
     version = transformers.__version__
     try:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
-    except (ValueError, KeyError, OSError, ImportError, AttributeError, RuntimeError, TypeError) as error:
-        if isinstance(error, torch.OutOfMemoryError):
-            raise RagbedError(
-                f"{source.name} does not fit into the memory; take a smaller model, or serve it."
-            ) from None
+    except Exception as error:  # files are damaged and architectures unknown in more ways than could be listed
         brief = " ".join(str(error).split())[:240]
         named = read_config(folder).get("model_type", "unknown")
         raise RagbedError(
