@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -73,20 +74,27 @@ def test_repeats_are_drawn_differently_and_each_the_same_again(tmp_path: Path) -
     assert [done.reply for done in ask(open_hf(folder), repeats=4)] == first
 
 
-def test_a_reply_ends_where_the_preset_says_and_tokens_are_counted(tmp_path: Path) -> None:
-    folder = save_model(tmp_path / "model")
-    whole = ask(open_hf(folder))[0]
-    assert whole.usage is not None
-    assert (whole.finish, whole.usage["out"]) == ("length", 12)
-    stop = (whole.reply or "")[4:6]
-    stopping = Preset("", "", code=lambda system, user: user, own=lambda system, user: user, stop=(stop,))
-    prompt = make_tokenizer().apply_chat_template(
-        [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0?"}],
-        tokenize=False, add_generation_prompt=True,
-    )  # fmt: skip
-    assert whole.usage["in"] == len(make_tokenizer()(prompt)["input_ids"])
-    ended = ask(open_hf(folder, preset=stopping))[0]
-    assert stop not in (ended.reply or "")
+def filled(system: str, user: str) -> str:
+    """What the small models' template makes of a case."""
+    turns = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return str(make_tokenizer().apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+
+def test_a_reply_ends_before_the_presets_stop_text(tmp_path: Path) -> None:
+    folder, greedy = save_model(tmp_path / "model"), Sampling(max_tokens=40)
+    plain = ask(open_hf(folder, greedy), 8)
+    # Letters that the replies have, and that are no token of their own as a pair.
+    stop = next(pair for done in plain for pair in re.findall("[ -~]{2}", (done.reply or "")[3:]))
+    stopping = Preset("", "", code=filled, own=filled, stop=(stop,))
+    ended = ask(open_hf(folder, greedy, stopping), 8)
+    assert [done.reply for done in ended] == [(done.reply or "").partition(stop)[0] for done in plain]
+    cut = [done for done, whole in zip(ended, plain, strict=True) if stop in (whole.reply or "")]
+    assert {done.finish for done in cut} == {"stop"}
+
+
+def test_tokens_are_counted(tmp_path: Path) -> None:
+    done = ask(open_hf(save_model(tmp_path / "model"), Sampling(max_tokens=3)))[0]
+    assert done.usage == {"in": len(make_tokenizer()(filled("Be brief.", "0?"))["input_ids"]), "out": 3}
 
 
 def test_identity_names_weights_precision_and_versions(tmp_path: Path) -> None:

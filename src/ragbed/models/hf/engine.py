@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -113,6 +114,7 @@ class Engine:
         for sequence in affected:
             self._runner.release(sequence)
         self._running = []
+        gc.collect()  # what was under way when the memory ran out may hang on the error that said so
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(affected) == 1:

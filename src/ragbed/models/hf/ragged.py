@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from collections.abc import Sequence as Several
 from typing import Any
@@ -148,6 +149,7 @@ class _Graphs:
         with torch.cuda.stream(side):
             self._step(numbers)  # compiles kernels, which cannot be recorded
         torch.cuda.current_stream().wait_stream(side)
+        gc.collect()  # a graph that goes while another is recorded spoils it
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):

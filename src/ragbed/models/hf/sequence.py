@@ -54,7 +54,7 @@ class Sequence:
     written: list[int] = field(default_factory=list)
     finish: Finish | None = None
     failure: Failure | None = None
-    _thrown: float | None = None
+    _thrown: int | None = None
 
     @property
     def length(self) -> int:
@@ -71,10 +71,10 @@ class Sequence:
         """All of them: what is read again if its place was lost."""
         return self.prompt + self.written
 
-    def throw(self) -> float:
+    def throw(self) -> int:
         """The number for the next token; the same until one is taken, so that a step can be done again."""
         if self._thrown is None:
-            self._thrown = self.dice.random()
+            self._thrown = self.dice.getrandbits(62)
         return self._thrown
 
     def take(self, token: int, ending: Ending) -> bool:

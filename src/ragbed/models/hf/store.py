@@ -59,15 +59,14 @@ class Store:
         return kept_keys, kept_values
 
     def enlarged(self, places: int) -> Store:
-        """An empty one for the same layers, its memory taken at once: half as many places where there is not enough."""
+        """An empty one for the same layers, its memory taken at once; a smaller one if there is less than thought."""
         larger = Store(places)
         try:
-            larger._layers = {
-                layer: (_make(keys, places), _make(values, places)) for layer, (keys, values) in self._layers.items()
-            }
+            for layer, (keys, values) in self._layers.items():
+                larger._layers[layer] = (_make(keys, places), _make(values, places))
         except torch.OutOfMemoryError:
             larger._layers.clear()
-            return self.enlarged(places // 2)
+            return self.enlarged(places // 4)  # a half might fit, and leave nothing to work with
         return larger
 
     @property
