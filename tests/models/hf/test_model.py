@@ -6,6 +6,12 @@ import asyncio
 import json
 import pickle
 import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,6 +117,31 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_goes_on(tmp_path: 
     told = replies(tmp_path / "run")
     assert {outcome for outcome, _ in told} == {"error"}
     assert all(error.startswith("too-long: ") and "takes 150 in all" in error for _, error in told)
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, out = save_model(tmp_path / "model"), tmp_path / "run"
+    words = ["run", "-m", f"hf/{folder}", "-d", "figure1", "--docs", "2", "--repeats", "20", "--out", str(out)]
+    words += ["--temperature", "1", "--max-tokens", "16", "--no-cache"]
+    process = subprocess.Popen([sys.executable, "-m", "ragbed", *words], stderr=subprocess.DEVNULL)
+    while process.poll() is None and not results(out):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    kept = results(out)
+    assert kept
+    assert type_command(*words).code == 0
+    assert [one for one in results(out) if one in set(kept)] == kept
+    assert len(results(out)) > len(kept)
+
+
+def results(out: Path) -> list[tuple[object, ...]]:
+    """What is on the disk."""
+    try:
+        with closing(sqlite3.connect(f"file:{out / 'run.sqlite'}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT item, repeat, completion FROM results ORDER BY 1, 2").fetchall()
+    except sqlite3.OperationalError:
+        return []
 
 
 def broken(folder: Path, how: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from threading import Thread
+from typing import TypeVar
 
 import torch
 import transformers
@@ -30,6 +32,7 @@ from ragbed.schema import Case, Completion
 _WINDOW = 1024
 """Cases it takes at once: those being written to, and enough more to fill batches for reading from."""
 _CLOSE_S = 1.5
+T = TypeVar("T")
 
 
 class HFModel:
@@ -72,15 +75,14 @@ class HFModel:
 
     async def identity(self) -> str:
         """Hash of the files, or the revision; precision and versions, which change replies in small ways."""
-        folder = await asyncio.to_thread(self._prepare)
-        weights = await asyncio.to_thread(fingerprint, folder)
+        weights = await _in_thread(lambda: fingerprint(self._prepare()))
         numbers = str(loading.precision()).removeprefix("torch.")
         return f"{weights};{numbers};torch={torch.__version__};transformers={transformers.__version__}"
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Hands the case to the engine and waits."""
         if self._engine is None:
-            await asyncio.to_thread(self._prepare)
+            await _in_thread(self._prepare)
         engine = self._engine
         assert engine is not None  # noqa: S101  # for the type checker: `_prepare` sets it
         loop = asyncio.get_running_loop()
@@ -89,17 +91,10 @@ class HFModel:
         except Failure as failure:
             return failed(failure, 1)
         answered: asyncio.Future[None] = loop.create_future()
-
-        def settle() -> None:
-            if not answered.done():  # who asked may have been cancelled
-                answered.set_result(None)
-
-        def done(_sequence: Sequence) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(settle)
-
         seed = sha256(self.request(case) + repeat.to_bytes(4, "big")).digest()
-        sequence = Sequence(tokens, self._sampling.max_tokens, Random(seed), done)
+        sequence = Sequence(
+            tokens, self._sampling.max_tokens, Random(seed), done=lambda _: _settle(answered, lambda: None)
+        )
         begun = time.monotonic()
         engine.submit(sequence)
         await answered
@@ -162,3 +157,31 @@ class HFModel:
             usage={"in": len(sequence.prompt), "out": len(sequence.written)},
             latency_s=round(seconds, 4),
         )
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Does work in a thread that nobody waits for when the user ends the run, unlike asyncio's own."""
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    Thread(target=_settle, args=(done, work), daemon=True).start()
+    return await done
+
+
+def _settle(future: asyncio.Future[T], work: Callable[[], T]) -> None:
+    """Does work and tells a future of another thread what came of it; who waited may have gone."""
+    result: T
+    failure: Exception | None = None
+    try:
+        result = work()
+    except Exception as error:
+        failure = error
+
+    def tell() -> None:
+        if future.done():
+            return
+        if failure is None:
+            future.set_result(result)
+        else:
+            future.set_exception(failure)
+
+    with suppress(RuntimeError):  # the loop has ended
+        future.get_loop().call_soon_threadsafe(tell)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,9 +104,7 @@ def fingerprint(folder: Path) -> str:
     if folder.parent.name == "snapshots" and _REVISION.fullmatch(folder.name):
         return folder.name
     files = [path for pattern in _TEXT_FILES for path in sorted(folder.glob(pattern))] + weight_files(folder)
-    with ThreadPoolExecutor(4) as pool:
-        hashes = list(pool.map(_hash, files))
-    together = "".join(f"{path.name}:{digest}\n" for path, digest in zip(files, hashes, strict=True))
+    together = "".join(f"{path.name}:{_hash(path)}\n" for path in files)
     return hashlib.sha256(together.encode()).hexdigest()[:16]
 
 
