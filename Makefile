@@ -2,14 +2,20 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+HF_VENV := .venv-hf
+HF_STAMP := $(HF_VENV)/.ready
+TORCH ?= torch==2.13.0
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build test-hf bench-gpu
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check test-hf  ## everything that CI runs; one thread for each of the workers, which take all cores
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
+
+test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
+	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -26,6 +32,9 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/core.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml --group dev -o requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
+	  pyproject.toml --group test-hf -o requirements/hf.txt
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
@@ -59,6 +68,9 @@ bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/en
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py
 
+bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
+	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py
+
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
 
@@ -66,5 +78,12 @@ $(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/b
 	@sh scripts/bootstrap $(VENV)
 	@touch $@
 
+$(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
+	@sh scripts/bootstrap $(HF_VENV) requirements/hf.txt
+	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	@$(HF_VENV)/bin/python -c 'import triton' 2>/dev/null || \
+	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
+	@touch $@
+
 clean:  ## remove what make made
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(HF_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

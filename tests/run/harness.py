@@ -79,7 +79,7 @@ class TalkingModel:
         self.name, self._say, self._identity = name, say, identity
         self.asked: list[str] = []
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
         await asyncio.sleep(0)
         self.asked.append(case.case)
         return self._say(case)

@@ -119,9 +119,9 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
 
 def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
     class Slow(TalkingModel):
-        async def complete(self, case: Case) -> Completion:
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
             await asyncio.sleep(0.01 * (int(case.item) % 5))
-            return await super().complete(case)
+            return await super().complete(case, repeat)
 
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     models = [Slow(lambda _: paid, f"test/{name}") for name in "ab"]
@@ -154,14 +154,14 @@ def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path)
         parked = 0
         make_room = staticmethod(lambda: None)
 
-        async def complete(self, case: Case) -> Completion:
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
             if int(case.item) < 4:
                 self.parked += 1
                 self.make_room()
                 while len(self.asked) < 6:
                     await asyncio.sleep(0.001)
                 self.parked -= 1
-            return await super().complete(case)
+            return await super().complete(case, repeat)
 
     model = Parked(agree)
     run(make_job(tmp_path, 10, model), ask_nobody)

@@ -19,6 +19,7 @@ from ragbed.cli import (
     compare,
     data,
     demo,
+    doctor,
     export,
     import_,
     judge,
@@ -53,6 +54,7 @@ COMMANDS = (
     world.world,
     plan.plan,
     paper.paper,
+    doctor.doctor,
 )
 """In the order in which the help lists them."""
 

@@ -12,6 +12,7 @@ from ragbed.cli.options import Decorator, option, together
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
+    from ragbed.models.presets import Preset
     from ragbed.run.budget import Budget
 
 asking_options: Decorator = together(
@@ -35,7 +36,9 @@ class AskingOptions(TypedDict):
     no_cache: bool
 
 
-def open_asked(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
+def open_asked(
+    spec: str, sampling: Sampling, chosen: AskingOptions, preset: Preset | None = None, *, trusts_code: bool = False
+) -> Model:
     """The model that a string names, to be asked as the options say."""
     from ragbed.cli.data import data_root
     from ragbed.models import Wish, open_model
@@ -45,7 +48,16 @@ def open_asked(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
     return open_model(
         spec,
         lambda name: Wish(
-            name, os.environ, sampling, patience, chosen["max_connections"], chosen["rpm"], chosen["tpm"], data_root()
+            name,
+            os.environ,
+            sampling,
+            patience,
+            chosen["max_connections"],
+            chosen["rpm"],
+            chosen["tpm"],
+            data_root(),
+            preset,
+            trusts_code,
         ),
     )
 

@@ -15,6 +15,8 @@ from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
+    from ragbed.models.base import Sampling
+    from ragbed.models.presets import Preset
     from ragbed.run.running import Job
 
 
@@ -26,6 +28,8 @@ class RunOptions(LayoutOptions, AskingOptions):
     top_p: float
     max_tokens: int
     shard: str | None
+    preset: str | None
+    trust_remote_code: bool
 
 
 @click.command()
@@ -41,6 +45,10 @@ class RunOptions(LayoutOptions, AskingOptions):
 @options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Of the model.")
 @options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Of the model.")
 @options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a reply.")
+@options.option(
+    "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
+)
+@options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
 @asking_options
 @options.option("--shard", metavar="I/N", help="Ask the I-th of N parts; `ragbed merge` puts them together.")
 @options.option("--dry-run", is_flag=True, help="Ask five cases and tell what the run will take.")
@@ -64,6 +72,8 @@ def run(
       ragbed run -m openai/gpt-4o-mini -d en_refine
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 --out runs/qwen
+      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
+      ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m scripted/oracle -d figure1 --docs 2
     """
     from ragbed.cli.console import print_json, say
@@ -98,7 +108,6 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
-    from ragbed.models.base import Sampling
     from ragbed.run.running import Job
     from ragbed.run.shard import SETTING, parse_shard
     from ragbed.testbeds.choose import choose_testbeds, lay_out
@@ -106,11 +115,13 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     names, settings = read_layout(chosen)
     testbeds = choose_testbeds(names, settings)
     datasets = open_data(list(data))
-    sampling = Sampling(temperature=chosen["temperature"], top_p=chosen["top_p"], max_tokens=chosen["max_tokens"])
+    preset = _preset(chosen["preset"])
+    sampling = _sampling(preset, chosen)
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     told |= settings.as_options() | {"testbeds": ",".join(names or ["all"]), "repeats": str(chosen["repeats"])}
     shard = None if chosen["shard"] is None else parse_shard(chosen["shard"])
     told |= {} if shard is None else {SETTING: str(shard)}
+    told |= {} if preset is None else {"preset": str(chosen["preset"])}
     return Job(
         folder=folder,
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
@@ -120,7 +131,10 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
             for case in lay_out(dataset, testbeds, settings, named=names is not None)
             if shard is None or shard.keeps(case)
         ),
-        models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
+        models=[
+            open_asked(name, sampling, chosen, preset, trusts_code=chosen["trust_remote_code"])
+            for name in dict.fromkeys(models)
+        ],
         repeats=chosen["repeats"],
         cache=None if chosen["no_cache"] else cache_path(),
         budget=read_budget(models, chosen),
@@ -152,6 +166,29 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     )
     if to_json:
         print_json({"forecasts": forecasts})
+
+
+def _preset(name: str | None) -> Preset | None:
+    from ragbed.errors import UnknownName
+    from ragbed.models.presets import PRESETS
+
+    if name is not None and name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return None if name is None else PRESETS[name]
+
+
+def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
+    """As the options say; those that nobody set are the preset's."""
+    from msgspec import structs
+
+    from ragbed.models.base import Sampling
+
+    sampling = Sampling(temperature=chosen["temperature"], top_p=chosen["top_p"], max_tokens=chosen["max_tokens"])
+    if preset is None:
+        return sampling
+    source = click.get_current_context().get_parameter_source
+    unset = [name for name in Sampling.__struct_fields__ if source(name) is click.core.ParameterSource.DEFAULT]
+    return structs.replace(sampling, **{name: getattr(preset.sampling, name) for name in unset})
 
 
 def _new_folder(model: str) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.models.base import Model, Sampling
 from ragbed.models.pace import Pace
 from ragbed.models.patience import Patience
+from ragbed.models.presets import Preset
 from ragbed.models.secret import Key
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ class Wish:
     tokens_per_minute: int | None = None
     data_root: Path | None = None
     """Where downloaded weights live; the platform's folder if None."""
+    preset: Preset | None = None
+    """How to prompt, where it is one of the paper's systems."""
+    trusts_code: bool = False
+    """Whether code that comes with weights may run."""
 
     def pace(self, servers: int = 1) -> Pace:
         """The valves that the options ask for."""
@@ -80,7 +86,7 @@ def _openai(wish: Wish) -> Model:
     key = wish.key("OPENAI_API_KEY", needed=not named)
     url = named or "https://api.openai.com/v1"
     service = wish.service(f"openai/{wish.model}", wish.model, [url], key, "OPENAI_API_KEY")
-    return OpenAIModel(service, official=not named)
+    return OpenAIModel(service, official=not named, preset=wish.preset)
 
 
 def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "openai-api") -> Model:
@@ -99,7 +105,8 @@ def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "ope
     if not urls:
         raise UsageError(f"{prefix}_BASE_URL is not set; put the server's address there, as http://host:8000/v1.")
     key = wish.key(f"{prefix}_API_KEY", needed=False)
-    return OpenAIModel(wish.service(f"{provider}/{wish.model}", remote, urls, key, f"{prefix}_API_KEY"))
+    service = wish.service(f"{provider}/{wish.model}", remote, urls, key, f"{prefix}_API_KEY")
+    return OpenAIModel(service, preset=wish.preset)
 
 
 def _anthropic(wish: Wish) -> Model:
@@ -108,6 +115,18 @@ def _anthropic(wish: Wish) -> Model:
     url = wish.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
     key = wish.key("ANTHROPIC_API_KEY", needed=True)
     return AnthropicModel(wish.service(f"anthropic/{wish.model}", wish.model, [url], key, "ANTHROPIC_API_KEY"))
+
+
+def _hf(wish: Wish) -> Model:
+    from ragbed.models.hf.source import parse_source
+
+    source = parse_source(wish.model, trusts_code=wish.trusts_code)
+    missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"hf/{wish.model} needs {' and '.join(missing)}: pip install 'ragbed[hf]'")
+    from ragbed.models.hf.model import HFModel
+
+    return HFModel(source, wish.environ, wish.sampling, wish.preset, wish.connections)
 
 
 def _scripted(wish: Wish) -> Model:
@@ -150,9 +169,12 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "anthropic": _anthropic,
     "llamacpp": _llamacpp,
     "bundled": _bundled,
+    "hf": _hf,
     "baseline": _baseline,
     "scripted": _scripted,
 }
+
+_TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
 
 
 def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
@@ -162,4 +184,7 @@ def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
         raise UnknownName("provider", provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
-    return PROVIDERS[provider](make_wish(model))
+    wish = make_wish(model)
+    if wish.preset is not None and provider not in _TAKE_PRESETS:
+        raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")
+    return PROVIDERS[provider](wish)

@@ -31,8 +31,11 @@ class Model(Protocol):
     advice: str
     """What a user can check when it cannot be asked at all."""
 
-    async def complete(self, case: Case) -> Completion:
-        """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome."""
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome.
+
+        A model that draws with dice of our own has other ones for each repeat.
+        """
         ...
 
     def request(self, case: Case) -> bytes:

@@ -48,7 +48,7 @@ class LexicalModel:
     concurrency = 64
     advice = ""
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it draws nothing
         """Picks a sentence of the documents; without documents it has nothing to say."""
         reply = answer_lexically(case.question, [document.text for document in case.documents])
         return Completion(outcome="ok", reply=reply, finish="stop")

@@ -83,7 +83,10 @@ class LlamaModel:
         self._ends = 0
 
     def request(self, case: Case) -> bytes:
-        """The body as it is sent."""
+        """The body as it is sent, but for the seed, which follows from the repeat."""
+        return canonical(self._body(case))
+
+    def _body(self, case: Case) -> dict[str, object]:
         sampling = self._order.sampling
         body: dict[str, object] = {
             "messages": [self._escape(message) for message in case.messages],
@@ -96,13 +99,13 @@ class LlamaModel:
         }
         if sampling.choices:
             body["grammar"] = grammar_of(sampling.choices)
-        return canonical(body)
+        return body
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Asks, if prompt and reply fit into what the model can read."""
         try:
             async with asyncio.timeout(self._order.patience.item_s):
-                return await self._ask(self.request(case))
+                return await self._ask(canonical(self._body(case) | {"seed": repeat}))
         except TimeoutError:
             problem = f"no reply within {self._order.patience.item_s:,.6g} s; --timeout gives it more"
             return failed(Failure("timeout", problem), attempts=1, usage=Counter())

@@ -12,6 +12,7 @@ from yarl import URL
 
 from ragbed.models.base import canonical
 from ragbed.models.failure import Failure, from_status
+from ragbed.models.presets import Preset
 from ragbed.models.served import ServedModel, Service, below
 from ragbed.models.thinking import split_thinking
 from ragbed.schema import Case, Completion
@@ -31,7 +32,8 @@ class _Message(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    message: _Message
+    message: _Message | None = None
+    text: str | None = None
     finish_reason: Any = None
 
 
@@ -61,11 +63,15 @@ class OpenAIModel(ServedModel):
     Args:
         service: Where it is.
         official: OpenAI itself, whose newer models take `max_completion_tokens` only, and no sampling by share.
+        preset: How to prompt; the server gets whole prompts where it would not put them into the preset's form.
     """
 
     path = "chat/completions"
 
-    def __init__(self, service: Service, *, official: bool = False) -> None:
+    def __init__(self, service: Service, *, official: bool = False, preset: Preset | None = None) -> None:
+        self._preset = preset
+        if preset is not None and preset.served_by == "completions":
+            self.path = "completions"
         super().__init__(service)
         self._limit = "max_completion_tokens" if official else "max_tokens"
         self._needs_top_p = not official
@@ -75,10 +81,10 @@ class OpenAIModel(ServedModel):
         sampling = self._service.sampling
         body: dict[str, object] = {
             "model": self._service.remote,
-            "messages": case.messages,
             "temperature": sampling.temperature,
             self._limit: sampling.max_tokens,
         }
+        body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
         if self._needs_top_p or sampling.top_p != 1:  # vLLM takes the model's own default where none is sent
             body["top_p"] = sampling.top_p
         return canonical(body)
@@ -145,7 +151,9 @@ def parse_chat(content: bytes) -> Completion:
     if not completion.choices:
         raise _without_choices(completion)
     choice = completion.choices[0]
-    message, finish = choice.message, _text(choice.finish_reason)
+    if choice.message is None and choice.text is None:
+        raise Failure("protocol", "the reply has neither message nor text", again=True)
+    message, finish = choice.message or _Message(choice.text), _text(choice.finish_reason)
     if message.refusal or (finish or "").lower() in _FILTERED:
         raise Failure("filter", _text(message.refusal) or f"finish_reason is {finish}", usage=usage)
     said, thought = _join(message.content)

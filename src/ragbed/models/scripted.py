@@ -54,7 +54,7 @@ class ScriptedModel:
         self.name = f"scripted/{script}"
         self._write = SCRIPTS[script]
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it draws nothing
         """Follows the script."""
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 

@@ -54,7 +54,7 @@ class ServedModel(ABC):
         ways = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
         self._transport = Transport(ways, self._headers, keys, service.pace, service.patience, self._open)
 
-    async def complete(self, case: Case) -> Completion:
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # servers have their own dice
         """Asks the server, again where that may help."""
         return await self._transport.ask(self.request(case), self._parse)
 

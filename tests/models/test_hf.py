@@ -1,0 +1,15 @@
+"""`hf/` where its libraries are not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.cli.typed import type_command
+
+
+def test_missing_libraries_are_told_with_the_command_that_installs_them(tmp_path: Path) -> None:
+    assert find_spec("torch") is None, "the environment of `make test` has no torch"
+    done = type_command("run", "-m", f"hf/{tmp_path}", "-d", "figure1")
+    assert done.code == 2
+    assert "needs torch and transformers: pip install 'ragbed[hf]'" in done.err

@@ -1,0 +1,159 @@
+"""The paper's systems: prompts to the letter, by the original code and by each model's own documentation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import msgspec
+import pytest
+
+from ragbed.models import Wish, open_model
+from ragbed.models.base import Model
+from ragbed.models.presets import PRESETS
+from ragbed.schema import Case, Document, Message
+from tests.cli.typed import type_command
+from tests.models.asking import case, with_model
+from tests.models.fault_server import Fault, FaultServer, reply, well
+
+VICUNA = (
+    "A chat between a curious user and an artificial intelligence assistant. "
+    "The assistant gives helpful, detailed, and polite answers to the user's questions."
+)
+CHATML = "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
+HELPFUL = "You are a helpful assistant."
+
+FORMS = [
+    # preset, profile, with documents, closed book
+    ("chatglm-6b", "code-2023", "S\n\nU", "U"),
+    ("chatglm-6b", "robust", "S\n\nU", "S\n\nU"),
+    ("chatglm2-6b", "code-2024", "[Round 1]\n\n问：S\n\nU\n\n答：", "[Round 1]\n\n问：U\n\n答："),
+    ("chatglm2-6b", "paper", "[Round 1]\n\n问：S\n\nU\n\n答：", "[Round 1]\n\n问：S\n\nU\n\n答："),
+    (
+        "vicuna-7b-v1.3",
+        "code-2023",
+        "S \n\n        USER: U\n        ASSISTANT:\n        ",
+        f"{VICUNA}  \n\n        USER: U\n        ASSISTANT:\n        ",
+    ),
+    ("vicuna-7b-v1.3", "robust", "S USER: U ASSISTANT:", "S USER: U ASSISTANT:"),
+    ("qwen-7b-chat", "code-2024", CHATML.format(HELPFUL, "S\n\nU"), CHATML.format(HELPFUL, "U")),
+    ("qwen-7b-chat", "robust", CHATML.format("S", "U"), CHATML.format("S", "U")),
+    ("belle-7b-2m", "code-2023", "Human:S\nU\n\nAssistant:", "Human:U\n\nAssistant:"),
+    ("belle-7b-2m", "paper", "Human: S\n\nU \n\nAssistant:", "Human: S\n\nU \n\nAssistant:"),
+]
+
+
+def asked(profile: str, *, documents: bool = True, system: str | None = "S") -> Case:
+    turns = [Message(role="system", content=system)] if system else []
+    shown = (Document(text="D", stance="supports", kind="related", source=0),) if documents else ()
+    changes = {"profile": profile, "documents": shown, "messages": (*turns, Message(role="user", content="U"))}
+    return msgspec.structs.replace(case(), **changes)
+
+
+@pytest.mark.parametrize(("name", "profile", "with_documents", "closed_book"), FORMS)
+def test_prompts_are_right_to_the_letter(name: str, profile: str, with_documents: str, closed_book: str) -> None:
+    assert PRESETS[name].prompt(asked(profile)) == with_documents
+    assert PRESETS[name].prompt(asked(profile, documents=False)) == closed_book
+
+
+def test_a_model_with_a_system_text_of_its_own_has_it_where_the_case_has_none() -> None:
+    bare = asked("paper", documents=False, system=None)
+    assert PRESETS["vicuna-7b-v1.3"].prompt(bare) == f"{VICUNA} USER: U ASSISTANT:"
+    assert PRESETS["qwen-7b-chat"].prompt(bare) == CHATML.format(HELPFUL, "U")
+
+
+def test_sampling_is_the_original_codes() -> None:
+    told = {
+        name: (one.sampling.temperature, one.sampling.top_p, one.sampling.max_tokens) for name, one in PRESETS.items()
+    }
+    assert told == {name: (0.7, 1.0 if name == "chatgpt" else 0.8, 256) for name in PRESETS}
+
+
+def ask_server(name: str, answer: Fault, profile: str = "code-2023") -> tuple[str, dict[str, object], str | None]:
+    """Path and body of what a server gets, and the reply."""
+    server = FaultServer([answer])
+    preset = PRESETS[name]
+
+    def wish(model: str) -> Wish:
+        return Wish(model, {"T_BASE_URL": server.url}, preset.sampling, preset=preset)
+
+    async def talk() -> str | None:
+        async with server:
+            model: Model = open_model("openai-api/t/m", wish)
+            return (await with_model(model, lambda one: one.complete(asked(profile)))).reply
+
+    said = asyncio.run(talk())
+    request = server.seen[0]
+    return request.path, json.loads(request.body), said
+
+
+@contextmanager
+def in_thread(server: FaultServer) -> Iterator[FaultServer]:
+    """A server beside a command, which needs the main thread for its signals."""
+    ready, end = Event(), Event()
+
+    async def serve() -> None:
+        async with server:
+            ready.set()
+            await asyncio.to_thread(end.wait)
+
+    thread = Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield server
+    finally:
+        end.set()
+        thread.join()
+
+
+def test_a_server_gets_the_whole_prompt_where_the_form_is_a_prompt() -> None:
+    body = json.dumps({"choices": [{"text": " Paris", "finish_reason": "stop"}]}).encode()
+    assert ask_server("belle-7b-2m", reply(body)) == (
+        "/v1/completions",
+        {"model": "m", "prompt": "Human:S\nU\n\nAssistant:", "stop": ["</s>"], "temperature": 0.7, "top_p": 0.8}
+        | {"max_tokens": 256},
+        " Paris",
+    )
+
+
+def test_a_server_gets_one_user_turn_where_it_has_the_form_itself() -> None:
+    path, body, said = ask_server("chatglm2-6b", well)
+    assert (path, body["messages"], said) == ("/v1/chat/completions", [{"role": "user", "content": "S\n\nU"}], "Paris")
+
+
+def test_chatgpt_gets_the_messages_as_they_are() -> None:
+    path, body, _ = ask_server("chatgpt", well)
+    assert path == "/v1/chat/completions"
+    assert body["messages"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+    assert (body["temperature"], body["top_p"]) == (0.7, 1.0)
+
+
+def test_an_unknown_preset_is_named_with_the_nearest() -> None:
+    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "vicuna")
+    assert done.code == 2
+    assert "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'?" in done.err
+
+
+def test_who_has_no_use_for_a_preset_says_so() -> None:
+    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
+    assert done.code == 2
+    assert "--preset is for hf, ollama, openai, openai-api, vllm; leave it away for scripted/oracle." in done.err
+
+
+def test_a_run_tells_the_presets_sampling_unless_options_say_otherwise(tmp_path: Path) -> None:
+    body = json.dumps({"choices": [{"text": "gold"}]}).encode()
+    with in_thread(FaultServer([reply(body)])) as server:
+        words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--docs", "2", "--preset", "belle-7b-2m")
+        more = ("--temperature", "0.1", "--no-cache", "--out", str(tmp_path / "run"))
+        done = type_command(*words, *more, env={"T_BASE_URL": server.url})
+    assert done.code == 0, done.err
+    told = [json.loads(request.body) for request in server.seen]
+    assert {(one["temperature"], one["top_p"], one["max_tokens"]) for one in told} == {(0.1, 0.8, 256)}
+    again = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "run"))
+    assert again.code == 2
+    assert "was begun with preset = belle-7b-2m, not nothing" in again.err
