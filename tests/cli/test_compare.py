@@ -59,3 +59,21 @@ def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Pat
     type_command("run", *words, "--out", str(tmp_path))
     done = type_command("compare", f"{runs}/code", str(tmp_path))
     assert (done.code, "no question in common" in done.err) == (2, True)
+
+
+def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        words = ("world", "--seed", seed, "--items", "8", "--lang", "en", "-o", str(tmp_path / f"w{seed}"))
+        assert type_command(*words).code == 0
+        data = str(tmp_path / f"w{seed}" / "en_base.jsonl")
+        asked = ("-m", "scripted/oracle", "-d", data, "--no-cache", "--testbeds", "noise", "--noise", "0")
+        assert type_command("run", *asked, "--out", str(tmp_path / f"r{seed}")).code == 0
+    done = type_command("compare", str(tmp_path / "r1"), str(tmp_path / "r2"))
+    assert (done.code, "no question in common" in done.err) == (2, True)
+    done = type_command("report", str(tmp_path / "r1"), str(tmp_path / "r2"))
+    assert (done.code, "different 'en_base' under one name" in done.err) == (2, True)
+
+
+def test_a_model_whose_name_has_a_colon_can_be_named(runs: Path) -> None:
+    done = type_command("compare", f"{runs}/both:ollama/qwen:7b", f"{runs}/code")
+    assert (done.code, "unknown model of the run 'ollama/qwen:7b'" in done.err) == (2, True)

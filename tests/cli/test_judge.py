@@ -201,3 +201,29 @@ def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: B
 
 def test_a_sample_needs_a_place_to_go(tmp_path: Path, bench: Bench) -> None:
     assert _judge(tmp_path, bench, "--sample", "9").code == 2
+
+
+def test_true_and_false_documents_are_judged_apart(tmp_path: Path, bench: Bench) -> None:
+    false = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
+    true = msgspec.structs.replace(false, case="other", correct=1.0)
+    run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [false, true]), ask_nobody)
+    cells = json.loads(_judge(tmp_path, bench, "--criteria", "flag").out)["cells"]
+    assert [(cell["correct"], cell["asked"]) for cell in cells] == [(0.0, 1), (1.0, 1)]
+
+
+def test_a_judge_that_failed_before_is_not_counted_against_another(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 4, TalkingModel(_half)), ask_nobody)
+    env = {"DEAD_BASE_URL": "http://127.0.0.1:9/v1"}
+    dead = ("judge", str(tmp_path), "-m", "openai-api/dead/x", "--criteria", "correct", "--no-cache")
+    assert type_command(*dead, env=env).code != 0
+    done = _judge(tmp_path, bench, "--criteria", "correct")
+    assert done.code == 0
+    assert {cell["judge"] for cell in json.loads(done.out)["cells"]} == {"openai-api/judge/wise"}
+
+
+def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path / "run", 4, TalkingModel(_half)), ask_nobody)
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"criterion": "flag", "model": "m", "case": "a", "label": true}\n')
+    done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
+    assert "1 labels left out: on what is not judged now." in done.err

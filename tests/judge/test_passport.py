@@ -6,11 +6,12 @@ import math
 import random
 from statistics import fmean
 
+from ragbed.judge.condition import Condition
 from ragbed.judge.labels import Said
 from ragbed.judge.passport import Judged, correct_rates, passports
 from ragbed.judge.verdict import Verdict
 
-CELL = ("m", "data", "en", "rejection", 1.0)
+CELL = Condition("m", "data", "en", "rejection", 1.0, 0.0, 5, "related", "robust")
 ASKED = 400
 
 
@@ -69,9 +70,33 @@ def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
         truth = number % 2 == 0
         lang = "en" if number < 20 else "zh"
         verdict: Verdict = "unparsed" if number == 0 else truth if number != 1 else not truth
-        condition = ("m", "data", lang, "rejection", 1.0)
+        condition = CELL._replace(lang=lang)
         judged.append(Judged(condition, ("data", str(number)), verdict, Said(truth, None)))
     english, chinese = passports("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
     assert math.isclose(english.agreement.agreed.value, 18 / 19)
     assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
+
+
+def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
+    """Half of the calls failed, and all that was labelled is a yes: the rate of what was asked is a half."""
+    said = Said(value=True, probability=0.5)
+    judged = [Judged(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
+        Judged(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(50, 100)
+    ]
+    (rate,) = correct_rates(judged).values()
+    assert rate.corrected.rate.low < 0.5 < rate.corrected.rate.high < 0.65
+    assert abs(rate.corrected.rate.value - 0.5) < 0.02
+
+
+def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> None:
+    """Disputes were labelled eight times as often; of all replies, the judge gets nine in ten right."""
+    judged = []
+    for number in range(1000):
+        truth, is_wrong = number % 2 == 0, number % 10 < 1 or number % 10 == 5
+        wrong = is_wrong and number % 20 < 10
+        probability = 0.8 if wrong else 0.1
+        said = Said(truth, probability) if (number // 20) % 10 < 10 * probability else None
+        judged.append(Judged(CELL, ("data", str(number)), truth != wrong, said))
+    (passport,) = passports("j", "refusal", judged)
+    assert abs(passport.agreement.agreed.value - 0.9) < 0.01

@@ -146,3 +146,10 @@ def test_a_cell_survives_json(run: Path) -> None:
 def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
     done = type_command("report", str(run), str(run))
     assert (done.code, "name one of them" in done.err) == (2, True)
+
+
+def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:
+    for script in ("first-doc", "last-doc"):
+        words = ("run", "-m", f"scripted/{script}", "-d", "ragbed-mini-en_base", "--rotations", "all", "--limit", "3")
+        assert type_command(*words, "--no-cache", "--out", str(tmp_path / script)).code == 0
+    assert type_command("report", str(tmp_path / "first-doc"), str(tmp_path / "last-doc")).code == 0

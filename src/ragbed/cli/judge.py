@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragbed.judge.criteria import Criterion
     from ragbed.judge.judging import Scope
     from ragbed.models.base import Sampling
+    from ragbed.run.budget import Budget
     from ragbed.run.running import Job
 
 _VOTING_TEMPERATURE = 0.7
@@ -37,7 +38,9 @@ _VOTING_TEMPERATURE = 0.7
 @options.option(
     "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What people say: corrects the judge."
 )
-@options.option("--sample", type=click.IntRange(2), metavar="N", help="Write N replies for people to label, to -o.")
+@options.option(
+    "--sample", type=click.IntRange(2), metavar="N", help="Write N replies per criterion for people to label, to -o."
+)
 @options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For --sample.")
 @asking_options
 @options.json_option
@@ -85,18 +88,17 @@ def judge(
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
     from ragbed.judge.labels import read_labels
-    from ragbed.models.base import Sampling
 
     if (sample is None) != (output is None):
         raise UsageError("--sample N and -o FILE go together.")
     people = None if labels is None else read_labels(labels)
+    budget = read_budget(model, chosen)  # one for all criteria
     judged = []
     for criterion in _read_criteria(criteria):
-        warmth = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-        sampling = Sampling(temperature=warmth, max_tokens=max_tokens)
         scope = _scope(run, criterion, testbeds)
-        _ask(_job(scope, sampling, model, votes, chosen))
-        judged.append(Judging(scope, scope.folder(sampling), people))
+        job = _job(scope, _sampling(criterion, votes, max_tokens), model, votes, budget, chosen)
+        _ask(job)
+        judged.append(Judging(scope, job.folder, [asked.name for asked in job.models], people))
     summary = print_judged(judged, people, to_stderr=json)
     if sample is not None and output is not None:
         write_sample(judged, sample, output)
@@ -105,6 +107,13 @@ def judge(
     if failed := sum(cell.failed for one in judged for cell in one.cells):
         say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
         raise click.exceptions.Exit(3)
+
+
+def _sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
+    from ragbed.models.base import Sampling
+
+    warmth = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
+    return Sampling(temperature=warmth, max_tokens=max_tokens, choices=criterion.words)
 
 
 def _read_criteria(named: str) -> list[Criterion]:
@@ -130,7 +139,9 @@ def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
     return Scope(run, criterion, frozenset(names))
 
 
-def _job(scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, chosen: AskingOptions) -> Job:
+def _job(
+    scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, budget: Budget | None, chosen: AskingOptions
+) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.run.running import Job
@@ -143,7 +154,7 @@ def _job(scope: Scope, sampling: Sampling, models: Sequence[str], votes: int, ch
         repeats=votes,
         grows=True,
         cache=None if chosen["no_cache"] else cache_path(),
-        budget=read_budget(models, chosen),
+        budget=budget,
         tell=say,
     )
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ragbed.judge.condition import Condition
     from ragbed.judge.judging import Scope
     from ragbed.judge.labels import Labels, Unit
-    from ragbed.judge.passport import Condition, CorrectedRate, Judged, Passport
+    from ragbed.judge.passport import CorrectedRate, Judged, Passport
     from ragbed.judge.tally import JudgedCell
     from ragbed.judge.verdict import Verdict
     from ragbed.run.store import Stored
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class Judging:
     """One criterion of a run, judged; everything is read when it is asked for."""
 
-    def __init__(self, scope: Scope, folder: Path, labels: Labels | None) -> None:
-        self.scope, self._folder, self._labels = scope, folder, labels
+    def __init__(self, scope: Scope, folder: Path, judges: Sequence[str], labels: Labels | None) -> None:
+        self.scope, self._folder, self._judges, self._labels = scope, folder, judges, labels
 
     @cached_property
     def replies(self) -> list[Stored]:
@@ -35,7 +36,7 @@ class Judging:
         """What every judge said."""
         from ragbed.judge.judging import read_judgements
 
-        return read_judgements(self._folder, self.scope.criterion)
+        return read_judgements(self._folder, self.scope.criterion, self._judges)
 
     @cached_property
     def cells(self) -> list[JudgedCell]:
@@ -117,11 +118,19 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
         corrected = one.corrected(judge)
         rows = []
         for cell in (cell for cell in one.cells if cell.judge == judge):
-            better = corrected.get((cell.model, cell.data, cell.lang, cell.testbed, cell.noise))
-            noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
-            condition = (cell.model, cell.data, cell.testbed, cell.lang, noise, cell.asked, cell.errors)
+            better = corrected.get(cell.condition)
             shown = "uncorrected" if better is None else _percent(better.corrected.rate)
-            rows.append((*condition, cell.undecided, f"{100 * cell.rate:.1f}", _then(cell), shown))
+            rows.append(
+                (
+                    *_describe(cell.condition),
+                    cell.asked,
+                    cell.errors,
+                    cell.undecided,
+                    f"{100 * cell.rate:.1f}",
+                    _then(cell),
+                    shown,
+                )
+            )
             told.append(cell.as_json() | {"corrected": None if better is None else _as_json(better)})
         print_table(
             f"{one.scope.criterion.name} ({one.scope.criterion.asks}), judged by {judge}",
@@ -226,6 +235,13 @@ def _units(one: Judging) -> list[Unit]:
 
     name = one.scope.criterion.name
     return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
+
+
+def _describe(condition: Condition) -> tuple[str, ...]:
+    noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
+    arm = "" if condition.arm == "related" else f" ({condition.arm}, {condition.k} documents)"
+    true = f", {condition.correct:.3g} true" if condition.correct else ""
+    return (condition.model, condition.data, f"{condition.testbed}{arm}{true}", condition.lang, noise)
 
 
 def _then(cell: JudgedCell) -> str:

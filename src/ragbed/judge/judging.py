@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from ragbed.judge.criteria import Criterion
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import Verdict, settle, verdict_of
 from ragbed.models.base import Sampling
-from ragbed.run.file import NAME
 from ragbed.run.store import Stored, open_store
 from ragbed.schema import Case
 
@@ -66,14 +65,14 @@ def needs_judge(criterion: Criterion, stored: Stored) -> bool:
     return stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
 
 
-def read_judgements(folder: Path, criterion: Criterion) -> dict[str, dict[str, Verdict]]:
-    """What every judge said, by judge and then by the name of the judged case; several votes are settled."""
-    if not (folder / NAME).is_file():
-        return {}
-    votes: dict[str, dict[str, list[Verdict]]] = {}
+def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
+    """What these judges said, by judge and then by the name of the judged case; several votes are settled."""
+    votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
-            by_case = votes.setdefault(judged.model, {})
+            if judged.model not in votes:
+                continue
+            by_case = votes[judged.model]
             by_case.setdefault(judged.case.case, []).append(verdict_of(judged.completion, criterion.read))
     return {judge: {name: settle(given) for name, given in by_case.items()} for judge, by_case in votes.items()}
 

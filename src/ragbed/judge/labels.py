@@ -57,10 +57,12 @@ class Labels:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[Unit]) -> None:
-        """Leaves out labels of replies that are not there."""
+        """Leaves out labels of replies that are not there, or not judged now."""
+        criteria = {unit.criterion for unit in known}
         for unit in self.said.keys() - known:
             del self.said[unit]
-            self.left_out["of a reply that the run does not hold"] += 1
+            is_judged = unit.criterion in criteria
+            self.left_out["of a reply that the run does not hold" if is_judged else "on what is not judged now"] += 1
 
 
 def read_labels(path: Path) -> Labels:

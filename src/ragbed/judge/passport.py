@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
-from ragbed.judge.judging import Scope, verdict_on
+from ragbed.judge.condition import Condition, condition_of
+from ragbed.judge.judging import Scope, needs_judge, verdict_on
 from ragbed.judge.labels import Labels, Said, Unit
 from ragbed.judge.verdict import Verdict
 from ragbed.run.store import Stored
@@ -16,9 +17,6 @@ from ragbed.stats.ppi import Corrected, prediction_powered, rogan_gladen
 
 TRUSTED = 0.8
 """Cohen's kappa from which a judge's rates may be published without correction."""
-
-Condition: TypeAlias = tuple[str, str, str, str, float | None]
-"""Model, data, language, testbed, noise: as the cells of `tally` have them."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,8 @@ class Judged:
     question: tuple[str, str]
     verdict: Verdict
     said: Said | None
+    is_settled: bool = False
+    """No judge was needed: there is no reply, so it is no yes, and everybody knows."""
 
     @property
     def as_number(self) -> float:
@@ -69,10 +69,11 @@ def see(scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Verdic
         unit = Unit(scope.criterion.name, stored.model, case.case, stored.repeat)
         judged.append(
             Judged(
-                (stored.model, case.data, case.lang, case.testbed, case.noise),
+                condition_of(stored),
                 (case.data, case.item),
                 verdict_on(scope.criterion, stored, judgements),
                 labels.said.get(unit),
+                is_settled=not needs_judge(scope.criterion, stored),
             )
         )
     return judged
@@ -80,18 +81,18 @@ def see(scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Verdic
 
 def passports(judge: str, criterion: str, judged: Iterable[Judged]) -> list[Passport]:
     """One for each language in which a judge gave verdicts on labelled replies."""
-    by_lang: dict[str, list[Judged]] = {}
-    for one in judged:
-        if one.said is not None:
-            by_lang.setdefault(one.condition[2], []).append(one)
+    by_lang: dict[str, list[_Labelled]] = {}
+    for one in _labelled(judged):
+        by_lang.setdefault(one.judged.condition.lang, []).append(one)
     made = []
     for lang, labelled in sorted(by_lang.items()):
-        decided = [one for one in labelled if isinstance(one.verdict, bool)]
+        decided = [one for one in labelled if isinstance(one.judged.verdict, bool)]
         if decided:
             compared = agreement(
-                [one.verdict is True for one in decided],
-                [one.said is not None and one.said.value for one in decided],
-                _numbered(one.question for one in decided),
+                [one.judged.verdict is True for one in decided],
+                [one.value for one in decided],
+                _numbered(one.judged.question for one in decided),
+                [1 / one.probability for one in decided],
             )
             made.append(Passport(judge, criterion, lang, len(labelled) - len(decided), compared))
     return made
@@ -104,27 +105,57 @@ def correct_rates(judged: Iterable[Judged]) -> dict[Condition, CorrectedRate]:
         cells.setdefault(one.condition, []).append(one)
     corrected = {}
     for condition, cell in cells.items():
-        labelled = [one for one in cell if one.said is not None]
-        if len({one.question for one in labelled}) >= 2:
+        labelled = list(_labelled(cell))
+        if len({one.judged.question for one in labelled}) >= 2:
             corrected[condition] = _correct(cell, labelled)
     return corrected
 
 
-def _correct(cell: list[Judged], labelled: list[Judged]) -> CorrectedRate:
+class _Labelled(NamedTuple):
+    """A reply that people labelled, and the probability with which it was chosen for that."""
+
+    judged: Judged
+    value: bool
+    probability: float
+
+
+def _labelled(judged: Iterable[Judged]) -> Iterator[_Labelled]:
+    """Labels that say nothing of their probability were drawn evenly, as far as anybody knows."""
+    judgeable = [one for one in judged if not one.is_settled]
+    even = sum(one.said is not None and one.said.probability is None for one in judgeable) / max(1, len(judgeable))
+    for one in judgeable:
+        if one.said is not None:
+            yield _Labelled(one, one.said.value, one.said.probability or even)
+
+
+def _correct(cell: list[Judged], labelled: list[_Labelled]) -> CorrectedRate:
+    """Corrects one cell; what has no reply is labelled already, by nobody: it is no yes, with certainty."""
+    people = {id(one.judged): one for one in labelled}
     judged = [one.as_number for one in cell]
+    known = [people.get(id(one)) for one in cell]
     result = prediction_powered(
         judged,
-        [math.nan if one.said is None else float(one.said.value) for one in cell],
+        [
+            0.0 if one.is_settled else math.nan if label is None else float(label.value)
+            for one, label in zip(cell, known, strict=True)
+        ],
         _numbered(one.question for one in cell),
-        [1.0 if one.said is None or one.said.probability is None else one.said.probability for one in cell],
+        [1.0 if label is None else label.probability for label in known],
     )
-    yes = [one for one in labelled if one.said is not None and one.said.value]
-    no = [one for one in labelled if one.said is not None and not one.said.value]
-    if not yes or not no:
-        return CorrectedRate(result, math.nan)
-    sensitivity = sum(one.as_number for one in yes) / len(yes)
-    specificity = 1 - sum(one.as_number for one in no) / len(no)
-    return CorrectedRate(result, rogan_gladen(sum(judged) / len(judged), sensitivity, specificity))
+    return CorrectedRate(result, _check(cell, labelled))
+
+
+def _check(cell: list[Judged], labelled: list[_Labelled]) -> float:
+    """Rogan and Gladen's estimate, of the replies that a judge saw, as a share of all."""
+    seen = [one.as_number for one in cell if not one.is_settled]
+    sides = [[one for one in labelled if one.value is value] for value in (True, False)]
+    if not all(sides):
+        return math.nan
+    sensitivity, false_alarm = (
+        sum(one.judged.as_number / one.probability for one in side) / sum(1 / one.probability for one in side)
+        for side in sides
+    )
+    return rogan_gladen(sum(seen) / len(seen), sensitivity, 1 - false_alarm) * len(seen) / len(cell)
 
 
 def _numbered(names: Iterable[tuple[str, str]]) -> list[int]:

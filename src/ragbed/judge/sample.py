@@ -36,8 +36,9 @@ def draw_sample(
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # At least one of every kind: what can never be drawn could never be corrected for.
-    shares = share_out(min(max(size // 2, len(disputed)), size - len(settled)) if settled else size, disputed)
-    shares |= share_out(size - sum(shares.values()), settled)
+    half = share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
+    shares = share_out(size - sum(half.values()), settled)
+    shares |= share_out(size - sum(shares.values()), disputed)  # what the settled ones cannot fill
     sample = []
     for key, found in strata.items():
         chosen = sorted(found, key=_lot)[: shares[key]]

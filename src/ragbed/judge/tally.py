@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
+from ragbed.judge.condition import Condition, condition_of
 from ragbed.judge.judging import Scope, verdict_on
 from ragbed.judge.verdict import Verdict
 from ragbed.run.store import Stored
@@ -27,11 +28,7 @@ class JudgedCell:
 
     judge: str
     criterion: str
-    model: str
-    data: str
-    lang: str
-    testbed: str
-    noise: float | None
+    condition: Condition
     asked: int = 0
     errors: int = 0
     yes: int = 0
@@ -55,12 +52,14 @@ class JudgedCell:
 
     def as_json(self) -> dict[str, object]:
         """Counts and rate as plain values."""
-        return asdict(self) | {"rate": round(self.rate, 6)}
+        counts = asdict(self)
+        del counts["condition"]
+        return self.condition._asdict() | counts | {"rate": round(self.rate, 6)}
 
-    def count(self, stored: Stored, verdict: Verdict) -> None:
+    def count(self, verdict: Verdict, *, has_reply: bool) -> None:
         """Adds one result."""
         self.asked += 1
-        name = _column(stored, verdict)
+        name = _column(verdict) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
 
 
@@ -68,26 +67,23 @@ def tabulate(
     scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
     """The cells of all judges."""
-    cells: dict[tuple[object, ...], JudgedCell] = {}
+    criterion = scope.criterion
+    cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:
-        case = stored.case
-        condition = (stored.model, case.data, case.lang, case.testbed, case.noise)
+        condition = condition_of(stored)
         for judge, said in judgements.items():
-            key = (judge, scope.criterion.name, *condition)
-            cell = cells.get(key)
+            cell = cells.get((judge, condition))
             if cell is None:
-                cell = cells[key] = JudgedCell(*key)
-            verdict = verdict_on(scope.criterion, stored, said)
-            cell.count(stored, verdict)
-            if scope.criterion.then is not None:
-                values = score(case, stored.completion.reply or "") if verdict is True else {}
-                cell.then = (cell.then or 0) + bool(values.get(scope.criterion.then))
+                cell = cells[judge, condition] = JudgedCell(judge, criterion.name, condition)
+            verdict = verdict_on(criterion, stored, said)
+            cell.count(verdict, has_reply=stored.completion.outcome == "ok" or not criterion.of_reply)
+            if criterion.then is not None:
+                values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
+                cell.then = (cell.then or 0) + bool(values.get(criterion.then))
     return list(cells.values())
 
 
-def _column(stored: Stored, verdict: Verdict) -> str:
-    if stored.completion.outcome != "ok":
-        return "errors"
+def _column(verdict: Verdict) -> str:
     if isinstance(verdict, bool):
         return "yes" if verdict else "no"
     return {"refused": "failed", "error": "failed", "too-long": "too_long"}.get(verdict, verdict)

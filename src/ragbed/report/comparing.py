@@ -11,6 +11,8 @@ from typing import NamedTuple
 from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics.trial import Scored
 from ragbed.report.reading import read_trials
+from ragbed.run.file import NAME
+from ragbed.schema import Answer, Case
 from ragbed.stats.multiple import holm
 from ragbed.stats.paired import decline_test, paired_difference, sign_flips
 from ragbed.stats.rates import Interval
@@ -43,8 +45,16 @@ class Side:
 
     run: Path
     model: str
-    scores: dict[Condition, dict[str, float]]
+    scores: dict[Condition, dict[Question, float]]
     """By condition and question: the mean over repeats and rotations; a failure counts 0."""
+
+
+class Question(NamedTuple):
+    """What is paired: a name alone may stand for other questions in another edition of the data."""
+
+    item: str
+    text: str
+    answer: Answer
 
 
 class Flip(NamedTuple):
@@ -83,17 +93,23 @@ def open_side(named: str, track: str) -> Side:
     Raises:
         UsageError: The run holds several models and none is named.
     """
-    folder, colon, model = named.rpartition(":")
-    if not colon or not (Path(folder) / "run.sqlite").is_file():
-        folder, model = named, ""
-    trials = list(read_trials(Path(folder)))
-    models = list(dict.fromkeys(trial.model for trial in trials))
+    folder, model = _split(named)
+    trials = list(read_trials(folder))
+    models = list(dict.fromkeys(trial.model for _, trial in trials))
     if model and model not in models:
         raise UnknownName("model of the run", model, models)
     if not model and len(models) != 1:
         raise UsageError(f"{folder} holds {len(models)} models; name one: {folder}:{models[0] if models else 'MODEL'}.")
     chosen = model or models[0]
-    return Side(Path(folder), chosen, _scores((trial for trial in trials if trial.model == chosen), track))
+    return Side(folder, chosen, _scores(((case, trial) for case, trial in trials if trial.model == chosen), track))
+
+
+def _split(named: str) -> tuple[Path, str]:
+    """Run and model of `RUN:MODEL`; both may hold colons, so the run is the first part that is one."""
+    for at, character in enumerate(named):
+        if character == ":" and (Path(named[:at]) / NAME).is_file():
+            return Path(named[:at]), named[at + 1 :]
+    return Path(named), ""
 
 
 def compare(first: Side, second: Side, least: float) -> list[Comparison]:
@@ -113,7 +129,9 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
         if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
     ]
     if not made:
-        raise UsageError(f"{first.run} and {second.run} have no question in common: same data, testbed and noise?")
+        raise UsageError(
+            f"{first.run} and {second.run} have no question in common; is it the same data, testbed and noise?"
+        )
     adjusted = holm([one.p for one in made]).tolist()
     return [replace(one, adjusted=value) for one, value in zip(made, adjusted, strict=True)]
 
@@ -124,14 +142,16 @@ def flips(first: Side, second: Side) -> list[Flip]:
     for condition, scores in first.scores.items():
         others = second.scores.get(condition, {})
         found += [
-            Flip(condition, item, score, others[item])
-            for item, score in scores.items()
-            if item in others and others[item] != score
+            Flip(condition, question.item, score, others[question])
+            for question, score in scores.items()
+            if question in others and others[question] != score
         ]
     return found
 
 
-def _compare(condition: Condition, first: dict[str, float], second: dict[str, float], least: float) -> Comparison:
+def _compare(
+    condition: Condition, first: dict[Question, float], second: dict[Question, float], least: float
+) -> Comparison:
     items = first.keys() & second.keys()
     moved = [second[item] - first[item] for item in sorted(items)]
     return Comparison(
@@ -149,18 +169,19 @@ def _compare(condition: Condition, first: dict[str, float], second: dict[str, fl
     )
 
 
-def _scores(trials: Iterable[Scored], track: str) -> dict[Condition, dict[str, float]]:
-    asked: dict[Condition, dict[str, list[float]]] = {}
-    for trial in trials:
+def _scores(trials: Iterable[tuple[Case, Scored]], track: str) -> dict[Condition, dict[Question, float]]:
+    asked: dict[Condition, dict[Question, list[float]]] = {}
+    for case, trial in trials:
         value = _value(trial, track)
         if value is not None:
             place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm)
-            asked.setdefault(Condition(*place), {}).setdefault(trial.item, []).append(value)
+            question = Question(trial.item, case.question, case.answer)
+            asked.setdefault(Condition(*place), {}).setdefault(question, []).append(value)
     return {condition: _means(items) for condition, items in asked.items()}
 
 
-def _means(items: dict[str, list[float]]) -> dict[str, float]:
-    return {item: fmean(values) for item, values in items.items()}
+def _means(items: dict[Question, list[float]]) -> dict[Question, float]:
+    return {question: fmean(values) for question, values in items.items()}
 
 
 def _value(trial: Scored, track: str) -> float | None:

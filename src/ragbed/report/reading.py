@@ -10,6 +10,7 @@ from ragbed.metrics import measure
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.trial import Scored, to_scored
 from ragbed.run.store import RunStore, open_store
+from ragbed.schema import Case
 from ragbed.scorers import score
 
 
@@ -17,38 +18,54 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Ce
     """All cells of all runs together; trials stream through, and only their scores are held.
 
     Raises:
-        UsageError: Two runs hold the same call, which would count twice.
+        UsageError: Two runs hold the same call, which would count twice, or other data under one name.
     """
+    _check_data(folders)
     return list(measure(_once(folders), tracks))
 
 
-def _once(folders: Sequence[Path]) -> Iterator[Scored]:
-    seen: set[int] = set()  # hashes, since the names of a million cases would fill the memory
-    for folder in folders:
-        for trial in read_trials(folder):
-            call = hash((trial.model, trial.data, trial.item, trial.testbed, trial.noise, trial.correct, trial.k,
-                         trial.arm, trial.profile, trial.seed, trial.slots, trial.repeat))  # fmt: skip
-            if len(folders) > 1 and trial.outcome != "infeasible":
-                if call in seen:
-                    where = f"{trial.model} on {trial.data}/{trial.item}"
-                    raise UsageError(f"{folder} holds what a run before it holds ({where}); name one of them.")
-                seen.add(call)
-            yield trial
-
-
-def read_trials(folder: Path) -> Iterator[Scored]:
-    """Every trial of a run, and for every model the cases that could not be asked."""
+def read_trials(folder: Path) -> Iterator[tuple[Case, Scored]]:
+    """Every trial of a run with its case, and for every model the cases that could not be asked."""
     with open_store(folder, create=False) as store:
         yield from _infeasible(store)
         for stored in store.results():
             completion = stored.completion
             scores = score(stored.case, completion.reply or "") if completion.outcome == "ok" else None
-            yield to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
+            yield stored.case, to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
 
-def _infeasible(store: RunStore) -> Iterator[Scored]:
+def _check_data(folders: Sequence[Path]) -> None:
+    """Items are known by the name of their data: the same name must mean the same file."""
+    known: dict[str, tuple[Path, str]] = {}
+    for folder in folders:
+        with open_store(folder, create=False) as store:
+            for name, value in store.settings().items():
+                before, hashed = known.setdefault(name, (folder, value))
+                if name.startswith("data ") and hashed != value:
+                    raise UsageError(
+                        f"{before} and {folder} were asked different {name.removeprefix('data ')!r} under one name; "
+                        "report them apart, or give one another name when it is run (-d NAME=FILE)."
+                    )
+
+
+def _once(folders: Sequence[Path]) -> Iterator[Scored]:
+    seen: set[int] = set()  # hashes, since the names of a million cases would fill the memory
+    for folder in folders:
+        here: set[int] = set()
+        for case, trial in read_trials(folder):
+            if len(folders) > 1 and trial.outcome != "infeasible":
+                call = hash((trial.model, case.case, case.rotation, trial.repeat))
+                if call in seen:
+                    where = f"{trial.model} on {case.case}"
+                    raise UsageError(f"{folder} holds what a run before it holds ({where}); name one of them.")
+                here.add(call)
+            yield trial
+        seen |= here
+
+
+def _infeasible(store: RunStore) -> Iterator[tuple[Case, Scored]]:
     models = [name for name, _ in store.models().values()]
     for case in store.cases():
         if not case.feasible:
             for model in models:
-                yield to_scored(case, model, 0, "infeasible", None)
+                yield case, to_scored(case, model, 0, "infeasible", None)

@@ -26,20 +26,28 @@ class Agreement(NamedTuple):
     specificity: Interval | None
 
 
-def agreement(judged: ArrayLike, labels: ArrayLike, clusters: ArrayLike, level: float = LEVEL) -> Agreement:
+def agreement(
+    judged: ArrayLike,
+    labels: ArrayLike,
+    clusters: ArrayLike,
+    weights: ArrayLike | None = None,
+    level: float = LEVEL,
+) -> Agreement:
     """Compares a judge's yes and no with people's.
 
     Args:
         judged: 0 or 1 of every labelled trial.
         labels: People's 0 or 1.
         clusters: The question of every trial, as numbers 0, 1, ….
+        weights: How many trials each stands for, where some were more likely to be labelled; equal if none are given.
         level: Of confidence.
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
     # One row a question: how many trials of it are no-no, no-yes, yes-no, yes-yes (people first).
     table = np.zeros((groups.max() + 1, 4))
-    np.add.at(table, (groups, 2 * people + judge), 1)
+    weighing = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
+    np.add.at(table, (groups, 2 * people + judge), weighing * len(judge) / weighing.sum())
     kappa, ac1 = bootstrap(table, _beyond_chance, level=level)
     return Agreement(
         n=len(judge),
