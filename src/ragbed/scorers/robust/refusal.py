@@ -7,14 +7,16 @@ information is *not* insufficient, is no refusal.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import any_of
 
 _KNOWING = any_of(
-    "answer determine find provide say tell confirm verify identify locate give know establish deduce infer pinpoint "
-    "answered determined found confirmed"
+    "answer determine confirm verify identify establish deduce infer pinpoint answered determined found confirmed"
 )
+_FINDING = any_of("find provide say tell locate give know")
+_SPEAKER = r"\b(?:i|we|you|one|documents?|passages?|texts?|information|it)\b"
 _TELLING = any_of(
     "contain provide mention specify state include give say reveal indicate address offer tell disclose name list show "
     "explicitly directly specifically"
@@ -43,7 +45,11 @@ _ENGLISH = {
         rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
         rf"|\b{_MATTER} (?:is|are) insufficient"
     ),
-    "refusal.unable": re.compile(rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"),
+    "refusal.unable": re.compile(
+        rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
+        # Others may be unable to find their keys.
+        rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
+    ),
     "refusal.unsaid": re.compile(
         rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
         rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
@@ -63,7 +69,7 @@ _CHINESE = {
     ),
     "refusal.unable": re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
     "refusal.unsaid": re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
-    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定 未可知")),
+    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
 }
 _BANKS = {
     # What a text must have for a bank to be worth trying.
@@ -79,6 +85,19 @@ _ABOUT_ERRORS = re.compile(
 )
 _UNDONE = re.compile(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
 _SUPPOSED = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_ANSWERS_ANYWAY = re.compile(
+    r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
+    r"|\banswer (?:is|would be|should be|might be)\b(?! (?:not|un\w+)\b)"
+    r"|\bmy (?:best )?guess\b|\bi (?:believe|think|guess)\b"
+    r"|\b(?:is|was) (?:probably|likely|most likely)\b"
+    r"|据我所知|根据(?:我的(?:知识|了解)|常识)|我(?:认为|猜|觉得|推测)|(?:答案|应该|大概|可能)[是为](?!因为|由于|指|否)"
+)
+
+
+def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
+    """Whether a reply that declines goes on to give an answer of its own, whatever that is."""
+    first = min(one.end for one in refusals)
+    return _ANSWERS_ANYWAY.search(text, first) is not None
 
 
 def find_refusals(text: str) -> list[Mention]:
