@@ -115,6 +115,25 @@ def test_abstention_is_measured_on_questions_asked_both_ways() -> None:
     assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (3 / 8) + 1 / (3 / 5)))
 
 
+def test_what_cannot_be_scored_is_in_no_part_of_a_penalised_score() -> None:
+    trials = [_trial(item, "noise", 0.0, correct=None if item == "d" else item != "c") for item in "abcd"]
+    trials += [_trial(item, "rejection", 1.0, correct=None if item == "d" else False, refused=True) for item in "abcd"]
+    cells = _estimates(trials, "rejection")
+    # Of six: two right, one wrong, three refused; both trials of d have no verdict.
+    assert cells["crag_score"].value == pytest.approx((2 - 1) / 6)
+    assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (2 / 6) + 1 / (2 / 3)))
+    assert (cells["crag_score"].n, cells["crag_score"].asked) == (6, 8)
+
+
+def test_joint_loss_is_over_questions_with_both_scores() -> None:
+    trials = [
+        _trial("a", "integration", 0.0, correct=False, partial=0.5, aligned=0.5),
+        _trial("b", "integration", 0.0, correct=None, partial=1.0, aligned=1.0),
+    ]
+    cell = _estimates(trials, "integration")["joint_loss"]
+    assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
+
+
 def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     replies: list[dict[str, ScoreValue]] = [
         {"correct": True, "misled": False},

@@ -93,9 +93,9 @@ class Maker:
         """Statistics of totals (the sums of all parts, then their trials) with bootstrap intervals."""
         rows = self.sheet.sums(*parts)
         intervals = bootstrap(rows, statistic) if len(rows) else [_NOTHING] * len(metrics)
-        mask = np.logical_or.reduce([mask for mask, _ in parts])
+        mask, n = np.logical_or.reduce([mask for mask, _ in parts]), int(self.sheet.whole(*parts).sum())
         return [
-            self._cell(metric, interval, int((mask & self.sheet.asked).sum()), mask, place)
+            self._cell(metric, interval, n, mask, place)
             for metric, interval in zip(metrics, intervals, strict=True)
         ]
 

@@ -85,12 +85,17 @@ class Sheet:
         """The mean of a score for every cluster; NaN where it was not asked so."""
         return _means(self.cluster, mask, values, int(self.cluster.max(initial=-1)) + 1)
 
+    def whole(self, *parts: tuple[Mask, Floats]) -> Mask:
+        """The trials of any part that have a score in each of theirs, so that parts of one mask add up the same."""
+        complete = [~mask | np.isfinite(values) for mask, values in parts]
+        return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
+
     def sums(self, *parts: tuple[Mask, Floats]) -> Floats:
         """One row a cluster that occurs: for each part the sum of the score, and then of each the trials."""
-        size = int(self.cluster.max(initial=-1)) + 1
+        size, whole = int(self.cluster.max(initial=-1)) + 1, self.whole(*parts)
         hits, asked = [], []
         for mask, values in parts:
-            there = mask & np.isfinite(values)
+            there = mask & whole
             hits.append(np.bincount(self.cluster[there], weights=values[there], minlength=size))
             asked.append(np.bincount(self.cluster[there], minlength=size).astype(np.float64))
         rows = np.column_stack([*hits, *asked])
