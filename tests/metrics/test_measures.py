@@ -60,6 +60,12 @@ def test_of_nothing_nothing_can_be_lost() -> None:
     assert np.isnan(ratio_of_loss(_RATIOS, np.zeros(5)))
 
 
+def test_of_nothing_no_share_is_kept() -> None:
+    trials = [_trial(item, "noise", noise, correct=noise > 0) for noise in (0.0, 0.8) for item in "abc"]
+    cell = _estimates(trials, "noise")["retention"]
+    assert (cell.value, cell.low, cell.high, cell.n) == (None, None, None, 6)
+
+
 def test_the_area_is_the_mean_height_also_of_uneven_steps() -> None:
     assert area(np.array([0, 0.2, 0.8]), np.array([1.0, 1.0, 0.0])) == pytest.approx((0.2 + 0.3) / 0.8)
 

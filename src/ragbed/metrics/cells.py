@@ -112,7 +112,7 @@ class Maker:
         return self._cell(metric, Interval(value, math.nan, math.nan), n, mask, place)
 
     def _cell(self, metric: str, interval: Interval, n: int, mask: Mask, place: Place) -> Cell:
-        value, low, high = (None if math.isnan(number) else float(number) for number in interval)
+        value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         estimate = Estimate(
             metric=metric,
             value=value,
