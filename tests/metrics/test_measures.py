@@ -82,6 +82,22 @@ def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it()
     assert (cell.value, cell.n, cell.asked, cell.errors, cell.infeasible) == (0.25, 4, 4, 2, 1)
 
 
+def test_a_model_that_never_replied_scores_nothing_in_every_table() -> None:
+    trials = [_trial(item, "noise", noise, "error") for noise in (0.0, 0.8) for item in "ab"]
+    trials += [_trial(item, "rejection", 1.0, "error") for item in "ab"]
+    trials += [_trial(item, "counterfactual", 0.0, "refused") for item in "ab"]
+    trials += [_trial("a", "closed-book", None, "error"), _trial("b", "closed-book", None, "infeasible")]
+    rates = {"noise": "accuracy", "rejection": "refusal_recall", "counterfactual": "accuracy", "closed-book": "accuracy"}
+    cells = [_estimates(trials, table)[metric] for table, metric in rates.items()]
+    assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells] == [(0.0, 2, 2, 2)] * 3 + [(0.0, 1, 1, 1)]
+
+
+def test_failures_are_no_verdicts_of_a_score_that_replies_do_not_have() -> None:
+    reply = replace(_trial("a", "noise", 0.0), scores={"correct": True})
+    cell = _estimates([reply, _trial("b", "noise", 0.0, "error")], "noise")["false_refusal"]
+    assert (cell.value, cell.n, cell.asked, cell.errors) == (None, 0, 2, 1)
+
+
 def test_what_a_scorer_has_no_verdict_on_is_not_zero() -> None:
     trials = [_trial("1", "closed-book", None, correct=True), _trial("2", "closed-book", None, correct=None)]
     cell = _estimates(trials, "closed-book")["accuracy"]

@@ -14,9 +14,11 @@ from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
 from ragbed.report import FORMATS
 from ragbed.report.tables import Report, make_report
-from ragbed.schema import Estimate
+from ragbed.run.running import run as run_job
+from ragbed.schema import Completion, Estimate
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
+from tests.run.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +155,17 @@ def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:
         words = ("run", "-m", f"scripted/{script}", "-d", "ragbed-mini-en_base", "--rotations", "all", "--limit", "3")
         assert type_command(*words, "--no-cache", "--out", str(tmp_path / script)).code == 0
     assert type_command("report", str(tmp_path / "first-doc"), str(tmp_path / "last-doc")).code == 0
+
+
+def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
+    silent = TalkingModel(lambda _: Completion(outcome="error", error="timeout: 60 s"), "test/silent")
+    run_job(make_job(tmp_path / "run", 4, TalkingModel(agree), silent), ask_nobody)
+    told = type_command("report", str(tmp_path / "run")).out
+    (row,) = (line for line in told.splitlines() if line.startswith("test/silent"))
+    assert "4 (4 failed)" in row
+    assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
+    cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))
+    lost = [cell for cell in cells if cell["model"] == "test/silent" and cell["metric"] == "accuracy"]
+    assert [(cell["track"], cell["value"], cell["n"], cell["asked"], cell["errors"]) for cell in lost] == [
+        (track, "0.0", "4", "4", "4") for track in ("robust", "code", "paper")
+    ]

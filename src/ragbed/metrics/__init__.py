@@ -38,7 +38,7 @@ def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterato
     """All cells of all models and datasets, and what only several together can tell."""
     sheets = make_sheets(trials)
     for track in tracks:
-        scored = [sheet for sheet in sheets if sheet.has("correct", track)]
+        scored = [sheet for sheet in sheets if sheet.has("correct", track) or sheet.is_silent]
         tests: list[Cell] = []
         for sheet in scored:
             for cell in measure_sheet(sheet, track):

@@ -67,10 +67,20 @@ class Sheet:
         """Whether any trial has this score."""
         return full_name(name, track) in self.scores
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it was asked and no reply ever came."""
+        return bool(self.failed.any() and (self.failed == self.asked).all())
+
     def score(self, name: str, track: str) -> Floats:
-        """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict."""
+        """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict.
+
+        A score that replies of this model do not have at all has no zeros either, unless there are no replies.
+        """
         values = self.scores.get(full_name(name, track))
-        return np.full(len(self.item), nan) if values is None else np.where(self.failed, 0.0, values)
+        if values is None and not self.is_silent:
+            return np.full(len(self.item), nan)
+        return np.where(self.failed, 0.0, nan if values is None else values)
 
     def restricted(self, keep: Mask) -> Sheet:
         """The same questions and clusters, some of the trials."""
