@@ -13,6 +13,7 @@ from ragbed.metrics.cells import Cell
 from ragbed.metrics.curve import area, ratio_of_loss
 from ragbed.metrics.trial import Asked, Scored, ScoreValue
 from ragbed.schema import Estimate
+from ragbed.stats.paired import mcnemar
 
 _RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
 
@@ -154,6 +155,17 @@ def test_joint_loss_is_over_questions_with_both_scores() -> None:
     ]
     cell = _estimates(trials, "integration")["joint_loss"]
     assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
+
+
+def test_a_question_laid_out_by_two_seeds_is_two_rows_of_the_position_test() -> None:
+    def asked(item: int, seed: int, slot: int) -> Scored:
+        trial = _trial(str(item), "noise", 0.5, correct=slot == 0 and seed == item % 2)
+        return replace(trial, k=2, seed=seed, slots=(slot,))
+
+    cells = _estimates([asked(item, seed, slot) for item in range(8) for seed in (0, 1) for slot in (0, 1)], "position")
+    # Every question is right at the first slot with one of its seeds: eight verdicts of sixteen moved, all one way.
+    assert cells["position_p"].value == pytest.approx(mcnemar(8, 0))
+    assert (cells["order_robustness"].value, cells["order_robustness"].n) == (0.5, 16)
 
 
 def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:

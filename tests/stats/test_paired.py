@@ -114,6 +114,12 @@ def test_cochran_q_is_the_textbook_formula() -> None:
     assert cochran_q(table) < 0.05
 
 
+@pytest.mark.parametrize("score", [0.5, 2, np.nan])
+def test_cochran_q_takes_no_graded_scores(score: float) -> None:
+    with pytest.raises(ValueError, match="0 and 1"):
+        cochran_q([[1, 0, score], [0, 1, 1]])
+
+
 def test_cochran_q_of_two_conditions_is_mcnemar_and_of_no_change_nothing() -> None:
     assert cochran_q([[1, 0]] * 9 + [[0, 1]] * 2 + [[1, 1]] * 5) == pytest.approx(mcnemar(9, 2))
     assert cochran_q([[1, 1, 1]] * 5 + [[0, 0, 0]] * 5) == 1.0

@@ -1,7 +1,7 @@
 """Position: the same questions with their documents at every slot (`--rotations all`).
 
 A plain difference between the best and the worst slot is mostly chance; what counts is whether the same questions are
-answered wherever the document stands.
+answered wherever the document stands. Seeds lay a question out differently, so it counts once for each.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def measure(maker: Maker) -> Iterator[Cell]:
         for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
             here = mask & (sheet.k == k) & (sheet.noise == ratio)
             slots = [here & (sheet.slot == slot) for slot in range(k)]
-            verdicts = np.column_stack([sheet.per_item(slot, correct) for slot in slots])
+            verdicts = np.column_stack([sheet.per_layout(slot, correct) for slot in slots])
             whole = np.isfinite(verdicts).all(axis=1)
             if k > 1 and whole.any():
-                yield from _cells(maker, slots, correct, verdicts[whole], ratio)
+                yield from _cells(maker, slots, correct, verdicts[whole] > 0.5, ratio)
 
 
-def _cells(maker: Maker, slots: list[Mask], correct: Floats, verdicts: Floats, ratio: float) -> Iterator[Cell]:
+def _cells(maker: Maker, slots: list[Mask], correct: Floats, verdicts: Mask, ratio: float) -> Iterator[Cell]:
     k, n, everywhere = len(slots), len(verdicts), np.logical_or.reduce(slots)
     for slot, mask in enumerate(slots):
         yield maker.rate("accuracy_by_slot", mask, correct, noise=ratio, k=k, slot=slot)

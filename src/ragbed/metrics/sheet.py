@@ -53,6 +53,8 @@ class Sheet:
     k: Ints
     slot: Ints
     """Where the first document that bears an answer stands; −1 where there is none."""
+    seed: Ints
+    """Of the layout."""
     repeat: Ints
     asked: Mask
     failed: Mask
@@ -91,6 +93,11 @@ class Sheet:
         """The mean of a score for every question; NaN where it was not asked so."""
         return _means(self.item, mask, values, len(self.items))
 
+    def per_layout(self, mask: Mask, values: Floats) -> Floats:
+        """The mean of a score for every question as every seed lays it out; NaN where it was not asked so."""
+        seeds, seed = np.unique(self.seed, return_inverse=True)
+        return _means(self.item * len(seeds) + seed, mask, values, len(self.items) * len(seeds))
+
     def per_cluster(self, mask: Mask, values: Floats) -> Floats:
         """The mean of a score for every cluster; NaN where it was not asked so."""
         return _means(self.cluster, mask, values, int(self.cluster.max(initial=-1)) + 1)
@@ -112,7 +119,10 @@ class Sheet:
         return np.asarray(rows[rows[:, len(parts) :].sum(axis=1) > 0])
 
 
-_COLUMNS = ("item", "cluster", "kind", "noise", "noise_real", "correct", "k", "slot", "repeat", "asked", "failed")
+_COLUMNS = (
+    *("item", "cluster", "kind", "noise", "noise_real", "correct"),
+    *("k", "slot", "seed", "repeat", "asked", "failed"),
+)
 
 
 def full_name(name: str, track: str) -> str:
@@ -140,7 +150,7 @@ class _Growing:
         self._items: dict[str, int] = {}
         self._clusters: dict[str, int] = {}
         self._kinds: dict[tuple[str, str], int] = {}
-        self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "repeat")}
+        self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "seed", "repeat")}
         self._shares = {name: array("d") for name in ("noise", "noise_real", "correct")}
         self._flags = {name: array("b") for name in ("asked", "failed")}
         self._scores: dict[str, array[float]] = {}
@@ -154,6 +164,7 @@ class _Growing:
         whole["kind"].append(self._kinds.setdefault((trial.testbed, trial.arm), len(self._kinds)))
         whole["k"].append(trial.k)
         whole["slot"].append(trial.slots[0] if trial.slots else -1)
+        whole["seed"].append(trial.seed)
         whole["repeat"].append(trial.repeat)
         shares["noise"].append(nan if trial.noise is None else trial.noise)
         shares["noise_real"].append(nan if trial.noise_real is None else round(trial.noise_real, 3))

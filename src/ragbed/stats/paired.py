@@ -112,8 +112,14 @@ def cochran_q(scores: ArrayLike) -> float:
 
     Args:
         scores: One row a question, one column a condition, 0 or 1.
+
+    Raises:
+        ValueError: A score is neither.
     """
-    table = np.asarray(scores, np.int64)
+    verdicts = np.asarray(scores)
+    if not np.isin(verdicts, (0, 1)).all():
+        raise ValueError("Cochran's Q is of scores 0 and 1")
+    table = verdicts.astype(np.int64)
     conditions = table.shape[1]
     if conditions == 2:
         moved = table[:, 0] - table[:, 1]
