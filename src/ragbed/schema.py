@@ -187,6 +187,8 @@ class Case(Record, frozen=True, kw_only=True):
     expect: Expectation
     rotation: int = 0
     """How far the layout is turned from the item's own (`--rotations all`)."""
+    event: str | None = None
+    """The item's: cases that share one are not independent."""
     reason: str | None = None
     """Why it is infeasible."""
 

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from ragbed.metrics import measure
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.curve import area, ratio_of_loss
-from ragbed.metrics.trial import Asked, Scored, ScoreValue
+from ragbed.metrics.sheet import make_sheets
+from ragbed.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.schema import Estimate
 from ragbed.stats.paired import mcnemar
+from tests.run.harness import make_case
 
 _RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
 
@@ -247,6 +249,27 @@ def test_known_and_unknown_questions_are_told_apart() -> None:
     trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
     assert _estimates(trials, "noise", "known")["accuracy"].value == 1.0
     assert _estimates(trials, "noise", "unknown")["accuracy"].value == 0.5
+
+
+def test_questions_of_one_event_are_resampled_together() -> None:
+    def asked(item: int, event: str | None) -> Scored:
+        return replace(_trial(str(item), "closed-book", None, correct=item < 20), cluster=event)
+
+    apart = _estimates([asked(item, None) for item in range(40)], "closed-book")["accuracy"]
+    together = _estimates([asked(item, f"event {item // 10}") for item in range(40)], "closed-book")["accuracy"]
+    assert (together.value, together.n) == (apart.value, apart.n) == (0.5, 40)
+    assert (together.low or 0) < (apart.low or 0) - 0.1
+
+
+def test_the_event_of_a_case_is_its_cluster() -> None:
+    case = make_case(0)
+    assert to_scored(case, "m", 0, "ok", {}).cluster is None
+    assert to_scored(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
+
+
+def test_an_event_that_is_called_like_an_item_is_not_that_item() -> None:
+    (sheet,) = make_sheets([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
+    assert sheet.cluster.tolist() == [0, 1]
 
 
 def test_sub_answers_count_apart_and_in_their_places() -> None:

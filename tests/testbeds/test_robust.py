@@ -328,6 +328,12 @@ def _twins() -> list[Item]:
     return [items[at] for at in (0, 1, 6, 2, 3, 4, 7, 5)]
 
 
+@pytest.mark.parametrize("testbed", ["noise", "closed-book"])
+def test_a_case_names_the_event_of_its_item(tmp_path: Path, testbed: str) -> None:
+    cases = _cases(_write(tmp_path, [base_item(0, event="cup"), base_item(1)]), testbed)
+    assert {(case.item, case.event) for case in cases} == {("0", "cup"), ("1", None)}
+
+
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
 def test_twins_are_laid_out_alike_but_for_their_words(tmp_path: Path, arms: tuple[str, ...]) -> None:
     cases = _cases(_write(tmp_path, _twins()), arms=arms, rotate=True)

@@ -148,7 +148,7 @@ class _Growing:
     def __init__(self, key: Key) -> None:
         self._key = key
         self._items: dict[str, int] = {}
-        self._clusters: dict[str, int] = {}
+        self._clusters: dict[tuple[str, str | None], int] = {}
         self._kinds: dict[tuple[str, str], int] = {}
         self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "seed", "repeat")}
         self._shares = {name: array("d") for name in ("noise", "noise_real", "correct")}
@@ -159,7 +159,8 @@ class _Growing:
     def add(self, trial: Scored) -> None:
         whole, shares, flags = self._whole, self._shares, self._flags
         whole["item"].append(self._items.setdefault(trial.item, len(self._items)))
-        cluster = trial.item if trial.cluster is None else trial.cluster
+        # An event may have the name of an item that is not of it.
+        cluster = (trial.item, None) if trial.cluster is None else ("", trial.cluster)
         whole["cluster"].append(self._clusters.setdefault(cluster, len(self._clusters)))
         whole["kind"].append(self._kinds.setdefault((trial.testbed, trial.arm), len(self._kinds)))
         whole["k"].append(trial.k)

@@ -57,5 +57,6 @@ def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mappi
         slots=case.slots,
         repeat=repeat,
         outcome=outcome,
+        cluster=case.event,
         scores=None if scores is None else dict(scores),
     )

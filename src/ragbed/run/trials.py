@@ -28,7 +28,7 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
     """A result as the fields of its line."""
     completion = result.completion
     fields: dict[str, object] = msgspec.structs.asdict(result.case)
-    for name, default in (("rotation", 0), ("reason", None)):  # as a case line has them
+    for name, default in (("rotation", 0), ("event", None), ("reason", None)):  # as a case line has them
         if fields[name] == default:
             del fields[name]
     fields |= {

@@ -145,6 +145,7 @@ class Ability:
             fake=item.fake,
             expect=self._expected(plan.documents),
             rotation=condition.rotation,
+            event=item.event,
             reason=plan.reason,
         )
 

@@ -41,6 +41,7 @@ class ClosedBook:
                     answer=item.answer,
                     fake=item.fake,
                     expect="answer",
+                    event=item.event,
                 )
 
 
