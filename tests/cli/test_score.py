@@ -31,6 +31,38 @@ def test_a_run_is_scored_on_three_tracks(tmp_path: Path) -> None:
     assert row[-3:] == ["50.0", "50.0", "50.0"]
 
 
+def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
+    """The headings of a scored run of an oracle, and every row up to its noise."""
+    run_words = ("run", "-m", "scripted/oracle", "--no-cache", "--limit", "6", *words, "--out", str(folder))
+    assert type_command(*run_words).code == 0
+    lines = type_command("score", str(folder)).out.splitlines()
+    (header,) = (line.split() for line in lines if line.startswith("testbed"))
+    rows = [line.split() for line in lines if line.startswith(("noise", "counterfactual", "closed-book"))]
+    place = header.index("noise")
+    return header[: place + 1], [" ".join(row[: place + 1]) for row in rows]
+
+
+def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
+    header, rows = _header_and_rows(tmp_path / "run", *words, "--arms", "related,fixed")
+    assert header == ["testbed", "lang", "arm", "docs", "noise"]
+    assert {"noise en related 5 0.8", "noise en fixed 5 0.8", "noise en control 5 0.8"} <= set(rows)
+    assert "closed-book en – – –" in rows
+    assert len(set(rows)) == len(rows)
+
+
+def test_rows_of_different_shares_of_true_documents_can_be_told_apart(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--correct", "0,0.4,1")
+    header, rows = _header_and_rows(tmp_path / "run", *words)
+    assert header == ["testbed", "lang", "true", "noise"]
+    assert rows == [f"counterfactual en {true} 0" for true in ("0", "0.4", "1")]
+
+
+def test_what_does_not_vary_has_no_column(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
+    assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "lang", "noise"]
+
+
 def test_where_tracks_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     done = type_command("score", str(tmp_path / "run"), "--disagreements", "code", "--json")

@@ -30,16 +30,37 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
     """Prints one table a model and dataset: what was asked, what failed, and the share of all that was asked."""
     from ragbed.cli.console import print_table, say
 
-    columns = ("testbed", "lang", "noise", "asked", "errors", "score", "code %", "paper %", "robust %")
-    tables: dict[str, list[tuple[object, ...]]] = {}
+    tables: dict[str, list[Cell]] = {}
     for cell in cells:
-        name, counted = SCORES[cell.testbed]
-        noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
-        rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
-        asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
-        row = (cell.testbed, cell.lang, noise, asked, cell.error + cell.refused, name, *rates)
-        tables.setdefault(f"{cell.model} on {cell.data}, profile {cell.profile}", []).append(row)
-    for title, rows in tables.items():
-        print_table(title, columns, rows, to_stderr=to_stderr)
+        tables.setdefault(f"{cell.model} on {cell.data}, profile {cell.profile}", []).append(cell)
+    for title, shown in tables.items():
+        varied = _varied(shown)
+        columns = ("testbed", "lang", *varied, "noise", "asked", "errors", "score", "code %", "paper %", "robust %")
+        print_table(title, columns, [_row(cell, varied) for cell in shown], to_stderr=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         say(f"{unscored:,} replies are in no robust rate: their cases' answers cannot be matched. See ragbed lint.")
+
+
+def _row(cell: Cell, varied: Sequence[str]) -> tuple[object, ...]:
+    name, counted = SCORES[cell.testbed]
+    noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
+    rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
+    asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
+    condition = _condition(cell)
+    told = [condition.get(column, "–") for column in varied]
+    return (cell.testbed, cell.lang, *told, noise, asked, cell.error + cell.refused, name, *rates)
+
+
+def _varied(cells: Sequence[Cell]) -> list[str]:
+    """The columns without which rows of a table could not be told apart."""
+    conditions = [_condition(cell) for cell in cells]
+    values = {name: {told[name] for told in conditions if name in told} for name in ("arm", "docs", "true")}
+    return [name for name, found in values.items() if len(found) > 1]
+
+
+def _condition(cell: Cell) -> dict[str, str]:
+    """What a condition is besides its noise, as far as its testbed has such: no documents have no arm."""
+    if cell.noise is None:
+        return {}
+    told = {"arm": cell.arm, "docs": str(cell.k)}
+    return told | {"true": f"{cell.correct:.3g}"} if cell.testbed == "counterfactual" else told
