@@ -33,15 +33,6 @@ def test_questions_are_resampled_and_not_trials() -> None:
     assert copied == bootstrap(once, _rate)
 
 
-def test_strata_keep_their_sizes() -> None:
-    # Where language decides everything, nothing is left to chance once languages are resampled apart.
-    rows, strata = np.column_stack([[1] * 50 + [0] * 50, [1] * 100]), [0] * 50 + [1] * 50
-    (together,) = bootstrap(rows, _rate)
-    (apart,) = bootstrap(rows, _rate, strata=strata)
-    assert together.high > together.low
-    assert math.isnan(apart.low)
-
-
 def test_the_same_seed_draws_the_same() -> None:
     rows = np.column_stack([np.arange(30) % 3, np.full(30, 2)])
     assert bootstrap(rows, _rate, seed=7) == bootstrap(rows, _rate, seed=7)

@@ -25,42 +25,32 @@ _CHUNK_CELLS = 4_000_000
 
 
 class Patterns:
-    """The rows of all clusters, equal ones together, stratum by stratum."""
+    """The rows of all clusters, equal ones together."""
 
-    def __init__(self, rows: ArrayLike, strata: ArrayLike | None = None) -> None:
+    def __init__(self, rows: ArrayLike) -> None:
         table = np.asarray(rows, np.float64)
-        of = np.zeros(len(table)) if strata is None else np.asarray(strata)
-        self.strata: list[tuple[Floats, NDArray[np.int64]]] = []
-        for stratum in np.unique(of):
-            patterns, counts = np.unique(table[of == stratum], axis=0, return_counts=True)
-            self.strata.append((patterns, counts.astype(np.int64)))
+        patterns, counts = np.unique(table, axis=0, return_counts=True)
+        self.rows: Floats = patterns
+        self.counts: NDArray[np.int64] = counts.astype(np.int64)
         self.totals: Floats = table.sum(axis=0)
 
     def resampled(self, replicates: int, seed: int) -> Iterator[Floats]:
         """Totals of resamples, some at a time."""
-        rng = np.random.default_rng(seed)
-        chunk = max(1, _CHUNK_CELLS // max(len(counts) for _, counts in self.strata))
+        rng, clusters = np.random.default_rng(seed), self.counts.sum()
+        chunk = max(1, _CHUNK_CELLS // len(self.counts))
         for start in range(0, replicates, chunk):
             size = min(chunk, replicates - start)
-            yield sum(
-                (
-                    rng.multinomial(counts.sum(), counts / counts.sum(), size=size) @ rows
-                    for rows, counts in self.strata
-                ),
-                np.zeros((size, len(self.totals))),
-            )
+            yield rng.multinomial(clusters, self.counts / clusters, size=size) @ self.rows
 
-    def without_one(self) -> tuple[Floats, NDArray[np.int64]]:
-        """Totals with one cluster left out, and how many clusters give each."""
-        rows = np.concatenate([rows for rows, _ in self.strata])
-        return self.totals - rows, np.concatenate([counts for _, counts in self.strata])
+    def without_one(self) -> Floats:
+        """Totals with one cluster left out, for every pattern."""
+        return self.totals - self.rows
 
 
 def bootstrap(
     rows: ArrayLike,
     statistic: Statistic,
     *,
-    strata: ArrayLike | None = None,
     level: float = LEVEL,
     replicates: int = REPLICATES,
     seed: int = 0,
@@ -72,20 +62,19 @@ def bootstrap(
 
     Args:
         rows: One a question (or whatever is independent), of what adds up.
-        strata: One a question, as its language; resampled each by itself.
         statistic: What is computed of the totals, several values at once.
         level: Of confidence.
         replicates: How many resamples.
         seed: Of the draws.
     """
-    patterns = Patterns(rows, strata)
+    patterns = Patterns(rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = statistic(patterns.totals)
         drawn = np.concatenate([statistic(totals) for totals in patterns.resampled(replicates, seed)])
-        left_out, counts = patterns.without_one()
-        jackknife = statistic(left_out)
+        jackknife = statistic(patterns.without_one())
     return [
-        _bca(float(value), drawn[:, column], jackknife[:, column], counts, level) for column, value in enumerate(seen)
+        _bca(float(value), drawn[:, column], jackknife[:, column], patterns.counts, level)
+        for column, value in enumerate(seen)
     ]
 
 
