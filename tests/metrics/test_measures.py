@@ -90,7 +90,12 @@ def test_a_model_that_never_replied_scores_nothing_in_every_table() -> None:
     trials += [_trial(item, "rejection", 1.0, "error") for item in "ab"]
     trials += [_trial(item, "counterfactual", 0.0, "refused") for item in "ab"]
     trials += [_trial("a", "closed-book", None, "error"), _trial("b", "closed-book", None, "infeasible")]
-    rates = {"noise": "accuracy", "rejection": "refusal_recall", "counterfactual": "accuracy", "closed-book": "accuracy"}
+    rates = {
+        "noise": "accuracy",
+        "rejection": "refusal_recall",
+        "counterfactual": "accuracy",
+        "closed-book": "accuracy",
+    }
     cells = [_estimates(trials, table)[metric] for table, metric in rates.items()]
     assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells] == [(0.0, 2, 2, 2)] * 3 + [(0.0, 1, 1, 1)]
 

@@ -117,7 +117,7 @@ def test_cochran_q_is_the_textbook_formula() -> None:
 @pytest.mark.parametrize("score", [0.5, 2, np.nan])
 def test_cochran_q_takes_no_graded_scores(score: float) -> None:
     with pytest.raises(ValueError, match="0 and 1"):
-        cochran_q([[1, 0, score], [0, 1, 1]])
+        cochran_q(np.array([[1, 0, score], [0, 1, 1]]))
 
 
 def test_cochran_q_of_two_conditions_is_mcnemar_and_of_no_change_nothing() -> None:

@@ -95,8 +95,7 @@ class Maker:
         intervals = bootstrap(rows, statistic) if len(rows) else [_NOTHING] * len(metrics)
         mask, n = np.logical_or.reduce([mask for mask, _ in parts]), int(self.sheet.whole(*parts).sum())
         return [
-            self._cell(metric, interval, n, mask, place)
-            for metric, interval in zip(metrics, intervals, strict=True)
+            self._cell(metric, interval, n, mask, place) for metric, interval in zip(metrics, intervals, strict=True)
         ]
 
     def interval(self, metric: str, interval: Interval, n: int, mask: Mask, **place: Unpack[Place]) -> Cell:
