@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import os
 import re
 import socket
@@ -19,7 +18,7 @@ from yarl import URL
 
 from ragbed.models.exchange import Connection
 from ragbed.models.failure import Failure
-from ragbed.models.secret import shown
+from ragbed.models.secret import pack_user, shown
 
 _Addresses: TypeAlias = list[AddrInfoType]
 _SECOND_TRY_S = 0.25
@@ -122,8 +121,8 @@ def proxy_authorization(proxy: URL) -> str:
 
 
 def basic(url: URL) -> str:
-    """Name and password of an address as a header says them."""
-    return "Basic " + base64.b64encode(f"{url.user}:{url.password or ''}".encode()).decode()
+    """The header's words for the name and password of an address."""
+    return f"Basic {pack_user(url)}"
 
 
 def _look_up(host: str, port: int) -> asyncio.Future[_Addresses]:
