@@ -97,6 +97,20 @@ def test_every_reply_ends_in_one_column(tmp_path: Path, bench: Bench) -> None:
     assert "uncorrected" in done.err
 
 
+@pytest.mark.parametrize(
+    "command", [["score"], ["report"], ["compare", "RUN"], ["judge", "-m", "openai-api/judge/wise"]]
+)
+def test_a_judges_own_run_is_not_scored_and_the_run_it_judged_is_named(
+    command: list[str], tmp_path: Path, bench: Bench
+) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    _judge(tmp_path, bench, "--criteria", "correct")
+    (judges,) = (tmp_path / "judge").iterdir()
+    done = type_command(*(str(tmp_path) if word == "RUN" else word for word in command), str(judges), env=bench.env)
+    assert done.code == 2
+    assert f"{judges} is a judge's run; name the run it judged: {tmp_path}." in done.err.replace("\n", "")
+
+
 def test_a_second_command_asks_only_what_came_since(tmp_path: Path, bench: Bench) -> None:
     answers = {"reply": "Nowhere."}
     model = TalkingModel(lambda case: Completion(outcome="ok", reply=answers["reply"]))

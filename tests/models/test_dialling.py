@@ -14,6 +14,7 @@ import pytest
 import trustme
 from yarl import URL
 
+from ragbed.errors import UsageError
 from ragbed.models import Wish, open_model
 from ragbed.models.dialling import proxy_for
 from ragbed.schema import Completion
@@ -203,7 +204,31 @@ def test_a_proxy_that_refuses_is_no_connection_and_its_password_is_not_told(auth
         ("https://a.test/v1", {"https_proxy": "p:1", "no_proxy": "b.test, .test"}, None),
         ("https://a.test/v1", {"https_proxy": "p:1", "NO_PROXY": "*"}, None),
         ("https://a.test/v1", {"https_proxy": "p:1", "no_proxy": "aa.test,st"}, "http://p:1"),
+        ("http://a.test:8000/v1", {"http_proxy": "p:1", "no_proxy": "b.test,a.test:8000"}, None),
+        ("http://a.test:8001/v1", {"http_proxy": "p:1", "no_proxy": "a.test:8000"}, "http://p:1"),
+        ("https://a.test/v1", {"https_proxy": "p:1", "no_proxy": ".test:443"}, None),
+        ("http://10.1.2.3/v1", {"http_proxy": "p:1", "no_proxy": "10.0.0.0/8"}, None),
+        ("http://11.1.2.3/v1", {"http_proxy": "p:1", "no_proxy": "10.0.0.0/8,fd00::/8"}, "http://p:1"),
+        ("http://10.1.2.3:8000/v1", {"http_proxy": "p:1", "no_proxy": "10.1.2.3:8000"}, None),
+        ("http://10.1.2.3:8001/v1", {"http_proxy": "p:1", "no_proxy": "10.1.2.3:8000"}, "http://p:1"),
+        ("http://[fd00::1]:8000/v1", {"http_proxy": "p:1", "no_proxy": "fd00::/8"}, None),
+        ("http://[::1]:8000/v1", {"http_proxy": "p:1", "no_proxy": "[::1]:8000"}, None),
+        ("http://a.test/v1", {"http_proxy": "p:1", "no_proxy": "10.0.0.0/8"}, "http://p:1"),
+        ("http://a.test/v1", {"http_proxy": "socks5://p:1", "no_proxy": "a.test"}, None),
     ],
 )
 def test_the_environment_names_the_proxy(url: str, environ: dict[str, str], proxy: str | None) -> None:
     assert proxy_for(URL(url), environ) == (None if proxy is None else URL(proxy))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret-password@p:1", "https://p:1", "socks5h://p"])
+def test_a_proxy_that_speaks_no_plain_http_is_a_usage_error_that_names_the_variable(proxy: str) -> None:
+    with pytest.raises(UsageError, match=r"^HTTPS_PROXY names .* only http:// proxies are supported") as told:
+        proxy_for(URL("https://a.test/v1"), {"HTTPS_PROXY": proxy})
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://", "http://p:port"])
+def test_what_is_not_the_address_of_a_proxy_is_a_usage_error(proxy: str) -> None:
+    with pytest.raises(UsageError, match=r"^http_proxy is not the address of a proxy"):
+        proxy_for(URL("http://a.test/v1"), {"http_proxy": proxy})

@@ -11,10 +11,13 @@ from urllib.parse import quote
 
 import pytest
 
+from ragbed.models import Wish, open_model
 from ragbed.models.failure import FATAL
 from ragbed.models.patience import Patience
+from ragbed.schema import Completion
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
 from tests.models.fault_server import (
+    Exchange,
     Fault,
     FaultServer,
     bomb,
@@ -201,6 +204,24 @@ def test_a_key_that_the_server_quotes_is_not_passed_on(echo: str, make: object) 
     assert not [start for start in range(len(KEY) - 7) if KEY[start : start + 8] in told]
     assert base64.b64encode(KEY.encode()).decode()[:10] not in told
     assert "\x1b" not in told
+
+
+async def _quote_authorization(exchange: Exchange) -> None:
+    (line,) = (line for line in exchange.head.split("\r\n") if line.startswith("Authorization:"))
+    await exchange.send(401, line.encode())
+
+
+@pytest.mark.parametrize("user", ["user:hunter2secret", "user:pw1234", "token-without-password"])
+def test_the_credentials_of_an_address_that_the_server_quotes_are_not_passed_on(user: str) -> None:
+    async def talk() -> Completion:
+        async with FaultServer([_quote_authorization]) as server:
+            environ = {"VLLM_BASE_URL": server.url.replace("//", f"//{user}@")}
+            model = open_model("vllm/m", lambda name: Wish(name, environ, patience=QUICK))
+            return await with_model(model, lambda one: one.complete(case()))
+
+    told = asyncio.run(talk()).error or ""
+    assert "Authorization: Basic [key]" in told
+    assert base64.b64encode(user.encode()).decode()[:12] not in told
 
 
 def test_a_key_in_a_reply_is_not_stored() -> None:

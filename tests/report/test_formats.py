@@ -95,6 +95,14 @@ def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
     assert r"\textbackslash{}input\{x\}\_50\%\&\#\$\textasciitilde{}\textasciicircum{}" in told
 
 
+@pytest.mark.parametrize(("name", "shown"), [("[2pt] m", "{[}2pt{]} m"), ("*m", "{*}m")])
+def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str, shown: str) -> None:
+    told = FORMATS["latex"](_report(Key(name, "[d]", "en", "robust")))
+    assert f"\n{shown}" in told
+    assert "{[}d{]}, robust" in told
+    assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
+
+
 def test_latex_has_the_papers_rows_and_marks_what_cannot_be_compared_with_them() -> None:
     told = FORMATS["latex"](_report(Key("m", "en_refine", "en", "robust")))
     assert r"ChatGPT & paper & en &  & 96.33 & 94.67 \\" in told

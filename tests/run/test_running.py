@@ -117,6 +117,15 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
         assert read_status(tmp_path).maybe_paid_twice == 0
 
 
+def test_a_budget_counts_earlier_replies_of_a_model_without_a_price_as_nothing_and_says_so_once(tmp_path: Path) -> None:
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
+    budget, told = Budget(6.0, {"test/talking": lambda tokens_in, _: float(tokens_in)}), list[str]()
+    run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
+    assert told == ["no price is known for test/free: earlier replies count as nothing in the budget."]
+    assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
+
+
 def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
     class Slow(TalkingModel):
         async def complete(self, case: Case, repeat: int = 0) -> Completion:

@@ -19,6 +19,7 @@ from ragbed.web.addresses import Gate
 from ragbed.web.fetch import Fetched, Fetcher
 from ragbed.web.flow import in_order
 from ragbed.web.keep import Keep
+from ragbed.web.kinds import KINDS, LISTS
 from tests.web.fault_server import (
     Exchange,
     Fault,
@@ -168,6 +169,23 @@ def test_an_old_page_is_asked_for_only_if_it_has_changed(server: FaultServer, tm
     assert changed.page.body.endswith(b"too.")
     asked = [(head.get("If-None-Match"), head.get("If-Modified-Since")) for head in server.heads]
     assert asked[1:] == [(None, None), ('"1"', told["Last_Modified"]), ('"1"', told["Last_Modified"])]
+
+
+@pytest.mark.parametrize("fresh_s", [100, 0], ids=["fresh", "unchanged"])
+def test_a_kept_page_is_refused_where_its_kind_is_not_wanted(
+    server: FaultServer, tmp_path: Path, fresh_s: float
+) -> None:
+    server.scripts["feed"] = [page(b"<rss></rss>", "text/xml", ETag='"1"'), status(304)]
+
+    async def run() -> list[Fetched]:
+        manners, gate, url = replace(QUICK, fresh_s=fresh_s), Gate(loopback=True), server.url("feed")
+        with Keep(tmp_path / "kept.db") as keep:
+            async with Fetcher(keep, manners, gate=gate, clock=lambda: 0.0) as fetcher:
+                return [await fetcher.fetch(url, kinds) for kinds in (LISTS, KINDS, LISTS)]
+
+    first, unwanted, again = asyncio.run(run())
+    assert (unwanted.outcome, unwanted.page) == ("type", None)
+    assert (first.outcome, again.page) == ("ok", first.page)
 
 
 def test_who_we_are_is_said_and_no_cookie_is_sent(server: FaultServer, tmp_path: Path) -> None:

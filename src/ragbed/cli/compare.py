@@ -28,8 +28,8 @@ def compare(first: str, second: str, track: str, least: float, list_flips: bool,
 
     A and B are runs, or RUN:MODEL where a run holds several. Only questions that both were asked under the same
     condition are compared, so profile, prompt, seed, model or date may differ. p is exact McNemar's (the sign-flip
-    test for graded scores), adjusted for the number of rows; B declines where the whole 95 % interval lies below
-    −--least.
+    test for graded scores), adjusted for the number of rows (Holm); B declines where it has fallen by more than
+    --least, with a p below 0.05 that is adjusted likewise.
 
     \b
     Examples:

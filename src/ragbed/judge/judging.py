@@ -11,6 +11,7 @@ from ragbed.judge.criteria import Criterion
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import Verdict, settle, verdict_of
 from ragbed.models.base import Sampling
+from ragbed.run.scoring import open_scored
 from ragbed.run.store import Stored, open_store
 from ragbed.schema import Case
 
@@ -34,7 +35,7 @@ class Scope:
 
     def replies(self) -> Iterator[Stored]:
         """The results to be judged, failed calls included: they are asked for and have no verdict."""
-        with open_store(self.run, create=False) as store:
+        with open_scored(self.run) as store:
             for stored in store.results():
                 if self._takes(stored.case):
                     yield stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import os
 import re
 import socket
@@ -12,14 +11,16 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from ipaddress import ip_address, ip_network
 from typing import TypeAlias
 
 from aiohappyeyeballs import AddrInfoType, start_connection
 from yarl import URL
 
+from ragbed.errors import UsageError
 from ragbed.models.exchange import Connection
 from ragbed.models.failure import Failure
-from ragbed.models.secret import shown
+from ragbed.models.secret import pack_user, shown
 
 _Addresses: TypeAlias = list[AddrInfoType]
 _SECOND_TRY_S = 0.25
@@ -30,18 +31,44 @@ _PUT_THROUGH = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
 
 def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
-    """The proxy that the environment names for an address: `https_proxy`, `http_proxy`, but not for `no_proxy`."""
-    named = _lower_or_upper(environ, f"{url.scheme}_proxy")
+    """The proxy that the environment names for an address: `https_proxy`, `http_proxy`, but not for `no_proxy`.
+
+    Raises:
+        UsageError: The proxy speaks something else than plain HTTP.
+    """
+    variable, named = _lower_or_upper(environ, f"{url.scheme}_proxy")
+    _, exempt = _lower_or_upper(environ, "no_proxy")
+    if not named or any(_covers(pattern.strip(), url) for pattern in exempt.lower().split(",")):
+        return None
+    proxy = None
+    with suppress(ValueError):
+        proxy = URL(named if "://" in named else f"http://{named}")
+    if proxy is None or not proxy.host:
+        raise UsageError(f"{variable} is not the address of a proxy; write it as http://host:port.")
+    if proxy.scheme != "http":
+        raise UsageError(
+            f"{variable} names a proxy of the scheme {proxy.scheme}://; only http:// proxies are supported (they carry "
+            "https too). Set it to one, or list the server in no_proxy."
+        )
+    return proxy
+
+
+def _covers(pattern: str, url: URL) -> bool:
+    """Whether an entry of `no_proxy` means an address: `*`, a domain, an IP or a network, each with or without port."""
     host = (url.host or "").lower()
-    for pattern in _lower_or_upper(environ, "no_proxy").lower().split(","):
-        suffix = pattern.strip().lstrip(".")
-        if suffix and (suffix in ("*", host) or host.endswith(f".{suffix}")):
-            return None
-    return URL(named if "://" in named else f"http://{named}") if named else None
+    with suppress(ValueError):  # an entry that is no network, or a host that is a name
+        return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
+    name, colon, port = pattern.rpartition(":")
+    if colon and port.isdigit():
+        return url.port == int(port) and _covers(name, url)
+    suffix = pattern.lstrip(".")
+    return bool(suffix) and (suffix in ("*", host) or host.endswith(f".{suffix}"))
 
 
-def _lower_or_upper(environ: Mapping[str, str], name: str) -> str:
-    return environ.get(name) or environ.get(name.upper()) or ""
+def _lower_or_upper(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    """The variable that is set, and its value."""
+    used = name if environ.get(name) else name.upper()
+    return used, environ.get(used) or ""
 
 
 class Dialler:
@@ -122,8 +149,8 @@ def proxy_authorization(proxy: URL) -> str:
 
 
 def basic(url: URL) -> str:
-    """Name and password of an address as a header says them."""
-    return "Basic " + base64.b64encode(f"{url.user}:{url.password or ''}".encode()).decode()
+    """The header's words for the name and password of an address."""
+    return f"Basic {pack_user(url)}"
 
 
 def _look_up(host: str, port: int) -> asyncio.Future[_Addresses]:

@@ -82,8 +82,16 @@ def _hide(text: str, form: str) -> str:
 
 
 def secrets_in(url: URL) -> list[Key]:
-    """What of an address is not for everybody: the password, and whatever stands behind the question mark."""
-    return [Key(value) for value in (url.password, *url.query.values()) if value]
+    """What of an address is not for everybody: who asks, as headers say it, and what follows the question mark."""
+    # A name that stands without a password is one itself.
+    who = (url.password or url.user, pack_user(url).rstrip("="))
+    return [Key(value) for value in (*who, *url.query.values()) if value]
+
+
+def pack_user(url: URL) -> str:
+    """Name and password of an address as a header says them; empty where it has none."""
+    told = f"{url.user or ''}:{url.password or ''}"
+    return base64.b64encode(told.encode()).decode() if told != ":" else ""
 
 
 def shown(url: URL) -> str:

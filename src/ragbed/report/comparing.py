@@ -84,7 +84,7 @@ class Comparison:
     adjusted: float
     """For the number of conditions (Holm)."""
     decline_p: float
-    """Of a fall by no more than the least that counts."""
+    """Of a fall by no more than the least that counts, adjusted likewise."""
 
 
 def open_side(named: str, track: str) -> Side:
@@ -133,7 +133,8 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
             f"{first.run} and {second.run} have no question in common; is it the same data, testbed and noise?"
         )
     adjusted = holm([one.p for one in made]).tolist()
-    return [replace(one, adjusted=value) for one, value in zip(made, adjusted, strict=True)]
+    declines = holm([one.decline_p for one in made]).tolist()
+    return [replace(one, adjusted=p, decline_p=fall) for one, p, fall in zip(made, adjusted, declines, strict=True)]
 
 
 def flips(first: Side, second: Side) -> list[Flip]:

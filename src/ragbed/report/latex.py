@@ -8,6 +8,7 @@ from ragbed.report.numbers import FEW, show_asked, show_number
 from ragbed.report.tables import Column, Report, Row, Table
 from ragbed.schema import Estimate
 
+# Brackets and stars are wrapped, since \\ and \midrule would take one that follows for an argument of theirs.
 _ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -20,6 +21,9 @@ _ESCAPES = str.maketrans(
         "_": r"\_",
         "^": r"\textasciicircum{}",
         "~": r"\textasciitilde{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
         "–": "--",
         "ρ": r"$\rho$",
     }

@@ -9,7 +9,8 @@ from ragbed.errors import UsageError
 from ragbed.metrics import measure
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.trial import Scored, to_scored
-from ragbed.run.store import RunStore, open_store
+from ragbed.run.scoring import open_scored
+from ragbed.run.store import RunStore
 from ragbed.schema import Case
 from ragbed.scorers import score
 
@@ -26,7 +27,7 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Ce
 
 def read_trials(folder: Path) -> Iterator[tuple[Case, Scored]]:
     """Every trial of a run with its case, and for every model the cases that could not be asked."""
-    with open_store(folder, create=False) as store:
+    with open_scored(folder) as store:
         yield from _infeasible(store)
         for stored in store.results():
             completion = stored.completion
@@ -38,7 +39,7 @@ def _check_data(folders: Sequence[Path]) -> None:
     """Items are known by the name of their data: the same name must mean the same file."""
     known: dict[str, tuple[Path, str]] = {}
     for folder in folders:
-        with open_store(folder, create=False) as store:
+        with open_scored(folder) as store:
             for name, value in store.settings().items():
                 before, hashed = known.setdefault(name, (folder, value))
                 if name.startswith("data ") and hashed != value:

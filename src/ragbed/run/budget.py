@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragbed.errors import RagbedError
-from ragbed.run.prices import Price
+from ragbed.run.prices import Price, find_price
 from ragbed.schema import Completion
 
 
@@ -16,11 +16,12 @@ class Budget:
 
     Args:
         limit: Dollars for this run, those of earlier sessions included.
-        prices: Price of each model, by name.
+        prices: Price of each model, by name; of others, which earlier sessions asked, the listed one is taken.
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
-        self._limit, self._prices, self._spent = limit, prices, 0.0
+        self._limit, self._spent = limit, 0.0
+        self._prices: dict[str, Price | None] = {**prices}
         self._denied = False
 
     def allows(self) -> bool:
@@ -40,7 +41,11 @@ class Budget:
                 "Go on with a larger --budget and the same --out."
             )
 
-    def pay(self, model: str, completion: Completion) -> None:
-        """Counts what one reply cost."""
-        usage = completion.usage or {}
-        self._spent += self._prices[model](usage.get("in", 0), usage.get("out", 0))
+    def pay(self, model: str, completion: Completion) -> bool:
+        """Counts what one reply cost; false where no price is known, so that it counts as nothing."""
+        if model not in self._prices:
+            self._prices[model] = find_price(model)
+        price, usage = self._prices[model], completion.usage or {}
+        if price is not None:
+            self._spent += price(usage.get("in", 0), usage.get("out", 0))
+        return price is not None

@@ -68,7 +68,7 @@ def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
             )
         _plan(store, job)
         if job.budget is not None:
-            _pay_so_far(store, job.budget)
+            _pay_so_far(store, job.budget, job.tell)
         ending = _Ending()
         try:
             asyncio.run(_ask_all(store, job, watch, ending))
@@ -89,11 +89,13 @@ def _plan(store: RunStore, job: Job) -> None:
         store.add_missing(job.cases())
 
 
-def _pay_so_far(store: RunStore, budget: Budget) -> None:
+def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:
     """Earlier sessions count too: a budget is the run's."""
-    for result in store.results():
-        if not result.cached:
-            budget.pay(result.model, result.completion)
+    paid = {
+        result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
+    }
+    if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
+        tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
 
 
 async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: _Ending) -> None:

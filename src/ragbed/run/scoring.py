@@ -9,7 +9,9 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from ragbed.run.store import Stored, open_store
+from ragbed.errors import UsageError
+from ragbed.run.file import NAME
+from ragbed.run.store import RunStore, Stored, open_store
 from ragbed.run.tables import Cell, add_planned, merge_cells, tabulate
 
 WORTH_WORKERS = 20_000
@@ -18,6 +20,21 @@ _CHUNK = 10_000
 """Cases of one task: little enough that workers end together, much enough that asking for them costs nothing."""
 
 Part = tuple[list[Cell], int, int]
+
+
+def open_scored(folder: Path) -> RunStore:
+    """Opens a run whose replies are answers, which can be scored.
+
+    Raises:
+        UsageError: It is a judge's, whose replies are verdicts.
+    """
+    store = open_store(folder, create=False)
+    if "criterion" not in store.settings():
+        return store
+    store.connection.close()
+    judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
+    where = f": {judged}" if (judged / NAME).is_file() else ""
+    raise UsageError(f"{folder} is a judge's run; name the run it judged{where}.")
 
 
 def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WORKERS) -> list[Cell]:
@@ -29,7 +46,7 @@ def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WO
         worth: Results from which on more than one is used.
     """
     wanted = (os.cpu_count() or 1) if workers is None else workers
-    with open_store(folder, create=False) as store:
+    with open_scored(folder) as store:
         models, last = list(store.models()), store.last_case()
         if wanted > 1 and last * len(models) >= worth:
             tasks = [(model, first) for model in models for first in range(1, last + 1, _CHUNK)]

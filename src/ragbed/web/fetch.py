@@ -85,6 +85,7 @@ class Fetcher:
         start = parse_page_url(url)
         kept = self._keep.find_page(str(start))
         if kept is not None and self._clock() - kept.at < self._manners.fresh_s:
+            _refuse_kind(kind_of(kept.content_type, kept.body), kinds)
             return kept
         tried = 1
         while True:
@@ -112,6 +113,7 @@ class Fetcher:
     ) -> Page:
         now = self._clock()
         if response.status == 304 and kept is not None:
+            _refuse_kind(kind_of(kept.content_type, kept.body), kinds)
             self._keep.renew_page(kept.url, now)
             return replace(kept, at=now)
         refuse_status(response)

@@ -90,6 +90,73 @@ def test_who_says_both_answers_is_misled_and_not_correct() -> None:
     assert (values["correct"], values["misled"], values["partial"]) == (False, True, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("Apple", "Was it Apple? No, it was Google.", False),
+        ("Apple", "Could it be Apple? It could not: Google made it.", False),
+        ("Apple", "Was it Apple? Yes, it was.", True),
+        ("Apple", "Was it Google? No, it was Apple.", True),
+        ("Apple", "Google, formerly thought to be Apple", False),
+        ("Apple", "It was once believed to be Apple, but it was Google.", False),
+        ("Apple", "Formerly thought to be Google, it was in fact Apple.", True),
+        ("苹果", "是苹果吗？不，是谷歌。", False),
+        ("苹果", "我原以为是苹果，后来知道是谷歌。", False),
+        ("苹果", "是谷歌吗？不，是苹果。", True),
+    ],
+)
+def test_what_is_only_asked_or_was_once_believed_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
+    case = make_case("Which company made it?", [[answer]], lang="en" if answer.isascii() else "zh")
+    assert score(case, reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("12", "-12", False),
+        ("12", "minus 12", False),
+        ("12", "It was −12 degrees.", False),
+        ("12", "minus twelve", False),
+        ("12", "零下12度", False),
+        ("12", "负十二", False),
+        ("12", "- 12", True),
+        ("12", "10-12", True),
+        ("12", "3胜12负", True),
+        ("12", "It is 20 minus 12.", True),
+        ("-12", "It was minus twelve.", True),
+        ("-12", "12", False),
+        ("−5°C", "minus 5°C", True),
+        ("−5°C", "5°C", False),
+    ],
+)
+def test_the_sign_is_a_part_of_the_number(answer: str, reply: str, correct: bool) -> None:
+    assert score(make_case("How cold was it?", [[answer]]), reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("no", "There is no information.", False),
+        ("no", "There was no winner.", False),
+        ("no", "Yes, no doubt.", False),
+        ("no", "They wore No. 5.", False),
+        ("no", "No.", True),
+        ("no", "No, they did not.", True),
+        ("no", "The answer is no", True),
+        ("none", "None of the documents says so.", False),
+        ("none", "None of them survived.", True),
+        ("nothing", "Nothing is known about it.", False),
+        ("没有", "没有相关信息。", False),
+        ("没有", "没有，他们输了。", True),
+        ("否", "是否获胜不得而知。", False),
+        ("否", "答案：否", True),
+    ],
+)
+def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
+    case = make_case("Did they win?", [[answer]], lang="en" if answer.isascii() else "zh")
+    assert score(case, reply)["correct"] is correct
+
+
 def test_copying_several_documents_is_no_answer() -> None:
     documents = ["The games of 2004 were held in Athens, they said.", "Many cities applied for the games of 2008."]
     case = make_case("Where?", [["Athens"]], documents=documents)

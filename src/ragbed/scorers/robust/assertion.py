@@ -31,6 +31,24 @@ _DENIED_AFTER = re.compile(
     r"|[\"')\]]* (?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))"
     r"|[\"')\]]* (?:did|does)(?: not|n't)\b"
 )
+_ASKED_AND_DENIED = re.compile(
+    r"[^.;\n。?]{0,80}\?[\"')\]]* ?"
+    rf"(?:no\b(?! (?:doubt|question|wonder))|nope\b|{WRONG}\b"
+    r"|(?:\w+ ){0,2}(?:not\b|\w+n't\b)(?! only\b| just\b| merely\b)"
+    r"|不(?:是|对|,|。)|并非|没有|否)"
+)
+_ONCE_BELIEVED = re.compile(
+    r"\b(?:formerly|previously|once|originally|initially|at first)\b (?:\w+ )?"
+    r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$|[原曾本]经?以为[^。]{0,20}$"
+)
+_NO = frozenset({"no", "不", "无", "否"})
+_NONE = frozenset({"none", "nothing", "没有"})
+"""Answers that are also the words by which anything is denied."""
+_ALL_SAID = re.compile(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
+_NEGATES = re.compile(
+    r"(?: [\w']+){0,6}? (?:documents?|passages?|texts?|articles?|sources?|information|known|said|stated|mentioned)\b"
+    r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
+)
 _WRONG_AFTER = re.compile(
     r"[\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
@@ -66,6 +84,7 @@ _MAYBE = re.compile("可能|也许|或许|maybe|perhaps|possibly")
 _DOUBT = re.compile(
     r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike)\b|n't|but\b|however"
     rf"|{WRONG}|wrong|mistaken|error|contradict|inconsistent|correct|right|true|actual"
+    r"|\b(?:none|nothing|nope|formerly|previously|once|originally|initially|at first)\b|[无否]|以为"
     r"|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according|based|[不非未没或误错]|是否|还是|矛盾|实际|其实"
     r"|可能|也许|maybe|perhaps|possibly"
 )
@@ -86,10 +105,9 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
         rivals: Mentions of answers that exclude it.
     """
     before, after = around(text, mention.start, mention.end)
-    clause = before[_last_end(before, _CLAUSE_END) :]
     if _BLAMED_BEFORE.search(before):
         return "wrong"
-    if _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after):
+    if _is_denied(before, after) or _ASKED_AND_DENIED.match(text, mention.end) or _only_denies(text, mention):
         return "denied"
     blame = _WRONG_AFTER.match(after)
     if blame and not _OTHER_SUBJECT.search(blame[0]):
@@ -112,6 +130,20 @@ def is_only_reported(text: str, mention: Mention) -> bool:
 
 def _is_attributed(before: str) -> bool:
     return _SOURCE.search(before) is not None and _CORRECTING.search(before) is None
+
+
+def _is_denied(before: str, after: str) -> bool:
+    clause = before[_last_end(before, _CLAUSE_END) :]
+    around_it = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
+    return bool(around_it or _ONCE_BELIEVED.search(clause))
+
+
+def _only_denies(text: str, mention: Mention) -> bool:
+    """Whether a 'no' or 'none' does not answer but negates what follows: 'there is no information'."""
+    said = text[mention.start : mention.end]
+    if said in _NO:
+        return _ALL_SAID.match(text, mention.end) is None
+    return said in _NONE and _NEGATES.match(text, mention.end) is not None
 
 
 def is_correcting(text: str, mention: Mention) -> bool:

@@ -31,6 +31,10 @@ _DIGITS = re.compile(
 )
 _AFTER = re.compile(r"[ -]{0,2}(per cent|percentage points?|years? old|[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})")
 _PERCENT_BEFORE = re.compile(r"百分之$")
+_MINUS = re.compile(
+    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
+    r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
+)
 _NOT_COUNTED = re.compile(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
 _LIST_MARK = re.compile(r"[.)、]\s*\S")
 _STOP = frozenset(
@@ -116,7 +120,8 @@ def _in_digits(text: str) -> list[Quantity]:
             name, stop = UNITS[match["currency"]], end
         elif _PERCENT_BEFORE.search(text, max(0, start - 3), start):
             name, start = "%", start - 3
-        number, scale = Decimal(match["number"].replace(",", "")), match["scale"]
+        sign, start = _sign_before(text, start)
+        number, scale = sign * Decimal(match["number"].replace(",", "")), match["scale"]
         value = number * SCALES[scale] if scale else number
         if scale == "m":  # 5.1m is metres or millions
             found.append(Quantity(number, "m", start, end))
@@ -130,7 +135,8 @@ def _in_english(text: str) -> Iterator[Quantity]:
         unit = _unit_after(text, match.end())
         in_digits = text[max(0, match.start() - 2) : match.start()].rstrip(" -")[-1:].isdigit()  # 44 billion
         if value is not None and unit is not None and match[0] != "one" and not in_digits:
-            yield Quantity(value, unit[0], match.start(), unit[1])
+            sign, start = _sign_before(text, match.start())
+            yield Quantity(sign * value, unit[0], start, unit[1])
 
 
 def _in_chinese(text: str) -> Iterator[Quantity]:
@@ -142,10 +148,17 @@ def _in_chinese(text: str) -> Iterator[Quantity]:
         name, stop = _unit_after(text, end) or ("", end)
         if _PERCENT_BEFORE.search(text, max(0, start - 3), start):
             name, start = "%", start - 3
+        sign, start = _sign_before(text, start)
         alone = _LONE_BEFORE.search(text, max(0, start - 1), start) and _LONE_AFTER.match(text, end)
         # 一 and 百 are in a thousand words; a numeral of one character counts with a unit, or all alone.
         if value is not None and (end - start > 1 or name or alone):
-            yield Quantity(value, name, start, stop)
+            yield Quantity(sign * value, name, start, stop)
+
+
+def _sign_before(text: str, start: int) -> tuple[int, int]:
+    """The sign of a number and where it begins with it: 12 is not −12."""
+    minus = _MINUS.search(text, max(0, start - 10), start)
+    return (-1, minus.start()) if minus else (1, start)
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
