@@ -7,6 +7,7 @@ information is *not* insufficient, is no refusal.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import any_of
@@ -79,6 +80,19 @@ _ABOUT_ERRORS = re.compile(
 )
 _UNDONE = re.compile(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
 _SUPPOSED = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_ANSWERS_ANYWAY = re.compile(
+    r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
+    r"|\banswer (?:is|would be|should be|might be)\b(?! (?:not|un\w+)\b)"
+    r"|\bmy (?:best )?guess\b|\bi (?:believe|think|guess)\b"
+    r"|\b(?:is|was) (?:probably|likely|most likely)\b"
+    r"|据我所知|根据(?:我的(?:知识|了解)|常识)|我(?:认为|猜|觉得|推测)|(?:答案|应该|大概|可能)[是为](?!因为|由于|指|否)"
+)
+
+
+def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
+    """Whether a reply that declines goes on to give an answer of its own, whatever that is."""
+    first = min(one.end for one in refusals)
+    return _ANSWERS_ANYWAY.search(text, first) is not None
 
 
 def find_refusals(text: str) -> list[Mention]:

@@ -17,7 +17,7 @@ from ragbed.scorers.robust.gold import Gold, prepare
 from ragbed.scorers.robust.match import MOST_MENTIONS, Mention, Reading, drop_contained, find_mentions
 from ragbed.scorers.robust.normalise import fold, origins
 from ragbed.scorers.robust.quantities import Quantity
-from ragbed.scorers.robust.refusal import find_refusals
+from ragbed.scorers.robust.refusal import find_refusals, is_withdrawn
 
 Name: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
 
@@ -95,7 +95,8 @@ def _conclude(
 ) -> Judged:
     told = sum(map(bool, held))
     misled = bool(false)
-    refused = any(one.rule.startswith("refusal") for one in grounds) and not told and not misled
+    declined = [one for one in grounds if one.rule.startswith("refusal")]
+    refused = bool(declined) and not told and not misled and not is_withdrawn(text, declined)
     flagged = any(one.rule.startswith("flag") for one in grounds)
     if not _is_usable(gold):
         return Judged(
