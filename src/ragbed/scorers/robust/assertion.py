@@ -19,12 +19,12 @@ _DENIED_BEFORE = re.compile(
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
-    r"|(?:不是|并非|并不是|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
+    r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
 _LEFT_OUT = re.compile(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
 _BLAMED_BEFORE = re.compile(
-    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.]{0,80}$"
-    r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。]{0,20}$"
+    r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.,]{0,80}$"
+    r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
 )
 _DENIED_AFTER = re.compile(
     r"(?:并不是|不是|并非)"
@@ -47,6 +47,8 @@ _SOURCE = re.compile(
 )
 _CONTRADICTED = re.compile(
     rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b|{FALSE_ZH}|矛盾|不对"
+    r"|\b(?:but|however),? (?:actually|in fact|in reality|the (?:actual|correct|right|true))\b"
+    r"|但实际|但事实|实际上|事实上|其实|正确的?(?:说法|答案)"
 )
 _CORRECTING = re.compile(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
@@ -58,10 +60,14 @@ _OR_AFTER = re.compile(
     r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
     r"|[\"')]*(?:或者|或(?!许)|还是)"
 )
+_CALLED_RIGHT = re.compile(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
+_MAYBE = re.compile("可能|也许|或许|maybe|perhaps|possibly")
+
 _DOUBT = re.compile(
     r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike)\b|n't|but\b|however"
     rf"|{WRONG}|wrong|mistaken|error|contradict|inconsistent|correct|right|true|actual"
-    r"|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according|based|[不非未没或误错]|是否|还是|矛盾"
+    r"|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according|based|[不非未没或误错]|是否|还是|矛盾|实际|其实"
+    r"|可能|也许|maybe|perhaps|possibly"
 )
 
 
@@ -91,11 +97,21 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
     if _is_alternative(before, after, mention, same):
         return "alternative"
     following = text[mention.end : mention.end + _REACH]
-    if _SOURCE.search(before) and not _CORRECTING.search(before):
+    if _is_attributed(before):
         answered = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
         if answered or _CONTRADICTED.search(following):
             return "quoted"
     return "asserted"
+
+
+def is_only_reported(text: str, mention: Mention) -> bool:
+    """Whether a mention is put down to the documents and not called right."""
+    before, after = around(text, mention.start, mention.end)
+    return _is_attributed(before) and _CALLED_RIGHT.match(after) is None
+
+
+def _is_attributed(before: str) -> bool:
+    return _SOURCE.search(before) is not None and _CORRECTING.search(before) is None
 
 
 def is_correcting(text: str, mention: Mention) -> bool:
@@ -121,6 +137,8 @@ def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Me
     if offered:  # 'ESA, or European Space Agency' names one thing twice
         place = mention.end + offered.end()
         return not any(place <= other.start <= place + 4 for other in same)
+    if len(_MAYBE.findall(before)) + len(_MAYBE.findall(after)) > 1:  # 'maybe A, maybe B'
+        return True
     if _OR_BEFORE.search(before):
         return not any(0 < mention.start - other.end <= 12 for other in same)
     return False

@@ -13,9 +13,10 @@ from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import any_of
 
 _KNOWING = any_of(
-    "answer determine find provide say tell confirm verify identify locate give know establish deduce infer pinpoint "
-    "answered determined found confirmed"
+    "answer determine confirm verify identify establish deduce infer pinpoint answered determined found confirmed"
 )
+_FINDING = any_of("find provide say tell locate give know")
+_SPEAKER = r"\b(?:i|we|you|one|documents?|passages?|texts?|information|it)\b"
 _TELLING = any_of(
     "contain provide mention specify state include give say reveal indicate address offer tell disclose name list show "
     "explicitly directly specifically"
@@ -44,7 +45,11 @@ _ENGLISH = {
         rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
         rf"|\b{_MATTER} (?:is|are) insufficient"
     ),
-    "refusal.unable": re.compile(rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"),
+    "refusal.unable": re.compile(
+        rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
+        # Others may be unable to find their keys.
+        rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
+    ),
     "refusal.unsaid": re.compile(
         rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
         rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
@@ -64,7 +69,7 @@ _CHINESE = {
     ),
     "refusal.unable": re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
     "refusal.unsaid": re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
-    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定 未可知")),
+    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
 }
 _BANKS = {
     # What a text must have for a bank to be worth trying.

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scorers.robust.alignment import find_aligned
-from ragbed.scorers.robust.assertion import around, is_correcting, is_plain, judge_mention
+from ragbed.scorers.robust.assertion import around, is_correcting, is_only_reported, is_plain, judge_mention
 from ragbed.scorers.robust.dates import Date
 from ragbed.scorers.robust.flag import find_flags
 from ragbed.scorers.robust.gold import Gold, prepare
@@ -72,7 +72,7 @@ def judge(case: Case, reply: str) -> Judged:
         false: list[Mention] = []
         grounds.append(Mention(0, len(text), "echo"))
     else:
-        held, false, grounds = _assertions(gold, reading)
+        held, false, grounds = _assertions(gold, reading, declined=bool(refusals))
     return _conclude(case, gold, text, held, false, [*grounds, *refusals, *flags])
 
 
@@ -157,7 +157,9 @@ class _OwnWords:
         ]
 
 
-def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list[Mention], list[Mention]]:
+def _assertions(
+    gold: Gold, reading: Reading, *, declined: bool
+) -> tuple[list[list[Mention]], list[Mention], list[Mention]]:
     """What is asserted of each part of the answer and of the false one, and every mention with what became of it."""
     text = reading.text
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
@@ -170,6 +172,8 @@ def _assertions(gold: Gold, reading: Reading) -> tuple[list[list[Mention]], list
         kept = []
         for mention in mentions:
             status = "asserted" if plain else judge_mention(text, mention, mentions, rivals)
+            if declined and whose == "fake" and status == "asserted" and is_only_reported(text, mention):
+                status = "reported"  # 'I cannot tell; the document only mentions X'
             grounds.append(mention._replace(rule=f"{whose}.{mention.rule}.{status}"))
             if status == "asserted":
                 kept.append(mention)
