@@ -1,9 +1,10 @@
 """The robust track against people's labels.
 
 `labelled/{en,zh}.jsonl`: replies of small models (`source`) to cases of the fictional world and of well-known facts,
-and hard cases written by hand (`source` "hand"), each labelled before the matcher saw it. `half` is the first hex digit
-of the pair's hash: rules were changed after looking at the misses of "dev" only; "held" was scored at the end.
-Ambiguous replies were left out when labelling.
+and hard cases written by hand (`source` "hand"), each labelled before the matcher saw it; ambiguous replies were left
+out when labelling. `half` goes by the pair's hash: rules were made on "dev", then "held" was scored. Its misses were
+put right where they showed a rule to be wrong, so "fresh" replies were collected, labelled and scored after that; what
+each gave at first is in docs/scoring.md.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ragbed.scorers.robust import explain, score
 from tests.scorers.robust.cases import make_case
 
 FLOOR = 0.99
-"""Of replies with all four labels right, in each half of each language."""
+"""Of replies with all four labels right, in each part of each language."""
 
 
 def _read(lang: Lang) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def _read(lang: Lang) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("half", ["dev", "held"])
+@pytest.mark.parametrize("half", ["dev", "held", "fresh"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_labels_and_verdicts_agree(lang: Lang, half: str) -> None:
     pairs = [pair for pair in _read(lang) if pair["half"] == half]
@@ -47,6 +48,6 @@ def test_the_suite_is_large_mostly_real_and_split_by_chance(lang: Lang) -> None:
     pairs = _read(lang)
     assert len(pairs) >= 400
     assert sum(pair["source"] != "hand" for pair in pairs) > len(pairs) / 2
-    for pair in pairs:
+    for pair in (pair for pair in pairs if pair["half"] != "fresh"):
         digest = hashlib.sha256(f"{pair['question']}\0{pair['reply']}".encode()).hexdigest()
         assert pair["half"] == ("dev" if digest[0] < "8" else "held")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     default="robust",
     help="Whose verdicts the tables show; csv and json have all.",
 )
-@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: the terminal.")
+@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: the terminal. Text goes to a file as Markdown.")
 def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None) -> None:
     """Write the tables of one or more runs.
 
@@ -52,10 +52,10 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
 
     tracks = ("robust", "code", "paper") if format_ in ("csv", "json") else (track,)
     made = make_report([str(run) for run in runs], read_report_cells(runs, tracks), track)
-    if format_ == "text":
+    if format_ == "text" and output is None:
         _print(made)
         return
-    text = FORMATS[format_](made)
+    text = FORMATS["md" if format_ == "text" else format_](made)
     if output is None:
         click.echo(text, nl=False)
         return

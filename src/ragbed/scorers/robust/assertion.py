@@ -11,7 +11,9 @@ from ragbed.scorers.robust.phrases import FALSE_ZH, NOT_RIGHT, WRONG
 _REACH = 240
 """Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
 
-_SENTENCE_END = re.compile(r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z])")
+_SENTENCE_END = re.compile(
+    r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
+)
 _CLAUSE_END = re.compile(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
 _DENIED_BEFORE = re.compile(
@@ -50,7 +52,7 @@ _NEGATES = re.compile(
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
 _WRONG_AFTER = re.compile(
-    r"[\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
+    r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
