@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     default="robust",
     help="Whose verdicts the tables show; csv and json have all.",
 )
-@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: the terminal. Text goes to a file as Markdown.")
+@options.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: the terminal. Text goes to a file as Markdown.",
+)
 def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None) -> None:
     """Write the tables of one or more runs.
 
