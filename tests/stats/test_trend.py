@@ -31,3 +31,9 @@ def test_questions_that_all_move_alike_have_a_slope_without_bounds() -> None:
     assert trend.slope.value == pytest.approx(-1)
     assert math.isnan(trend.slope.low)
     assert math.isnan(trend.falls)
+
+
+def test_scores_that_never_change_have_no_trend_to_test() -> None:
+    trend = clustered_slope([0.0, 0.2, 0.4, 0.6, 0.8] * 60, [1.0] * 300, [number // 5 for number in range(300)])
+    assert trend.slope.value == 0
+    assert math.isnan(trend.falls)

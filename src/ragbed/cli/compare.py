@@ -76,7 +76,8 @@ def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:
     table = []
     for row in rows:
         moved = f"{100 * row.difference.value:+.1f} [{100 * row.difference.low:+.1f}, {100 * row.difference.high:+.1f}]"
-        verdict = "declines" if row.decline_p < ALPHA else "differs" if row.adjusted < ALPHA else "–"
+        better = "better" if row.difference.value > 0 else "worse"
+        verdict = "declines" if row.decline_p < ALPHA else better if row.adjusted < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}")
         table.append(
             (*describe(row.condition), row.n, *shares, moved, row.won, row.lost, f"{row.adjusted:.3g}", verdict)

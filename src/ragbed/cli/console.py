@@ -15,6 +15,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000
 """Where there is no terminal whose width would count."""
+_FIRST_WIDTH = 24
+"""Of the first column at the least: rows must be told apart."""
 
 
 def printable(text: str) -> str:
@@ -51,6 +53,7 @@ def print_table(
     Nothing is lost in a pipe; on a narrow terminal the first column is shortened, and no number is.
     """
     from rich import box
+    from rich.measure import Measurement
     from rich.table import Table
 
     out = console(to_stderr=to_stderr)
@@ -66,11 +69,20 @@ def print_table(
     )
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or _NUMBER.fullmatch(str(row[index])) for row in rows)
-        width = max([len(column), *(len(_show(row[index])) for row in rows)]) if index else 4
+        width = max([len(column), *(len(_show(row[index])) for row in rows)])
         justify: Literal["right", "left"] = "right" if numeric else "left"
-        table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=width)
+        least = width if index else min(width, _FIRST_WIDTH)
+        table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=least)
+            column,
+            justify=justify,
+            no_wrap=index > 0,
+            overflow="ellipsis",
+            min_width=width if index else min(width, _FIRST_WIDTH),
+        )
     for row in rows:
         table.add_row(*map(_show, row))
+    # A terminal too narrow for the numbers wraps lines, and nothing is lost.
+    out.width = max(out.width, Measurement.get(out, out.options.update(max_width=_PIPE_WIDTH), table).minimum)
     out.print(table)
 
 

@@ -37,6 +37,8 @@ def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, le
     spread = float(x @ x)
     if spread == 0 or groups.max(initial=0) == 0:
         return Trend(Interval(math.nan, math.nan, math.nan), math.nan)
+    if float(np.ptp(y)) == 0:  # what rounding would leave of nothing is no trend
+        return Trend(Interval(0.0, math.nan, math.nan), math.nan)
     slope = float(x @ y) / spread
     parts = np.bincount(groups, weights=x * (y - y.mean() - slope * x))
     error = math.sqrt(float(parts @ parts) * len(parts) / (len(parts) - 1)) / spread
