@@ -73,12 +73,6 @@ def print_table(
         justify: Literal["right", "left"] = "right" if numeric else "left"
         least = width if index else min(width, _FIRST_WIDTH)
         table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=least)
-            column,
-            justify=justify,
-            no_wrap=index > 0,
-            overflow="ellipsis",
-            min_width=width if index else min(width, _FIRST_WIDTH),
-        )
     for row in rows:
         table.add_row(*map(_show, row))
     # A terminal too narrow for the numbers wraps lines, and nothing is lost.
