@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "bundled/smollm2"
 _ENGLISH_ONLY = (DEFAULT_MODEL,)
 _ITEMS = 8
-"""Of each of the three kinds, in each language: 104 cases, which take the bundled model two to four minutes on two
-cores."""
+"""Of each of the three kinds, in each language: some 60 cases."""
+_DOCS = 2
+"""Short prompts, so that the bundled model is done in a few minutes on two cores."""
+_RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}
+"""What two documents allow; the other testbeds have one ratio each."""
 _MAX_TOKENS = 64
 """Enough for a sentence or two; a small model that begins to ramble is cut short."""
 
@@ -109,13 +113,18 @@ def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cel
     from ragbed.testbeds.settings import Settings
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
-    settings = Settings(limit=_ITEMS)
+    settings = {
+        name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in TESTBEDS
+    }
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     job = Job(
         folder=folder,
-        settings=told | settings.as_options() | {"max_tokens": str(_MAX_TOKENS)},
+        settings=told | settings["noise"].as_options() | {"max_tokens": str(_MAX_TOKENS)},
         cases=lambda: (
-            case for dataset in datasets for testbed in TESTBEDS.values() for case in testbed.cases(dataset, settings)
+            case
+            for dataset in datasets
+            for name, testbed in TESTBEDS.items()
+            for case in testbed.cases(dataset, settings[name])
         ),
         models=models,
     )
@@ -134,7 +143,7 @@ def _print_curves(cells: list[Cell]) -> None:
     from ragbed.cli.results import SCORES
 
     ratios: list[float | None] = [*sorted({cell.noise for cell in cells if cell.noise is not None}), None]
-    columns = ("testbed", "score, %", "asked", "errors", *(f"{one:g}" for one in ratios[:-1]), "none")
+    columns = ("testbed", "score, %", "asked", "errors", *(f"{one:.2g}" for one in ratios[:-1]), "none")
     for lang, _, model in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
         rows = []
         for testbed, (score, counted) in SCORES.items():
