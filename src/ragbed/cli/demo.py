@@ -43,7 +43,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     """Show the four abilities, and test a real model on the bundled data.
 
     First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
-    of it; then a run: about a hundred cases of every testbed, asked of a small language model on this machine, without
+    of it; then a run: some sixty cases of every testbed, asked of a small language model on this machine, without
     a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again.
 
     \b
