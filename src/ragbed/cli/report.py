@@ -11,6 +11,10 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.report.tables import Report
+    from ragbed.schema import Lang
+
+_MOST_EVIDENCE = 2
+"""Rows of a claim that the terminal shows."""
 
 
 @click.command()
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     "--format",
     "-f",
     "format_",
-    type=click.Choice(["text", "md", "latex", "csv", "json"]),
+    type=click.Choice(["text", "md", "latex", "csv", "json", "svg", "png", "pdf"]),
     default="text",
     help="As which they are written.",
 )
@@ -34,14 +38,16 @@ if TYPE_CHECKING:
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Default: the terminal. Text goes to a file as Markdown.",
+    help="Default: the terminal. Text goes to a file as Markdown; figures go into a folder of this name.",
 )
-def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None) -> None:
+@options.option("--words", type=click.Choice(["en", "zh"]), default="en", help="Language that figures are labelled in.")
+def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
     """Write the tables of one or more runs.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
     marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
-    layout or counting) are marked. CSV and JSON hold every cell, one a line.
+    layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are held
+    against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the figures.
 
     \b
     Examples:
@@ -49,15 +55,22 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
       ragbed report runs/qwen runs/llama -f latex -o tables.tex
       ragbed report runs/qwen -f md --track code
       ragbed report runs/* -f csv -o cells.csv
+      ragbed report runs/qwen -f pdf -o figures --words zh
     """
     from ragbed.cli.console import say
+    from ragbed.metrics.sheet import TRACKS
+    from ragbed.pages.picture import PICTURES
     from ragbed.report import FORMATS
+    from ragbed.report.causes import read_causes
     from ragbed.report.reading import read_report_cells
     from ragbed.report.tables import make_report
     from ragbed.store import write_whole
 
-    tracks = ("robust", "code", "paper") if format_ in ("csv", "json") else (track,)
-    made = make_report([str(run) for run in runs], read_report_cells(runs, tracks), track)
+    cells = read_report_cells(runs, TRACKS)
+    made = make_report([str(run) for run in runs], cells, track, read_causes(runs))
+    if format_ in PICTURES:
+        _draw(made, format_, words, output)
+        return
     if format_ == "text" and output is None:
         _print(made)
         return
@@ -89,3 +102,49 @@ def _print(report: Report) -> None:
         ]
         print_table(table.title, columns, rows)
     say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    _print_claims(report)
+
+
+def _print_claims(report: Report) -> None:
+    from ragbed.cli.console import print_table, say
+    from ragbed.report.claims.telling import evidence_columns, most_telling, tell_evidence, tell_finding
+    from ragbed.report.words import read_words
+
+    words = read_words("en")
+    told = [tell_finding(finding, words) for finding in report.findings]
+    print_table(
+        f"\n{words('claims.heading')}",
+        ("claim", "verdict"),
+        [(f"{claim} {says}", verdict) for claim, says, verdict, _ in told],
+    )
+    rows = [
+        tell_evidence(finding.claim, one, words)
+        for finding in report.findings
+        for one in most_telling(finding, _MOST_EVIDENCE)
+    ]
+    print_table("\nEvidence, the most telling first", evidence_columns(words), rows)
+    for finding, (claim, _, _, rests) in zip(report.findings, told, strict=True):
+        if not finding.evidence:
+            say(f"{claim}: {rests}")
+    say("All of the evidence: -f html.")
+
+
+def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
+    from ragbed.cli.console import say
+    from ragbed.errors import UsageError
+    from ragbed.pages.picture import PICTURES
+    from ragbed.report.causes import draw_causes
+    from ragbed.report.figures import make_figures
+    from ragbed.report.words import read_words
+    from ragbed.store import write_whole
+
+    if folder is None:
+        raise UsageError(f"figures are files: name a folder for them (-f {ending} -o figures).")
+    spoken = read_words(words)
+    charts = [*make_figures(report.cells, report.track, spoken), *draw_causes(report.causes, spoken)]
+    folder.mkdir(parents=True, exist_ok=True)
+    for chart in charts:
+        drawn = PICTURES[ending](chart)
+        with write_whole(folder / f"{chart.name}.{ending}") as sink:
+            sink.write(drawn)
+    say(f"{len(charts)} figures written to {folder}.")

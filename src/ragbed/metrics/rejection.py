@@ -22,10 +22,18 @@ def measure(maker: Maker) -> Iterator[Cell]:
     for k in np.unique(sheet.k[hopeless]).tolist():
         without = hopeless & (sheet.k == k)
         yield maker.rate("refusal_recall", without, maker.score("refused"), noise=1.0, k=k)
+        yield from _adherence(maker, without, k)
         yield from _unfounded(maker, without, k)
         noise = sheet.of("noise") & (sheet.k == k)
         if noise.any():
             yield from _paired(maker, noise & (sheet.noise == sheet.noise[noise].min()), without, k)
+
+
+def _adherence(maker: Maker, without: Mask, k: int) -> Iterator[Cell]:
+    """Of the refusals, those in the words that the instruction asks for: what a program could go by (Rej/Rej*)."""
+    refused = without & (maker.score("refused") == 1)
+    if maker.track == "robust" and refused.any():
+        yield maker.rate("format_adherence", refused, maker.sheet.score("refused", "paper"), noise=1.0, k=k)
 
 
 def _unfounded(maker: Maker, without: Mask, k: int) -> Iterator[Cell]:

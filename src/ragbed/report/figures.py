@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ragbed.metrics.cells import Cell
-from ragbed.pages.charts import Chart, Part, Point, Series, Stack, curves, heat, stacks
+from ragbed.pages.charts import Chart, Part, Point, Series, Stack, curves, heat, safe_name, stacks
 from ragbed.pages.charts.curves import Words as CurveWords
 from ragbed.pages.charts.heat import Words as HeatWords
 from ragbed.pages.charts.stacks import Words as StackWords
 from ragbed.report.words import Words
 from ragbed.schema import Estimate
 
-_KINDS = {"correct": 1, "misled": 2, "both": 4, "refused": 5, "other": 7}
+_KINDS = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
 """Outcomes under false documents, and their colours."""
 
 
@@ -79,27 +79,27 @@ def _curves(cells: Sequence[Cell], table: str, words: Words) -> Iterator[Chart]:
 def _abstention(cells: Sequence[Cell], words: Words) -> Iterator[Chart]:
     """Two bars a model: no document has the answer, and, where noise was asked too, documents have it."""
     names = {name: words(f"figures.abstention.{name}") for name in ("refused", "right", "wrong", "failed")}
-    parts = [Part(names["refused"], 5), Part(names["right"], 1), Part(names["wrong"], 2), Part(names["failed"], 7)]
+    parts = [Part(names["refused"], 6), Part(names["right"], 1), Part(names["wrong"], 2), Part(names["failed"], 8)]
     noise = _Board(cells, "noise").panels
     for panel, models in _Board(cells, "rejection").panels.items():
         rows = []
         for model, own in models.items():
             refused, right = _first(own, "refusal_recall"), _first(own, "correct_without_evidence")
             if refused is not None and right is not None:
-                rows.append(_outcomes(words("figures.abstention.none", model=model), refused, right))
+                rows.append(_outcomes(model, words("figures.abstention.none"), refused, right))
             clean = _lowest(noise.get(panel, {}).get(model, []))
             refused, right = _first(clean, "false_refusal"), _first(clean, "accuracy")
             if refused is not None and right is not None:
-                rows.append(_outcomes(words("figures.abstention.some", model=model), refused, right))
+                rows.append(_outcomes(model, words("figures.abstention.some"), refused, right))
         if rows:
             yield stacks(_name("abstention", panel), _stack_words(words, "abstention", panel), parts, rows)
 
 
-def _outcomes(name: str, refused: Estimate, right: Estimate) -> Stack:
+def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     """Refused, right, wrong and failed; failures are in every denominator."""
     failed = refused.errors / refused.asked if refused.asked else 0.0
     shares = (refused.value or 0.0, right.value or 0.0)
-    return Stack(name, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n)
+    return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 
 
 def _counterfactual(cells: Sequence[Cell], words: Words) -> Iterator[Chart]:
@@ -196,6 +196,4 @@ def _title(words: Words, figure: str, panel: Panel) -> str:
 
 
 def _name(figure: str, panel: Panel) -> str:
-    """Names a file, so only letters, digits and dashes of the data's name stay; numbers tell the rest apart."""
-    kept = "".join(character if character.isalnum() else "-" for character in f"{panel.data}-{panel.profile}")
-    return f"{figure}-{kept}-{panel.lang}-{panel.k}"
+    return f"{figure}-{safe_name(f'{panel.data}-{panel.profile}')}-{panel.lang}-{panel.k}"

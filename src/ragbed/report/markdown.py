@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ragbed.report.claims.telling import evidence_columns, most_telling, tell_evidence, tell_finding
 from ragbed.report.numbers import FEW, show, show_asked
 from ragbed.report.tables import Report, Table
+from ragbed.report.words import read_words
 
+_MOST_EVIDENCE = 6
+"""Of a claim; the HTML report has all."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
@@ -20,8 +24,27 @@ def write(report: Report) -> str:
         "Rates are per cent of what was asked, failures included, with 95 % intervals by question.",
         f"\\* fewer than {FEW} cases. † comparable with the paper: its files, its layout, its way of counting.",
         "",
+        *_claims(report),
     ]
     return "\n".join(parts)
+
+
+def _claims(report: Report) -> Sequence[str]:
+    words = read_words("en")
+    lines = [f"## {words('claims.heading')}", "", words("claims.note"), ""]
+    for finding in report.findings:
+        claim, says, verdict, rests = tell_finding(finding, words)
+        lines += [f"* **{claim}** {says} *{verdict}*: {rests}"]
+    rows = [
+        tell_evidence(finding.claim, one, words)
+        for finding in report.findings
+        for one in most_telling(finding, _MOST_EVIDENCE)
+    ]
+    if rows:
+        columns = evidence_columns(words)
+        lines += ["", _row(columns), _row([":--"] * len(columns))]
+        lines += [_row([_plain(cell) for cell in row]) for row in rows]
+    return [*lines, ""]
 
 
 def _table(table: Table) -> Sequence[str]:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
 from ragbed.paper.tables import read_tables
+from ragbed.report.causes import Cause
+from ragbed.report.claims import Finding, Grounds, check_claims
 from ragbed.schema import Estimate
 
 PAPER_DATA = {
@@ -81,13 +83,19 @@ class Report:
     cells: tuple[Cell, ...]
     """Of all tracks and scopes; tables show one track."""
     tables: tuple[Table, ...]
+    findings: tuple[Finding, ...]
+    """The paper's claims; they need the cells of the robust track."""
+    causes: tuple[Cause, ...] = ()
+    """Why answers are wrong, where that was looked into."""
 
 
-def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str) -> Report:
-    """Arranges the cells of a track."""
+def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str, causes: Sequence[Cause] = ()) -> Report:
+    """Arranges the cells of a track, and checks claims against all."""
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, title, columns, shown, track) for name, title, columns in _layout(shown)]
-    return Report(tuple(runs), track, tuple(cells), tuple(table for table in tables if table.rows))
+    findings = check_claims(Grounds(cells, causes))
+    kept = tuple(table for table in tables if table.rows)
+    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes))
 
 
 def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...]]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragbed.pages.charts.frame import WIDTH, Chart, Grid, dash, fit, hue, percent, sheet, spread, tell
 from ragbed.pages.markup import Node, el
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 190, 40, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 190, 56, 48
 _LINE = 15
 """Height of a label."""
 _INNER = 240
@@ -87,7 +87,7 @@ def _axes(scale: _Scale, places: Sequence[float], words: Words) -> Iterator[Node
     for place in places:
         yield el("text", f"{place:.3g}", class_="faint", x=scale.x(place), y=bottom + 16, text_anchor="middle")
     yield el("text", words.across, class_="faint", x=(_LEFT + right) / 2, y=bottom + 36, text_anchor="middle")
-    yield el("text", words.up, class_="faint", x=_LEFT - 40, y=_TOP - 6)
+    yield el("text", words.up, class_="faint", x=_LEFT - 40, y=_TOP - 12)
 
 
 def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:

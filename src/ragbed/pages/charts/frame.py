@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from unicodedata import east_asian_width
+from zlib import crc32
 
-from ragbed.pages.charts.look import DARK, HUES, LIGHT, rules, with_colours
+from ragbed.pages.charts.look import HUES, written_rules
 from ragbed.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 640
 _CHARACTER = 6.4
 """Width of a Latin letter at 12 pixels, on the wide side; a Chinese one takes two."""
+_LONGEST_NAME = 80
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
 
@@ -36,9 +39,9 @@ class Chart:
 
     def as_file(self, *, follows_theme: bool) -> str:
         """The drawing as a file of its own; one that follows the theme of its reader, or one on white."""
-        style = rules()
-        light, dark = with_colours(style, LIGHT), with_colours(style, DARK)
-        told = f"{light}\n@media (prefers-color-scheme:dark){{{dark}}}" if follows_theme else light
+        told = written_rules("light")
+        if follows_theme:
+            told += f"\n@media (prefers-color-scheme:dark){{{written_rules('dark')}}}"
         attributes = (("xmlns", "http://www.w3.org/2000/svg"), *self.drawing.attributes)
         title, description, *rest = self.drawing.children
         return write(Node("svg", attributes, (title, description, raw("style", told), *rest))) + "\n"
@@ -60,6 +63,12 @@ def sheet(name: str, title: str, description: str, height: float, marks: Iterabl
         role="img",
         aria_labelledby=f"{name}-title {name}-desc",
     )
+
+
+def safe_name(text: str) -> str:
+    """A name for a file or an element: letters, digits, dashes; a name that had others gets a tag of its own."""
+    kept = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:_LONGEST_NAME]
+    return kept if kept and kept == text else f"{kept}-{crc32(text.encode(errors='surrogatepass')):08x}"
 
 
 def hue(number: int) -> str:

@@ -28,6 +28,8 @@ class Stack(NamedTuple):
     name: str
     shares: tuple[float, ...]
     n: int
+    note: str = ""
+    """A second line under the name, where rows of one name differ."""
 
 
 class Words(NamedTuple):
@@ -47,20 +49,30 @@ def stacks(name: str, words: Words, parts: Sequence[Part], rows: Sequence[Stack]
     marks += [mark for _, mark in legend]
     grid = Grid(
         (words.rows, *(part.name for part in parts), "n"),
-        tuple((row.name, *(percent(share, 1) for share in row.shares), str(row.n)) for row in rows),
+        tuple(
+            (
+                f"{row.name}, {row.note}" if row.note else row.name,
+                *(percent(share, 1) for share in row.shares),
+                str(row.n),
+            )
+            for row in rows
+        ),
     )
     drawing = sheet(name, words.title, words.description, height, marks)
     return Chart(name, words.title, words.description, drawing, grid)
 
 
 def _row(parts: Sequence[Part], row: Stack, top: float) -> Iterator[Node]:
-    yield el("text", fit(row.name, _LEFT - 16), x=_LEFT - 8, y=top + 14, text_anchor="end")
+    middle = top + (8 if row.note else 14)
+    yield el("text", fit(row.name, _LEFT - 16), x=_LEFT - 8, y=middle, text_anchor="end")
+    if row.note:
+        yield el("text", fit(row.note, _LEFT - 16, 5.6), class_="note", x=_LEFT - 8, y=middle + 13, text_anchor="end")
     yield el("text", f"n = {row.n}", class_="faint", x=WIDTH - _RIGHT + 6, y=top + 14)
     left, whole = float(_LEFT), WIDTH - _LEFT - _RIGHT
     for part, share in zip(parts, row.shares, strict=True):
         width = share * whole
         if width > 0:
-            told = el("title", f"{row.name}: {part.name} {percent(share, 1)} %")
+            told = el("title", f"{row.name} {row.note}: {part.name} {percent(share, 1)} %")
             shade = f"s{part.hue} block" + (" pale" if part.pale else "")
             yield el("rect", told, class_=shade, x=left, y=top, width=width, height=_BAR)
         if width >= _LEAST:

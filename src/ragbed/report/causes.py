@@ -1,0 +1,94 @@
+"""Why answers are wrong, as `ragbed diagnose` wrote it beside a run: `RUN/diagnose/diagnosis.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from ragbed.errors import DataError
+from ragbed.pages.charts import Bar, Chart, bars, safe_name
+from ragbed.pages.charts.bars import Words as BarWords
+from ragbed.report.words import Words
+from ragbed.stats.rates import wilson
+from ragbed.store import read_lines
+from ragbed.testbeds.names import CaseName, parse_case
+
+FILE = Path("diagnose", "diagnosis.jsonl")
+"""In the folder of the run."""
+NONE = "none"
+"""Stands for a wrong answer that no type fits: the unclassified share is always shown."""
+
+
+class Diagnosis(Struct, frozen=True):
+    """What a report needs of a diagnosis; its evidence is for the viewer."""
+
+    case: str
+    model: str
+    types: tuple[str, ...]
+    repeat: int = 0
+    wrong: bool = True
+    """False where only the paper's own scoring calls it wrong; not counted here."""
+
+
+class Cause(NamedTuple):
+    """One wrong answer with its types."""
+
+    model: str
+    case: CaseName
+    types: tuple[str, ...]
+
+
+def read_causes(folders: Sequence[Path]) -> list[Cause]:
+    """The diagnoses of all runs; none where none was made.
+
+    Raises:
+        DataError: A line is no diagnosis.
+    """
+    return [cause for folder in folders if (folder / FILE).is_file() for cause in _read(folder / FILE)]
+
+
+def share_types(causes: Iterable[Cause]) -> dict[str, int]:
+    """How many wrong answers have each type; those with none are counted as such."""
+    counts: dict[str, int] = {}
+    for cause in causes:
+        for name in dict.fromkeys(cause.types or (NONE,)):
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def draw_causes(causes: Sequence[Cause], words: Words) -> Iterator[Chart]:
+    """One chart a dataset: a group a type, a bar a model."""
+    names = words.section("errors")
+    for data in dict.fromkeys(cause.case.data for cause in causes):
+        here = [cause for cause in causes if cause.case.data == data]
+        models = dict.fromkeys(cause.model for cause in here)
+        wrong = {model: [cause for cause in here if cause.model == model] for model in models}
+        counts = {model: share_types(own) for model, own in wrong.items()}
+        found = [name for name in names if any(name in own for own in counts.values())]
+        groups = [
+            (
+                names[name] if name == NONE else f"{name} {names[name]}",
+                [Bar(model, *wilson(counts[model].get(name, 0), len(own)), len(own)) for model, own in wrong.items()],
+            )
+            for name in found
+        ]
+        told = BarWords(
+            words("figures.errors.title", data=data), words("figures.errors.desc"), words("figures.errors.type")
+        )
+        yield bars(f"errors-{safe_name(data)}", told, groups)
+
+
+def _read(path: Path) -> Iterator[Cause]:
+    decoder = msgspec.json.Decoder(Diagnosis)
+    for number, line in read_lines(path):
+        try:
+            found = decoder.decode(line)
+            cause = Cause(found.model, parse_case(found.case), found.types)
+        except (msgspec.MsgspecError, ValueError) as problem:
+            raise DataError(path, f"is no diagnosis: {problem}; run `ragbed diagnose` again", line=number) from problem
+        if found.wrong:
+            yield cause

@@ -1,0 +1,124 @@
+"""What a claim is checked against, and what a check says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import NormalDist
+from typing import Literal, NamedTuple, TypeAlias
+
+from ragbed.metrics.cells import Cell
+from ragbed.metrics.sheet import Key
+from ragbed.report.causes import Cause
+from ragbed.schema import Estimate
+from ragbed.stats.rates import LEVEL, two_sided
+
+Verdict: TypeAlias = Literal["supported", "contradicted", "undecidable"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One measurement that speaks for a claim, against it, or not clearly."""
+
+    key: Key
+    what: str
+    """What was measured: a key of the words' `claims.what`."""
+    value: float
+    """A share, or a difference of shares."""
+    low: float | None
+    high: float | None
+    n: int
+    verdict: Verdict
+    p: float | None = None
+    """Where there is a test, adjusted for the number of rows (Holm)."""
+    at: float | None = None
+    """The noise ratio, where there is one."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim with what is found of it."""
+
+    claim: str
+    verdict: Verdict
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """All that claims are checked against."""
+
+    cells: Sequence[Cell]
+    causes: Sequence[Cause] = field(default=())
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, str, str], list[Cell]]:
+        found: dict[tuple[str, str, str], list[Cell]] = {}
+        for cell in self.cells:
+            if cell.scope == "all" and cell.place.get("arm") is None:
+                found.setdefault((cell.track, cell.table, cell.estimate.metric), []).append(cell)
+        return found
+
+    def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
+        """The cells of a metric that have a value."""
+        cells = self._by_place.get((track, table, metric), [])
+        return [cell for cell in cells if cell.estimate.value is not None]
+
+    def beside(self, cell: Cell, metric: str, *, table: str = "", noise: float | None = None) -> Estimate | None:
+        """Another metric of the same model, data and number of documents; at the same ratio, or at another."""
+        ratio = cell.place.get("noise") if noise is None else noise
+        for other in self.of(table or cell.table, metric, cell.track):
+            same = (other.key, other.place.get("k"), other.place.get("noise"))
+            if same == (cell.key, cell.place.get("k"), ratio):
+                return other.estimate
+        return None
+
+
+def evidence(cell: Cell, what: str, verdict: Verdict, *, p: float | None = None) -> Evidence:
+    """A cell as evidence."""
+    one = cell.estimate
+    return Evidence(cell.key, what, one.value or 0.0, one.low, one.high, one.n, verdict, p, cell.place.get("noise"))
+
+
+def against_bound(estimate: Estimate, bound: float) -> Verdict:
+    """Whether a rate stays under a bound: its whole interval lies below, or above, or neither."""
+    if estimate.low is None or estimate.high is None:
+        return "undecidable"
+    return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "undecidable"
+
+
+def conclude(claim: str, found: Iterable[Evidence]) -> Finding:
+    """A general claim falls with one clear counterexample, and stands where all that was measured speaks for it."""
+    rows = tuple(found)
+    verdicts = {row.verdict for row in rows}
+    if "contradicted" in verdicts:
+        return Finding(claim, "contradicted", rows)
+    return Finding(claim, "supported" if verdicts == {"supported"} else "undecidable", rows)
+
+
+def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Cells of one model, data and number of documents together, by noise ratio."""
+    found: dict[tuple[Key, int | None], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.key, cell.place.get("k")), []).append(cell)
+    for group in found.values():
+        yield sorted(group, key=lambda cell: cell.place.get("noise") or 0.0)
+
+
+class Gap(NamedTuple):
+    """The difference of two estimates that stand for themselves."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def gap_between(first: Estimate, second: Estimate) -> Gap:
+    """First minus second, by a z test on the errors that their intervals show."""
+    errors = [((one.high or 0.0) - (one.low or 0.0)) / (2 * two_sided(LEVEL)) for one in (first, second)]
+    error, gap = math.hypot(*errors), (first.value or 0.0) - (second.value or 0.0)
+    reach = two_sided(LEVEL) * error
+    return Gap(gap, gap - reach, gap + reach, 2 * NormalDist().cdf(-abs(gap) / error) if error else 1.0)

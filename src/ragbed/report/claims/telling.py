@@ -1,0 +1,48 @@
+"""Findings as rows of text, the same for the terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragbed.report.claims.base import Evidence, Finding
+from ragbed.report.words import Words
+
+_ORDER = ("contradicted", "supported", "undecidable")
+
+
+def tell_finding(finding: Finding, words: Words) -> tuple[str, str, str, str]:
+    """Claim, what it says, verdict, and what that rests on."""
+    counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
+    told = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
+    return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), told
+
+
+def evidence_columns(words: Words) -> tuple[str, ...]:
+    """Headings of the rows of `tell_evidence`."""
+    told = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
+    return (*told, "n", "p", words("claims.verdict"))
+
+
+def tell_evidence(claim: str, one: Evidence, words: Words) -> tuple[str, ...]:
+    """One measurement."""
+    interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
+    return (
+        f"{claim} {words(f'claims.what.{one.what}')}",
+        one.key.model,
+        f"{one.key.data}, {one.key.profile}",
+        "–" if one.at is None else f"{one.at:.3g}",
+        f"{round(100 * one.value, 1) + 0.0:.1f}{interval}",
+        str(one.n),
+        "–" if one.p is None else tell_p(one.p),
+        words(f"claims.{one.verdict}"),
+    )
+
+
+def tell_p(p: float) -> str:
+    """A p value as papers print it."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def most_telling(finding: Finding, most: int) -> Sequence[Evidence]:
+    """The rows that decide, first; not more than so many."""
+    return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

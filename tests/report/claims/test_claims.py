@@ -1,0 +1,153 @@
+"""Claims held against cells that are written out."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.metrics.cells import Cell, Place
+from ragbed.metrics.sheet import Key
+from ragbed.report.causes import Cause
+from ragbed.report.claims import CLAIMS, Grounds, check_claims
+from ragbed.report.claims.telling import evidence_columns, tell_evidence, tell_finding
+from ragbed.report.words import read_words
+from ragbed.schema import Estimate
+from ragbed.testbeds.names import parse_case
+
+_BASE, _INT, _FACT = (Key("m", data, "en", "robust") for data in ("en", "en_int", "en_fact"))
+
+
+def _cell(
+    table: str, key: Key, metric: str, value: float, reach: float = 0.05, *, n: int = 100, **place: float
+) -> Cell:
+    estimate = Estimate(
+        metric=metric, value=value, low=value - reach, high=value + reach, n=n, asked=n, errors=0, infeasible=0
+    )
+    return Cell(table, key, "robust", "all", estimate, Place(k=5, **place))  # type: ignore[typeddict-item]
+
+
+def _transition(ratio: float, helped: float, harmed: float) -> list[Cell]:
+    return [
+        _cell("transitions", _BASE, "helped_by_documents", helped, noise=ratio),
+        _cell("transitions", _BASE, "harmed_by_documents", harmed, noise=ratio),
+    ]
+
+
+def _decline(ratio: float, change: float, p: float, same: float = 1.0) -> list[Cell]:
+    numbers = {"change": change, "decline_holm": p, "same_holm": same}
+    return [_cell("noise", _BASE, metric, value, noise=ratio) for metric, value in numbers.items()]
+
+
+def _refusals(value: float, reach: float = 0.05) -> list[Cell]:
+    return [_cell("rejection", _BASE, "refusal_recall", value, reach, noise=1.0)]
+
+
+def _closed(value: float) -> Cell:
+    return _cell("closed-book", _BASE, "refusal", value)
+
+
+def _adherence(value: float, reach: float) -> list[Cell]:
+    return [_cell("rejection", _BASE, "format_adherence", value, reach, noise=1.0)]
+
+
+def _integration(value: float, ratio: float = 0.0) -> list[Cell]:
+    return [_cell("integration", _INT, "accuracy", value, noise=ratio)]
+
+
+def _changes(simple: float, several: float) -> list[Cell]:
+    return [
+        _cell("noise", _BASE, "change", simple, noise=0.4),
+        _cell("integration", _INT, "change", several, noise=0.4),
+    ]
+
+
+def _override(value: float, reach: float = 0.1) -> list[Cell]:
+    return [_cell("counterfactual", _FACT, "override_of_known", value, reach, noise=0.0, correct=0.0)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "cells", "verdict"),
+    [
+        ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.3, 0.05), "supported"),
+        ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.05, 0.3), "contradicted"),
+        ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.1, 0.1), "undecidable"),
+        ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.2, 0.001), "supported"),
+        ("C2", _decline(0.4, -0.1, 0.01) + _decline(0.8, -0.2, 0.001), "contradicted"),
+        ("C2", _decline(0.8, 0.0, 0.9, same=0.01), "contradicted"),
+        ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.05, 0.2), "undecidable"),
+        ("C2", _decline(0.4, -0.02, 0.9), "undecidable"),
+        ("C3", _refusals(0.3), "supported"),
+        ("C3", _refusals(0.6), "contradicted"),
+        ("C3", _refusals(0.45), "undecidable"),
+        ("C4", _adherence(0.5, 0.1), "supported"),
+        ("C4", _adherence(0.96, 0.03), "contradicted"),
+        ("C4", _adherence(0.9, 0.05), "undecidable"),
+        ("C5", _integration(0.5) + _integration(0.3, 0.4), "supported"),
+        ("C5", _integration(0.5) + _integration(0.5, 0.4), "contradicted"),
+        ("C5", _integration(0.9, 0.2), "undecidable"),
+        ("C6", _changes(-0.05, -0.3), "supported"),
+        ("C6", _changes(-0.3, -0.05), "contradicted"),
+        ("C6", _changes(-0.1, -0.12), "undecidable"),
+        ("C8", _override(0.8), "supported"),
+        ("C8", _override(0.2), "contradicted"),
+        ("C8", _override(0.5), "undecidable"),
+        ("C9", [_closed(0.6), *_refusals(0.2)], "supported"),
+        ("C9", [_closed(0.2), *_refusals(0.6)], "contradicted"),
+        ("C9", [_closed(0.4), *_refusals(0.42)], "undecidable"),
+    ],
+)
+def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: str) -> None:
+    finding = CLAIMS[claim](Grounds(cells))
+    assert (finding.claim, finding.verdict) == (claim, verdict)
+
+
+@pytest.mark.parametrize("claim", list(CLAIMS))
+def test_nothing_measured_decides_nothing(claim: str) -> None:
+    finding = CLAIMS[claim](Grounds([]))
+    assert (finding.verdict, finding.evidence) == ("undecidable", ())
+
+
+def _causes(counts: dict[str, int]) -> list[Cause]:
+    case = parse_case("en_int/1/integration@noise=0,k=5,arm=related,profile=robust,seed=0")
+    return [Cause("m", case, (name,)) for name, count in counts.items() for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"),
+    [
+        ({"E7": 38, "E4": 28, "E5": 28, "E6": 6}, "supported"),
+        ({"E7": 5, "E4": 5, "E5": 85, "E6": 5}, "contradicted"),
+        ({"E7": 4, "E4": 3, "E5": 3}, "undecidable"),
+    ],
+)
+def test_error_shares_are_held_against_the_papers(counts: dict[str, int], verdict: str) -> None:
+    assert CLAIMS["C7"](Grounds([], _causes(counts))).verdict == verdict
+
+
+def test_one_counterexample_among_many_models_is_enough() -> None:
+    other = Key("n", "en", "en", "robust")
+    cells = [*_refusals(0.3), _cell("rejection", other, "refusal_recall", 0.9, noise=1.0)]
+    finding = CLAIMS["C3"](Grounds(cells))
+    assert finding.verdict == "contradicted"
+    assert [one.verdict for one in finding.evidence] == ["supported", "contradicted"]
+
+
+def test_p_values_are_adjusted_for_the_number_of_rows() -> None:
+    alone = CLAIMS["C9"](Grounds([_closed(0.5), *_refusals(0.4)])).evidence[0]
+    other = Key("n", "en", "en", "robust")
+    more = [_cell("closed-book", other, "refusal", 0.4), _cell("rejection", other, "refusal_recall", 0.4, noise=1.0)]
+    both = CLAIMS["C9"](Grounds([_closed(0.5), *_refusals(0.4), *more])).evidence[0]
+    assert alone.p is not None
+    assert both.p == pytest.approx(2 * alone.p)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_finding_can_be_told_in_both_languages(lang: str) -> None:
+    words = read_words(lang)  # type: ignore[arg-type]
+    cells = _transition(0.0, 0.5, 0.02) + _decline(0.8, -0.2, 0.001) + _refusals(0.3) + _adherence(0.5, 0.1)
+    cells += _integration(0.5) + _changes(-0.1, -0.2) + _override(0.8) + [_closed(0.5)]
+    findings = check_claims(Grounds(cells, _causes({"E4": 40})))
+    assert sum(bool(finding.evidence) for finding in findings) == 9
+    for finding in findings:
+        assert all(tell_finding(finding, words))
+        for one in finding.evidence:
+            assert len(tell_evidence(finding.claim, one, words)) == len(evidence_columns(words))
