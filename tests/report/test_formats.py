@@ -103,14 +103,64 @@ def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str,
     assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
 
 
-def test_latex_has_the_papers_rows_and_marks_what_cannot_be_compared_with_them() -> None:
-    told = FORMATS["latex"](_report(Key("m", "en_refine", "en", "robust")))
-    assert r"ChatGPT & paper & en &  & 96.33 & 94.67 \\" in told
-    assert (
-        r"m$^\dagger$ & en\_refine, robust, 5 documents & en & 300 (2 failed) & 50.0 {\scriptsize[44.0, 56.0]} & --"
-        in told
+def test_latex_has_the_papers_table_with_ours_under_it() -> None:
+    told = FORMATS["latex"](_report(Key("m_1", "en", "en", "code-2023"), track="code"))
+    table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
+    paper, ours = (
+        table.index("ChatGPT & 96.33 & 94.67"),
+        table.index(r"m\_1 {\scriptsize({*}, code-2023)} & 50.00 & --"),
     )
-    assert told.count(r"\begin{tabular}") == told.count(r"\end{tabular}") == 2
+    assert paper < table.rindex(r"\midrule") < ours
+    assert r"{\tiny 44.0--56.0}" in table
+    assert "300 (2 failed)" in table
+    assert "dagger" not in told
+
+
+@pytest.mark.parametrize(
+    ("data", "profile", "k"), [("en_refine", "code-2023", 5), ("en", "robust", 5), ("en", "code-2023", 10)]
+)
+def test_latex_marks_what_cannot_be_compared_with_the_papers_rows(data: str, profile: str, k: int) -> None:
+    told = FORMATS["latex"](_report(Key("m", data, "en", profile), track="code", k=k))
+    assert told.count(r"$^\dagger$ & 50.00") == 2
+    assert told.count(r"\emph{not comparable}") == 2
+
+
+def test_both_languages_of_one_dataset_share_a_row() -> None:
+    cells = [
+        Cell(
+            "noise",
+            Key("m", f"{lang}_refine", lang, "robust"),
+            "code",
+            "all",
+            _estimate("accuracy"),
+            {"noise": 0.0, "k": 5},
+        )
+        for lang in ("en", "zh")
+    ]
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"m {\scriptsize({*}\_refine, robust)}$^\dagger$ & 50.00 & -- & -- & -- & -- & 50.00 & --" in told
+
+
+def test_table_7_has_the_closed_book_column() -> None:
+    key = Key("m", "zh_fact", "zh", "code-2023")
+    cells = [
+        Cell("counterfactual", key, "code", "all", _estimate(metric), {"noise": 0.0, "k": 5, "correct": 0.0})
+        for metric in ("accuracy", "error_detection", "corrected_of_flagged")
+    ]
+    cells.append(Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75), {}))
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert (
+        r"m {\scriptsize({*}\_fact, code-2023)} & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 &" in told
+    )
+
+
+def test_latex_is_balanced(run: Path) -> None:
+    told = type_command("report", str(run), "-f", "latex").out
+    for name in ("table", "table*", "tabular"):
+        assert told.count(rf"\begin{{{name}}}") == told.count(rf"\end{{{name}}}") > 0
+    for table in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", told, re.DOTALL):
+        lines = [line for line in table[1].splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {len(table[0]) - 1}
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""Tables as LaTeX for booktabs: the paper's rows, and ours under them."""
+"""Tables as LaTeX for booktabs: the paper's four with our rows under its own, and then all of ours."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ragbed.report.latex_paper import write_paper_tables
 from ragbed.report.numbers import FEW, show_asked, show_number
 from ragbed.report.tables import Column, Report, Row, Table
 from ragbed.schema import Estimate
@@ -34,7 +35,8 @@ def write(report: Report) -> str:
     """All tables, ready to be pasted; they need the package booktabs."""
     runs = ", ".join(report.runs).replace("\n", " ")
     head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs}}."
-    return "\n\n".join([head, *("\n".join(_table(table)) for table in report.tables)]) + "\n"
+    ours = ("\n".join(_table(table)) for table in report.tables)
+    return "\n\n".join([head, *write_paper_tables(report.cells, _text), *ours]) + "\n"
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -44,11 +46,6 @@ def _table(table: Table) -> Iterator[str]:
     yield r"\toprule"
     yield _line(["model", "data", "lang.", "$n$", *(_text(column.heading) for column in table.columns)])
     yield r"\midrule"
-    if table.paper:
-        for row in table.paper:
-            printed = ["--" if value is None else f"{value:.2f}" for value in row.values]
-            yield _line([_text(row.model), "paper", row.lang, "", *printed])
-        yield r"\midrule"
     for ours in table.rows:
         yield _ours(ours, table)
     yield r"\bottomrule"
@@ -57,9 +54,8 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _ours(row: Row, table: Table) -> str:
-    mark = "" if row.comparable or not table.paper else r"$^\dagger$"
     data = f"{row.key.data}, {row.key.profile}" + (f", {row.docs} documents" if row.docs else "")
-    told = [_text(row.key.model) + mark, _text(data), row.key.lang, _text(show_asked(row.asked, row.errors))]
+    told = [_text(row.key.model), _text(data), row.key.lang, _text(show_asked(row.asked, row.errors))]
     return _line([*told, *(_number(cell, column) for cell, column in zip(row.cells, table.columns, strict=True))])
 
 
@@ -75,8 +71,6 @@ def _note(table: Table) -> str:
     told = [r"Per cent of what was asked, failures included, with 95\,\% intervals by question"]
     if any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells):
         told.append(rf"$^*$ fewer than {FEW} cases")
-    if table.paper and not all(row.comparable for row in table.rows):
-        told.append(r"$^\dagger$ not comparable with the paper's rows: other files, layout or counting")
     return "; ".join(told) + "."
 
 

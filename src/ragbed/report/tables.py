@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
-from ragbed.paper.tables import read_tables
 from ragbed.report.causes import Cause
 from ragbed.report.claims import Finding, Grounds, check_claims
 from ragbed.schema import Estimate
@@ -20,7 +19,7 @@ PAPER_DATA = {
     "counterfactual": ("en_fact", "zh_fact"),
 }
 """The files that the paper's numbers are of; those ending in _refine were corrected afterwards."""
-_PAPER_PROFILE, _PAPER_TRACK, _PAPER_DOCS = "code-2023", "code", 5
+PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
 
 
 class Column(NamedTuple):
@@ -55,15 +54,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class PaperRow:
-    """A row that the paper prints."""
-
-    model: str
-    lang: str
-    values: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
 class Table:
     """A table of a report."""
 
@@ -71,7 +61,6 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    paper: tuple[PaperRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,7 +146,7 @@ def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence
         picked = tuple(_pick(row, column) for column in columns)
         if any(cell is not None for cell in picked):
             rows.append(Row(key, docs, picked, _is_comparable(source, key, docs, track)))
-    return Table(name, title, columns, tuple(rows), _paper_rows(name, columns))
+    return Table(name, title, columns, tuple(rows))
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: Column) -> Estimate | None:
@@ -169,24 +158,4 @@ def _pick(row: dict[tuple[str, float | None], Estimate], column: Column) -> Esti
 
 def _is_comparable(table: str, key: Key, docs: int | None, track: str) -> bool:
     same_files = key.data in PAPER_DATA.get(table, ())
-    return same_files and key.profile == _PAPER_PROFILE and track == _PAPER_TRACK and docs == _PAPER_DOCS
-
-
-_PAPER_COLUMNS = {
-    "rejection": {"refusal_recall": "Rej"},
-    "counterfactual": {"accuracy": "Acc_doc", "error_detection": "ED", "corrected_of_flagged": "CR"},
-}
-"""What the paper calls our metrics, where a table has more than one."""
-
-
-def _paper_rows(name: str, columns: Sequence[Column]) -> tuple[PaperRow, ...]:
-    if name not in PAPER_DATA:
-        return ()
-    printed = getattr(read_tables(), name)
-    names = _PAPER_COLUMNS.get(name)
-    headings = [column.heading if names is None else names.get(column.metric) for column in columns]
-    rows = []
-    for lang, model, values in printed.rows():
-        by_name = dict(zip(printed.columns, values, strict=True))
-        rows.append(PaperRow(model, lang, tuple(by_name.get(heading or "") for heading in headings)))
-    return tuple(rows)
+    return same_files and key.profile == PAPER_PROFILE and track == PAPER_TRACK and docs == PAPER_DOCS
