@@ -23,7 +23,7 @@ _MOST_EVIDENCE = 2
     "--format",
     "-f",
     "format_",
-    type=click.Choice(["text", "md", "latex", "csv", "json", "svg", "png", "pdf"]),
+    type=click.Choice(["text", "md", "html", "latex", "csv", "json", "svg", "png", "pdf"]),
     default="text",
     help="As which they are written.",
 )
@@ -38,9 +38,11 @@ _MOST_EVIDENCE = 2
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Default: the terminal. Text goes to a file as Markdown; figures go into a folder of this name.",
+    help="Default: the terminal; for html, report.html. Text goes to a file as Markdown; figures go into a folder.",
 )
-@options.option("--words", type=click.Choice(["en", "zh"]), default="en", help="Language that figures are labelled in.")
+@options.option(
+    "--words", type=click.Choice(["en", "zh"]), default="en", help="Language of figures, and of html as it opens."
+)
 def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
     """Write the tables of one or more runs.
 
@@ -48,6 +50,7 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
     marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
     layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are held
     against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the figures.
+    html writes all of it, and the cases, as one file that opens by double-click and needs nothing else.
 
     \b
     Examples:
@@ -55,6 +58,7 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
       ragbed report runs/qwen runs/llama -f latex -o tables.tex
       ragbed report runs/qwen -f md --track code
       ragbed report runs/* -f csv -o cells.csv
+      ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --words zh
     """
     from ragbed.cli.console import say
@@ -73,6 +77,9 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
         return
     if format_ == "text" and output is None:
         _print(made)
+        return
+    if format_ == "html":
+        _write_page(made, runs, words, output or Path("report.html"))
         return
     text = FORMATS["md" if format_ == "text" else format_](made)
     if output is None:
@@ -148,3 +155,15 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
         with write_whole(folder / f"{chart.name}.{ending}") as sink:
             sink.write(drawn)
     say(f"{len(charts)} figures written to {folder}.")
+
+
+def _write_page(report: Report, runs: tuple[Path, ...], words: Lang, output: Path) -> None:
+    from ragbed.cli.console import say
+    from ragbed.report.html import write_html
+    from ragbed.report.html.cases import pack_cases
+    from ragbed.store import write_whole
+
+    text = write_html(report, pack_cases(runs, report.causes), words)
+    with write_whole(output) as sink:
+        sink.write(text.encode())
+    say(f"Written to {output} ({len(text.encode()) / 1e6:.1f} MB). Open it in any browser.")

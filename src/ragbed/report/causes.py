@@ -40,6 +40,10 @@ class Cause(NamedTuple):
     model: str
     case: CaseName
     types: tuple[str, ...]
+    run: str = ""
+    name: str = ""
+    """Of the case, as it was told."""
+    repeat: int = 0
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
@@ -48,7 +52,7 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
     Raises:
         DataError: A line is no diagnosis.
     """
-    return [cause for folder in folders if (folder / FILE).is_file() for cause in _read(folder / FILE)]
+    return [cause for folder in folders if (folder / FILE).is_file() for cause in _read(folder)]
 
 
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
@@ -82,12 +86,13 @@ def draw_causes(causes: Sequence[Cause], words: Words) -> Iterator[Chart]:
         yield bars(f"errors-{safe_name(data)}", told, groups)
 
 
-def _read(path: Path) -> Iterator[Cause]:
+def _read(folder: Path) -> Iterator[Cause]:
+    path = folder / FILE
     decoder = msgspec.json.Decoder(Diagnosis)
     for number, line in read_lines(path):
         try:
             found = decoder.decode(line)
-            cause = Cause(found.model, parse_case(found.case), found.types)
+            cause = Cause(found.model, parse_case(found.case), found.types, str(folder), found.case, found.repeat)
         except (msgspec.MsgspecError, ValueError) as problem:
             raise DataError(path, f"is no diagnosis: {problem}; run `ragbed diagnose` again", line=number) from problem
         if found.wrong:

@@ -48,7 +48,7 @@ def bars(name: str, words: Words, groups: Sequence[tuple[str, Sequence[Bar]]]) -
         top += 20
     columns = (words.groups, *series)
     rows = tuple((label, *(_cell(group, one) for one in series)) for label, group in groups)
-    drawing = sheet(name, words.title, words.description, top + 6, marks)
+    drawing = sheet(words.title, words.description, top + 6, marks)
     return Chart(name, words.title, words.description, drawing, Grid(columns, rows))
 
 

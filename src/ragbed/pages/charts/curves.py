@@ -73,7 +73,7 @@ def curves(name: str, words: Words, series: Sequence[Series]) -> Chart:
         name,
         words.title,
         words.description,
-        sheet(name, words.title, words.description, height, marks),
+        sheet(words.title, words.description, height, marks),
         _grid(words, places, series),
     )
 

@@ -47,12 +47,12 @@ class Chart:
         return write(Node("svg", attributes, (title, description, raw("style", told), *rest))) + "\n"
 
 
-def sheet(name: str, title: str, description: str, height: float, marks: Iterable[Child]) -> Node:
+def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -> Node:
     """The paper with a title at its head; a screen reader is told title and description."""
     return el(
         "svg",
-        el("title", title, id=f"{name}-title"),
-        el("desc", description, id=f"{name}-desc"),
+        el("title", title),
+        el("desc", description),
         el("rect", class_="paper", width=WIDTH, height=height),
         el("text", fit(title, WIDTH - 16, 7.6), class_="title", x=8, y=20),
         marks,
@@ -61,7 +61,6 @@ def sheet(name: str, title: str, description: str, height: float, marks: Iterabl
         width=WIDTH,
         height=height,
         role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
     )
 
 

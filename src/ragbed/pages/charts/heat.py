@@ -46,7 +46,7 @@ def heat(name: str, words: Words, columns: Sequence[str], rows: Sequence[tuple[s
     grid = Grid(
         (words.rows, *columns), tuple((label, *(percent(value, 1) for value in values)) for label, values in rows)
     )
-    drawing = sheet(name, words.title, words.description, bottom + 26, marks)
+    drawing = sheet(words.title, words.description, bottom + 26, marks)
     return Chart(name, words.title, words.description, drawing, grid)
 
 

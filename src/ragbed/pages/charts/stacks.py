@@ -58,7 +58,7 @@ def stacks(name: str, words: Words, parts: Sequence[Part], rows: Sequence[Stack]
             for row in rows
         ),
     )
-    drawing = sheet(name, words.title, words.description, height, marks)
+    drawing = sheet(words.title, words.description, height, marks)
     return Chart(name, words.title, words.description, drawing, grid)
 
 

@@ -1,0 +1,185 @@
+/* The single-file report: language, light or dark, sorting, and the case browser.
+ *
+ * Everything but the cases is written into the page already. The cases lie in blocks of gzip, a few hundred trials each,
+ * which are unpacked when one of them is opened; the index says which trial lies where.
+ */
+
+import { drawCase, drawTrial, tag } from "./case.js";
+import { el, fill } from "./dom.js";
+import { keepTheme, makeSortable, openForPrint } from "./paper.js";
+import { learn, say, speak, spoken } from "./words.js";
+
+learn({
+  "Cases": "案例", "Search questions": "搜索问题", "All": "全部", "Model": "模型", "Data": "数据", "Language": "语言", "Testbed": "测试",
+  "Noise": "噪声", "Verdict": "判定", "Cause": "原因", "{0} of {1} trials": "{1} 次提问中的 {0} 次", "Previous": "上一个", "Next": "下一个",
+  "Back to the list": "返回列表", "Nothing fits. Take a filter away.": "没有符合条件的案例，请减少筛选条件。", "no documents": "无文档",
+  "The same question": "同一问题", "More": "更多", "Keys: j and k move, Esc goes back, / searches.": "按键：j、k 前后移动，Esc 返回，/ 搜索。",
+  "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压案例，请使用较新的浏览器。",
+});
+
+const STEP = 50;
+const MOST_SIBLINGS = 200;
+const FIELDS = [
+  ["Model", "models", (row) => [row[1]]],
+  ["Data", "data", (row) => [index.questions[row[0]][1]]],
+  ["Language", "langs", (row) => [index.questions[row[0]][3]]],
+  ["Testbed", "testbeds", (row) => [row[2]]],
+  ["Noise", null, (row) => [row[3]]],
+  ["Verdict", "verdicts", (row) => [row[4]]],
+  ["Cause", "types", (row) => row[5]],
+];
+const index = JSON.parse(document.getElementById("index").textContent);
+const blocks = document.querySelectorAll("script.block");
+const place = document.getElementById("cases");
+const unpacked = new Map();
+const chosen = new Map();
+let wanted = "";
+let shown = STEP;
+let fitting = [];
+
+/** Trials by run, data and item as people count, whatever order they were packed in. */
+const order = index.trials.map((_, at) => at).sort((a, b) => {
+  const [one, other] = [index.questions[index.trials[a][0]], index.questions[index.trials[b][0]]];
+  return one[0] - other[0] || one[1] - other[1] || one[2].localeCompare(other[2], "en", { numeric: true }) || a - b;
+});
+
+async function unpack(block) {
+  if (!unpacked.has(block)) {
+    const bytes = Uint8Array.from(atob(blocks[block].textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    unpacked.set(block, JSON.parse(await new Response(stream).text()));
+  }
+  return unpacked.get(block);
+}
+
+/** A trial with its case and all trials of the same question. */
+async function find(at) {
+  let block = index.firsts.length - 1;
+  while (index.firsts[block] > at) block -= 1;
+  let first = index.firsts[block];
+  for (const group of await unpack(block)) {
+    if (at < first + group.trials.length) return whole(group, at - first, first);
+    first += group.trials.length;
+  }
+  throw new Error(`no trial ${at}`);
+}
+
+function whole(group, at, first) {
+  const brief = group.cases[group.trials[at][0]];
+  const text = (piece) => (typeof piece === "number" ? group.texts[piece][0] : piece);
+  const documents = brief.documents.map((one) => ({ ...one, text: group.texts[one.text][0], spans: group.texts[one.text][1] }));
+  const messages = brief.messages.map((one) => ({ ...one, content: one.content.map(text).join("") }));
+  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here] } }));
+  return {
+    shown: { ...brief, documents, messages },
+    trial: trials[at].trial,
+    same: trials.filter((one) => one.of === group.trials[at][0]),
+    others: trials.filter((one) => one.of !== group.trials[at][0]).slice(0, MOST_SIBLINGS),
+  };
+}
+
+function choose() {
+  const search = wanted.trim().toLowerCase();
+  const matches = search === "" ? null : index.questions.map((one) => `${one[2]} ${one[4]}`.toLowerCase().includes(search));
+  fitting = order.filter((at) => {
+    const row = index.trials[at];
+    if (matches && !matches[row[0]]) return false;
+    return FIELDS.every(([name, , values]) => !chosen.has(name) || values(row).includes(chosen.get(name)));
+  });
+}
+
+function drawFilter([name, list, values]) {
+  const found = new Set(index.trials.flatMap(values));
+  if (found.size < 2) return null;
+  const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : a - b));
+  const label = (value) => (list !== null ? say(index[list][value]) : value === null ? say("no documents") : String(value));
+  const select = el("select", { onchange: () => {
+    if (select.value === "") chosen.delete(name);
+    else chosen.set(name, options[Number(select.value)]);
+    refresh();
+  } }, el("option", { value: "" }, say("All")), options.map((value, at) =>
+    el("option", { value: at, selected: chosen.get(name) === value }, label(value))));
+  return el("label", {}, el("span", { class: "small quiet" }, say(name)), select);
+}
+
+function drawList() {
+  const search = el("input", { type: "search", value: wanted, placeholder: say("Search questions"), "aria-label": say("Search questions"),
+    oninput: () => { wanted = search.value; refresh(); } });
+  fill(place, el("h2", {}, say("Cases")), el("p", { class: "small quiet" }, say("Keys: j and k move, Esc goes back, / searches.")),
+    el("form", { class: "filters", onsubmit: (event) => event.preventDefault() }, search, FIELDS.map(drawFilter)),
+    el("p", { role: "status", class: "quiet small" }), el("ol", { class: "trials" }), el("div", { class: "more" }));
+  refresh();
+}
+
+function refresh() {
+  shown = STEP;
+  choose();
+  drawRows();
+}
+
+function drawRows() {
+  fill(place.querySelector("[role=status]"), say("{0} of {1} trials", fitting.length, index.trials.length));
+  const rows = fitting.slice(0, shown).map(drawRow);
+  fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say("Nothing fits. Take a filter away.")));
+  fill(place.querySelector(".more"), shown < fitting.length
+    ? el("button", { type: "button", onclick: () => { shown += STEP; drawRows(); } }, say("More")) : null);
+}
+
+function drawRow(at) {
+  const [question, model, testbed, noise, verdict, types] = index.trials[at];
+  const [, data, item, lang, asked] = index.questions[question];
+  return el("li", {}, el("a", { href: `#case-${at}`, class: "trial-row" },
+    tag(index.verdicts[verdict]),
+    el("span", { class: "asked", lang: index.langs[lang], dir: "auto" }, asked),
+    el("span", { class: "small quiet" }, `${index.models[model]} · ${index.testbeds[testbed]}${noise === null ? "" : ` ${noise}`} · ${index.data[data]} #${item}`,
+      types.map((type) => [" ", tag(index.types[type], "warn")]))));
+}
+
+async function drawOne(at) {
+  const found = await find(at);
+  const where = fitting.indexOf(at);
+  const step = (by, word) => el("a", { href: `#case-${fitting[where + by] ?? at}`, class: "button", "aria-disabled": fitting[where + by] === undefined }, say(word));
+  fill(place, el("nav", { class: "row" }, el("a", { href: "#cases", class: "button" }, say("Back to the list")), step(-1, "Previous"), step(1, "Next")),
+    el("div", { class: "two" }, drawCase(found.shown, found.trial),
+      el("div", { class: "replies" }, found.same.map((one) => drawTrial(one.trial, found.shown)),
+        found.others.length ? el("details", {}, el("summary", {}, `${say("The same question")} (${found.others.length})`),
+          el("ol", { class: "trials" }, found.others.map((one) => drawRow(one.at)))) : null)));
+  place.scrollIntoView();
+  place.focus({ preventScroll: true });
+}
+
+async function route() {
+  const found = /^#case-(\d+)$/.exec(location.hash);
+  if (!found || Number(found[1]) >= index.trials.length) return drawList();
+  if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases; a newer one can.")));
+  if (fitting.length === 0) choose();
+  return drawOne(Number(found[1]));
+}
+
+function talk(language) {
+  speak(language);
+  for (const main of document.querySelectorAll("main")) main.hidden = main.dataset.lang !== spoken();
+  route();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(?:INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  const at = Number(/^#case-(\d+)$/.exec(location.hash)?.[1] ?? NaN);
+  if (event.key === "/" && place.querySelector("input")) {
+    event.preventDefault();
+    place.querySelector("input").focus();
+  } else if (event.key === "Escape" && !Number.isNaN(at)) location.hash = "#cases";
+  else if (event.key === "j" || event.key === "k") {
+    const next = Number.isNaN(at) ? fitting[0] : fitting[fitting.indexOf(at) + (event.key === "j" ? 1 : -1)];
+    if (next !== undefined) location.hash = `#case-${next}`;
+  }
+});
+for (const button of document.querySelectorAll("button.language")) {
+  button.addEventListener("click", () => talk(spoken() === "en" ? "zh" : "en"));
+}
+addEventListener("hashchange", route);
+keepTheme(document.querySelectorAll("button.theme"));
+makeSortable(document.querySelectorAll("table.sortable"));
+openForPrint();
+talk(document.documentElement.dataset.opens);
+document.documentElement.dataset.ready = "true";

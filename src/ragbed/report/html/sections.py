@@ -1,0 +1,152 @@
+"""The parts of the page that are written beforehand, each in one language; scripts only add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ragbed.pages.charts import Chart
+from ragbed.pages.markup import Child, Node, el
+from ragbed.report.claims import Finding
+from ragbed.report.claims.telling import evidence_columns, tell_evidence, tell_finding
+from ragbed.report.leaderboard import COLUMNS, Standing
+from ragbed.report.numbers import show, show_asked
+from ragbed.report.tables import Column, Report, Table
+from ragbed.report.words import Words
+from ragbed.schema import Estimate
+
+_TONES = {"supported": "good", "contradicted": "bad", "undecidable": "warn"}
+
+
+def section(words: Words, name: str, *children: Child | Iterable[Child] | None) -> Node:
+    """A part of the page with its heading, to be linked to."""
+    return el("section", el("h2", words(f"page.{name}")), *children, id=f"{words.lang}-{name}", class_=name)
+
+
+def rich(text: str) -> list[Child]:
+    """Our own text, with what stands between backticks set as code."""
+    return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
+
+
+def leaderboard(standings: Sequence[Standing], words: Words) -> Node:
+    """All models, to be sorted by a column."""
+    heads = ["model", "lang", "documents", "asked"]
+    columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
+    rows: list[list[Child]] = []
+    for row in standings:
+        of = el("div", f"{', '.join(row.data)} · {row.entrant.profile}", class_="small quiet")
+        told: list[Child] = [el("div", el("strong", row.entrant.model), of), row.entrant.lang, str(row.entrant.k)]
+        told.append(_asked(row.asked, row.errors, words))
+        cells = [_cell(row.cells.get(column.name), Column("", column.metric)) for column in COLUMNS]
+        rows.append([*told, *cells])
+    note = el("p", rich(words("board.note")), " ", words("page.sort"))
+    return el("div", note, table(columns, rows, class_="sortable"))
+
+
+def claims(findings: Sequence[Finding], words: Words) -> Node:
+    """Every claim with its verdict, and its evidence to be opened."""
+    return el("div", el("p", words("claims.note")), [_claim(finding, words) for finding in findings])
+
+
+def _claim(finding: Finding, words: Words) -> Node:
+    claim, says, verdict, rests = tell_finding(finding, words)
+    columns = evidence_columns(words)
+    rows = [tell_evidence(claim, one, words) for one in finding.evidence]
+    head = el(
+        "header",
+        el("strong", claim),
+        el("span", verdict, class_=f"tag {_TONES[finding.verdict]}"),
+        el("span", rich(rests), class_="quiet small"),
+    )
+    shown = el("details", el("summary", f"{words('page.evidence')} ({len(rows)})"), table(columns, rows))
+    how = el("p", el("strong", words("page.how")), " ", words(f"claims.{claim}.how"), class_="small quiet")
+    return el("article", head, el("p", says), how, shown if rows else None, class_="card claim", data_claim=claim,
+              data_verdict=finding.verdict)  # fmt: skip
+
+
+def figures(charts: Sequence[Chart], words: Words) -> Node:
+    """Drawings, each with its description and its numbers."""
+    return el("div", [_figure(chart, words) for chart in charts], class_="gallery")
+
+
+def _figure(chart: Chart, words: Words) -> Node:
+    numbers = el("details", el("summary", words("page.numbers")), table(chart.grid.columns, chart.grid.rows))
+    caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
+    return el("figure", el("div", chart.drawing, class_="scroll"), caption)
+
+
+def tables(report: Report, words: Words) -> Node:
+    """The tables of the other formats."""
+    return el("div", el("p", words("page.rates")), [_table(one, words) for one in report.tables])
+
+
+def _table(one: Table, words: Words) -> Node:
+    heads = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
+    columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
+    rows: list[list[Child]] = []
+    for row in one.rows:
+        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), f"{row.key.data}, {row.key.profile}"]
+        told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
+        cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
+        rows.append([*told, *cells])
+    return table(columns, rows, caption=words(f"tables.{one.name}"))
+
+
+def _heading(column: Column, one: Table, words: Words) -> str:
+    return column.heading if one.name in ("noise", "integration") else words(f"columns.{column.metric}")
+
+
+def method(words: Words) -> Node:
+    """Every definition."""
+    told = [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals")]
+    metrics: list[list[Child]] = [[el("code", name), text] for name, text in words.section("definitions").items()]
+    errors = words.section("errors")
+    types = [[name, errors[name], text] for name, text in words.section("errors_long").items() if name != "none"]
+    return el(
+        "div",
+        told,
+        el("h3", words("method.metrics")),
+        table([words("method.metric"), words("method.definition")], metrics),
+        el("h3", words("method.error_types")),
+        table(["", words("figures.errors.type"), words("method.definition")], types),
+    )
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Child]], *, class_: str | None = None, caption: str | None = None
+) -> Node:
+    """A table that scrolls where it is too wide; columns of numbers stand right."""
+    lines = [list(row) for row in rows]
+    right = [bool(lines) and all(_is_number(line[place]) for line in lines) for place in range(len(columns))]
+    head = [
+        el("th", name, scope="col", class_="number" if right[place] else None) for place, name in enumerate(columns)
+    ]
+    body = [
+        el("tr", [el("td", cell, class_="number" if right[place] else None) for place, cell in enumerate(line)])
+        for line in lines
+    ]
+    inner = el(
+        "table",
+        el("caption", caption) if caption else None,
+        el("thead", el("tr", head)),
+        el("tbody", body),
+        class_=class_,
+    )
+    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption or columns[0])
+
+
+def _is_number(cell: Child) -> bool:
+    if isinstance(cell, Node):
+        return cell.tag == "span"
+    return cell == "–" or cell[:1].isdigit() or (cell[:1] in "-<" and cell[1:2] != "")
+
+
+def _cell(estimate: Estimate | None, column: Column) -> Node:
+    """A number with its interval; how many cases it rests on is told where the pointer rests."""
+    value, _, interval = show(estimate, column).partition(" ")
+    told = None if estimate is None else f"n = {estimate.n}"
+    return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=told,
+              data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
+
+
+def _asked(asked: int, errors: int, words: Words) -> str:
+    return words("page.failed", asked=f"{asked:,}", errors=f"{errors:,}") if errors else show_asked(asked, 0)
