@@ -98,7 +98,7 @@ _DOUBT = _DOUBT_EN | frozenset("不非未没或误错否还矛实可也无以")
 
 def is_plain(seen: Seen) -> bool:
     """Whether a reply has no word on which anything here turns, so that all it mentions is asserted."""
-    return not seen.has_any(_DOUBT)
+    return seen.isdisjoint(_DOUBT)
 
 
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:

@@ -94,7 +94,7 @@ def find_dates(text: str, seen: Seen) -> tuple[list[Date], str]:
 
     for pattern in _worth_trying(seen):
         text = pattern.sub(blot, text)
-    if seen.characters.isdisjoint(_DIGITS):
+    if seen.isdisjoint(_DIGITS):
         return found, text
     for match in _NUMERIC.finditer(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
@@ -105,11 +105,11 @@ def find_dates(text: str, seen: Seen) -> tuple[list[Date], str]:
 
 
 def _worth_trying(seen: Seen) -> Iterator[re.Pattern[str]]:
-    if seen.has_any(_MONTHS.keys()):
+    if not seen.isdisjoint(_MONTHS.keys()):
         yield from _WITH_MONTH_NAMES
-    if seen.has_any(_DIGITS):
+    if not seen.isdisjoint(_DIGITS):
         yield from _IN_DIGITS
-    if seen.has_any(_CHINESE_SIGNS):
+    if not seen.isdisjoint(_CHINESE_SIGNS):
         yield from _CHINESE
 
 

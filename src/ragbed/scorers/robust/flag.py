@@ -79,7 +79,7 @@ def find_flags(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply blames the documents; the first place of each rule that holds."""
     found = []
     for rule, pattern in _RULES.items():
-        if seen.has_any(_HINTS[rule]):
+        if not seen.isdisjoint(_HINTS[rule]):
             match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
             if match:
                 found.append(Mention(*match.span(), rule))

@@ -86,11 +86,10 @@ def find_mentions(slot: Slot, gold: Gold, reading: Reading) -> list[Mention]:
 
 def _may_say(slot: Slot, reading: Reading) -> bool:
     """Whether at a glance a text may have one of the numbers: in digits, in Chinese numerals or in words."""
-    if reading.seen.has_any(WORDS) or any(one.run in reading.digits for one in slot.digits):
+    if not reading.seen.isdisjoint(WORDS) or any(one.run in reading.digits for one in slot.digits):
         return True
-    characters = reading.seen.characters
-    return reading.seen.has_any(SIGNS) and any(
-        not any(characters.isdisjoint(signs) for signs in one.signs) for one in slot.digits
+    return not reading.seen.isdisjoint(SIGNS) and any(
+        not any(reading.seen.isdisjoint(signs) for signs in one.signs) for one in slot.digits
     )
 
 

@@ -53,9 +53,9 @@ _LONE_AFTER = re.compile(r"[,.。;!?\n)\"]|$")
 def find_quantities(text: str, seen: Seen) -> list[Quantity]:
     """Every quantity of a text whose dates are blotted out; one span may be read in two ways."""
     found = _in_digits(text)
-    if seen.has_any(WORDS):
+    if not seen.isdisjoint(WORDS):
         found += _in_english(text)
-    if seen.has_any(SIGNS):
+    if not seen.isdisjoint(SIGNS):
         found += _in_chinese(text)
     return found
 

@@ -80,7 +80,7 @@ _RULES = (
     ),
     (
         "refusal.unknown",
-        words("unknown unclear n none not"),
+        words("unknown unclear none not /"),
         re.compile(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
     ),
     (
@@ -134,7 +134,7 @@ def find_refusals(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply declines; the first place of each rule that holds."""
     found = []
     for rule, hints, pattern in _RULES:
-        if seen.has_any(hints):
+        if not seen.isdisjoint(hints):
             match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
             if match:
                 found.append(Mention(*match.span(), rule))

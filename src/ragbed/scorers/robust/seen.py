@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import TypeAlias
 
-_WORD = re.compile(r"[a-z']+")
+_WORD = re.compile(r"[a-z'][a-z']+")
 
 
 def in_order(listed: str) -> list[str]:
@@ -25,17 +24,10 @@ NEGATIONS = words(
 )
 
 
-class Seen(NamedTuple):
-    """The Latin words and the characters of a folded text."""
-
-    words: frozenset[str]
-    characters: frozenset[str]
-
-    def has_any(self, hints: AbstractSet[str]) -> bool:
-        """Whether the text has one of these words or characters."""
-        return not (self.words.isdisjoint(hints) and self.characters.isdisjoint(hints))
+Seen: TypeAlias = frozenset[str]
+"""The Latin words of a folded text, and its characters."""
 
 
 def look(text: str) -> Seen:
     """Takes a folded text apart."""
-    return Seen(frozenset(_WORD.findall(text)), frozenset(text))
+    return frozenset(text).union(_WORD.findall(text))

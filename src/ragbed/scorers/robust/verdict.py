@@ -196,7 +196,7 @@ def _final(
     If that is a value of the answer's kind ('the answer is 6'), what stands after it does not count either.
     """
     every = [*false, *(one for some in held for one in some)]
-    told = every and reading.seen.has_any(_FINAL_HINTS)
+    told = every and not reading.seen.isdisjoint(_FINAL_HINTS)
     markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS)) if told else []
     if not markers:
         return held, false
