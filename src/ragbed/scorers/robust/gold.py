@@ -35,8 +35,9 @@ class Name:
 
     key: str
     """Its longest run of letters or digits: where this is missing, the name is."""
-    pattern: re.Pattern[str]
-    bearers: re.Pattern[str] | None = None
+    pattern: str
+    """For `compiled`, which most replies do not need: compiling is half the work of reading an answer."""
+    bearers: str | None = None
     """Of a family name that the data do not list by itself: finds, in unfolded text, the given names before it."""
     given: str = ""
     """The given name of the one who is meant."""
@@ -80,6 +81,10 @@ class Gold:
     """Whether the question is about per cent, so that the sign may be left out."""
     fake_is_gold: bool
     """The false answer says the same as the true one: nobody can be misled by it."""
+
+
+compiled = lru_cache(maxsize=16_384)(re.compile)
+"""A pattern of a name, kept: `re` itself keeps only a few hundred."""
 
 
 @lru_cache(maxsize=16_384)
@@ -189,7 +194,7 @@ def _is_whole(rest: str, quantity: Quantity) -> bool:
 def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := _SCORE.fullmatch(folded):
         first, second = (_either_script(number) for number in score.groups())
-        return Name("", re.compile(rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])"))
+        return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])")
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(_EDGES)
     words = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(words))
@@ -202,7 +207,7 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         apart = lang == "en" and words_meet and between.strip("'-")
         parts += [r"[\W_]{1,3}" if apart else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
-    return Name(key, re.compile(_bounded("".join(parts), runs[0][0][0], runs[-1][0][-1])))
+    return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]))
 
 
 def _either_script(number: str) -> str:
@@ -219,8 +224,8 @@ def _surname(alias: str, folded: str, asked: str) -> list[Name]:
     if len(last) < 3 or last in asked:
         return []
     given, *_, family = re.split(r"[ ·・•]", alias.strip())
-    bearers = re.compile(rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}")
-    return [Name(last, re.compile(_bounded(re.escape(last), last[0], last[-1])), bearers, given)]
+    bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
+    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), bearers, given)]
 
 
 def _escape(run: str) -> str:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
-from ragbed.scorers.robust.gold import Gold, Name, Slot
+from ragbed.scorers.robust.gold import Gold, Name, Slot, compiled
 from ragbed.scorers.robust.numerals import SIGNS, WORDS
 from ragbed.scorers.robust.quantities import Quantity, find_quantities
 from ragbed.scorers.robust.seen import look, words
@@ -111,14 +111,13 @@ def _names(slot: Slot, reading: Reading) -> Iterator[Mention]:
     for name in slot.names:
         if name.key in reading.text and (name.bearers is None or _is_unique(name, reading.context)):
             rule = "name.surname" if name.bearers else "name"
-            yield from (
-                Mention(*match.span(), rule) for match in islice(name.pattern.finditer(reading.text), MOST_MENTIONS)
-            )
+            matches = compiled(name.pattern).finditer(reading.text)
+            yield from (Mention(*match.span(), rule) for match in islice(matches, MOST_MENTIONS))
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Whether nobody else of that family name is spoken of."""
-    others = {given for text in context for given in name.bearers.findall(text)} if name.bearers else set()
+    others = {given for text in context for given in compiled(name.bearers).findall(text)} if name.bearers else set()
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
 
