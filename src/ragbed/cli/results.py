@@ -17,6 +17,8 @@ SCORES = {
     "integration": ("accuracy", "correct"),
     "counterfactual": ("error detection", "flagged"),
     "closed-book": ("accuracy", "correct"),
+    "no-documents": ("refusal", "refused"),
+    "parts": ("accuracy", "correct"),
 }
 """What a testbed is about, as the paper has it: the score's name, and what counts."""
 
