@@ -23,6 +23,8 @@ HEADLINE = {
     "integration": "correct",
     "counterfactual": "correct",
     "closed-book": "correct",
+    "no-documents": "refused",
+    "parts": "correct",
 }
 """The score that is compared: what a testbed wants of a model."""
 
