@@ -56,6 +56,7 @@ class Book:
         self._index = open_for_reading(index)
         self._version = -1
         self._cells: list[tuple[int, Cell, int]] = []
+        self._by_number: dict[int, Cell] = {}
 
     def close(self) -> None:
         """Closes both files."""
@@ -70,8 +71,16 @@ class Book:
             rows = self._index.execute("SELECT id, cell, trials FROM cells WHERE trials > 0")
             cells = [(number, msgspec.json.decode(told, type=Cell), trials) for number, told, trials in rows]
             self._cells = sorted(cells, key=lambda row: row[1].place)
+            self._by_number = {number: cell for number, cell, _ in cells}
             self._version = version
         return self._cells
+
+    def cell(self, place: Place) -> Cell:
+        """The cell of a trial; it may be newer than those that were read last."""
+        if place.cell not in self._by_number:
+            (told,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
+            self._by_number[place.cell] = msgspec.json.decode(told, type=Cell)
+        return self._by_number[place.cell]
 
     def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
         """Every condition without its model: how many cases are asked, and how many cannot be."""

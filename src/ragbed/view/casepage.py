@@ -16,7 +16,7 @@ from ragbed.run.store import Stored
 from ragbed.view.book import Book
 from ragbed.view.judged import Vote, read_votes
 from ragbed.view.labelling import Asked, asked_of, read_all
-from ragbed.view.library import Library, Row, light_row
+from ragbed.view.library import Library, Row, light_row, read_row
 
 MOST_BYTES = 1_000_000
 """Of an answer to the browser."""
@@ -88,10 +88,9 @@ def find_trial(library: Library, call: Call) -> tuple[Book, Stored]:
 
 def _see(book: Book, stored: Stored, rater: str) -> Seen:
     place = book.of_call(stored.model, stored.case.case, stored.repeat)
-    cell = next((cell for number, cell, _ in book.cells if place is not None and number == place.cell), None)
     return Seen(
         run=book.name,
-        types=() if cell is None else cell.types,
+        types=() if place is None else book.cell(place).types,
         judged=read_votes(book.folder, stored),
         labels=asked_of(stored, read_all(book.folder), rater),
         cost=_cost(stored),
@@ -105,17 +104,14 @@ def _around(library: Library, book: Book, stored: Stored) -> tuple[list[Row], li
         for found in one.store.results_of(stored.case.case, _PER_MODEL):
             if len(peers) < _MOST_OTHERS and found.case == stored.case:
                 peers += _light(one, found)
-    cells = {number: cell for number, cell, _ in book.cells}
-    places = book.of_question(stored, _MOST_OTHERS)
-    rows = [light_row(book, cells[place.cell], book.read(place)) for place in places if place.cell in cells]
+    rows = [read_row(book, place) for place in book.of_question(stored, _MOST_OTHERS)]
     return peers, [row for row in rows if row.case != stored.case.case]
 
 
 def _light(book: Book, stored: Stored) -> Iterator[Row]:
     place = book.of_call(stored.model, stored.case.case, stored.repeat)
-    for number, cell, _ in book.cells:
-        if place is not None and number == place.cell:
-            yield light_row(book, cell, stored)
+    if place is not None:  # else it is so new that the index does not have it
+        yield light_row(book, book.cell(place), stored)
 
 
 def _cost(stored: Stored) -> float | None:

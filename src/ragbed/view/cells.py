@@ -130,6 +130,8 @@ def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str,
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
-    if name == "testbed":
-        return dict(sorted(counted.items(), key=lambda pair: _ORDER.get(pair[0], 99)))
-    return dict(sorted(counted.items()))
+    places: dict[str, Callable[[str], float]] = {
+        "testbed": lambda value: _ORDER.get(value, 99),
+        "noise": lambda value: 99 if value == "none" else float(value),
+    }
+    return dict(sorted(counted.items(), key=lambda pair: (places.get(name, lambda _: 0)(pair[0]), pair[0])))

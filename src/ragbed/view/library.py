@@ -92,7 +92,7 @@ class Library:
             found, is_exact = _found(chosen, asked, match)
             total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
             places = iter(found[:MOST_FOUND][offset : offset + PAGE])
-        rows = [_row(book, place) for book, place in places]
+        rows = [read_row(book, place) for book, place in places]
         return Page(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=self._facets(books, asked.wanted))
 
     def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
@@ -114,9 +114,9 @@ def light_row(book: Book, cell: Cell, stored: Stored) -> Row:
     )  # fmt: skip
 
 
-def _row(book: Book, place: Place) -> Row:
-    cells = {number: cell for number, cell, _ in book.cells}
-    return light_row(book, cells[place.cell], book.read(place))
+def read_row(book: Book, place: Place) -> Row:
+    """A trial of the index as lists have it."""
+    return light_row(book, book.cell(place), book.read(place))
 
 
 def _chosen(book: Book, wanted: Wanted) -> dict[int, tuple[Cell, int]]:
