@@ -5,13 +5,15 @@ STAMP := $(VENV)/.ready
 HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
+export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build test-hf bench-gpu
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build test-hf bench-gpu
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
 test: check test-hf  ## everything that CI runs; one thread for each of the workers, which take all cores
+	@sh scripts/get_browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
@@ -60,6 +62,10 @@ bench-stats: $(STAMP)  ## how often intervals cover, tests err and plans hold; t
 
 bench-score: $(STAMP)  ## a million stored trials scored on all tracks
 	@$(BIN)/python scripts/bench_score.py
+
+bench-view: $(STAMP)  ## the viewer on a million trials, and in a browser on ten thousand: some 10 minutes
+	@sh scripts/get_browser
+	@$(BIN)/python scripts/bench_view.py
 
 bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/encoders.md: some 10 minutes
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_encoders.py $${RAGBED_RGB_DIR:-../shared/rgb-data} \

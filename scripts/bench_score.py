@@ -57,17 +57,18 @@ def main() -> None:
     sys.exit(trials >= 1_000_000 and not (seconds <= SECONDS and megabytes <= MEGABYTES))
 
 
-def write_run(folder: Path, trials: int) -> None:
-    """A run of one model over the bundled data, as often as it takes."""
+def write_run(folder: Path, trials: int, models: int = 1) -> None:
+    """A run over the bundled data, asked as often as it takes."""
     cases = list(_cases())
-    settings = {"repeats": str(-(-trials // len(cases)))}
+    settings = {"repeats": str(-(-trials // (len(cases) * models)))}
     random_ = random.Random(0)
     folder.mkdir()
     with open_store(folder, create=True) as store:
         store.plan(settings, cases)
-        session, (model,) = store.begin_session([("made/up", "")])
+        session, numbers = store.begin_session([(f"made/up-{number}", "") for number in range(models)])
         with store.transaction() as connection:
-            connection.executemany(RECORD, _rows(store, cases, (session, model, trials), random_))
+            for model in numbers:
+                connection.executemany(RECORD, _rows(store, cases, (session, model, trials // models), random_))
 
 
 def _rows(

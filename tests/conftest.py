@@ -1,4 +1,4 @@
-"""What all tests share: where RGB's published files lie."""
+"""What all tests share: a browser, and where RGB's published files lie."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+
+from tests.browser import browser
+
+__all__ = ["browser"]  # a fixture of all tests of pages
 
 _ROOT = Path(__file__).parent.parent
 

@@ -32,6 +32,7 @@ from ragbed.cli import (
     run,
     score,
     status,
+    view,
     world,
 )
 from ragbed.cli.console import say
@@ -45,6 +46,7 @@ COMMANDS = (
     judge.judge,
     report.report,
     compare.compare,
+    view.view,
     data.data,
     lint.lint,
     cases.cases,

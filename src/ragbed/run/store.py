@@ -43,10 +43,16 @@ _SORT_BY_PROMPT = """CREATE TEMP TABLE IF NOT EXISTS by_prompt AS
   SELECT id FROM cases WHERE feasible ORDER BY json_extract(CAST(line AS TEXT), '$.messages'), id"""
 _RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.id, c.name, c.feasible, c.seal, c.line
-  FROM {} WHERE r.model = ? {} ORDER BY {}, r.repeat"""
-_BY_NUMBER = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "", "r.item")
-_BY_NAME = _RESULTS.format("cases c CROSS JOIN results r ON r.item = c.id", "", "c.name")
-_BETWEEN = _RESULTS.format("results r LEFT JOIN cases c ON c.id = r.item", "AND r.item >= ? AND r.item < ?", "r.item")
+  FROM {} WHERE {} ORDER BY {}, r.repeat"""
+_RESULTS_FIRST, _CASES_FIRST = (
+    "results r LEFT JOIN cases c ON c.id = r.item",
+    "cases c CROSS JOIN results r ON r.item = c.id",
+)
+_BY_NUMBER = _RESULTS.format(_RESULTS_FIRST, "r.model = ?", "r.item")
+_BY_NAME = _RESULTS.format(_CASES_FIRST, "r.model = ?", "c.name")
+_BETWEEN = _RESULTS.format(_RESULTS_FIRST, "r.model = ? AND r.item >= ? AND r.item < ?", "r.item")
+_AFTER = _RESULTS.format(_RESULTS_FIRST, "r.rowid > ?", "r.rowid").replace("SELECT", "SELECT r.rowid,") + " LIMIT ?"
+_OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model")
 
 
 @dataclass(frozen=True)
@@ -231,6 +237,20 @@ class RunStore:
         name = self.models()[model][0]
         for row in self.read(_BETWEEN, (model, first, end)):
             yield self._stored(name, row), self._check(row)
+
+    def results_after(self, row: int, limit: int) -> Iterator[tuple[int, Stored, int]]:
+        """Results in the order in which they came, with the number of their row and their seal; no ledger is asked."""
+        models = self.models()
+        for number, *columns in self.read(_AFTER, (row, limit)):
+            seal = self._check(tuple(columns))
+            yield number, self._stored(models[columns[0]][0], tuple(columns)), seal
+
+    def results_of(self, case: str, limit: int) -> Iterator[Stored]:
+        """What models said of one case, by model and repeat, at most so many of each."""
+        for number, (name, _) in self.models().items():
+            for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
+                self._check(row)
+                yield self._stored(name, row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Whether as many results as were read, with these seals together, are what the ledger says."""

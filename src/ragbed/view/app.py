@@ -1,0 +1,142 @@
+"""The viewer as a web application: pages and their scripts, and what they ask for as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.metrics.sheet import TRACKS
+from ragbed.view.casepage import Call, find_trial, make_page
+from ragbed.view.cells import FACETS, Wanted
+from ragbed.view.labelling import put_label
+from ragbed.view.library import Asked, Library
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "html": "text/html", "svg": "image/svg+xml"}
+_MOST_DIGITS = 9
+
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A label as a page sends it."""
+
+    run: str
+    case: str
+    model: str
+    repeat: int
+    criterion: str
+    label: bool | None
+
+
+def make_app(library: Library, rater: str) -> Starlette:
+    """The application over open runs.
+
+    Args:
+        library: The runs.
+        rater: Whose labels those are that are given here.
+    """
+    handlers: dict[str, Callable[[Request], Awaitable[bytes]]] = {
+        "/api/overview": lambda request: _overview(library, rater, request),
+        "/api/progress": lambda _: _progress(library),
+        "/api/trials": lambda request: _trials(library, request),
+        "/api/case": lambda request: _case(library, rater, request),
+    }
+    routes = [Route(path, _as_json(handler)) for path, handler in handlers.items()]
+    routes.append(Route("/api/label", _as_json(lambda request: _label(library, rater, request)), methods=["POST"]))
+    # Files are looked up among those there are; no path is ever made of what a browser sends.
+    static = {f"/static/{name}": content for name, content in _static().items() if not name.endswith(".html")}
+    static["/"] = _static()["index.html"]
+    routes += [Route(path, _as_file(path, content)) for path, content in static.items()]
+    return Starlette(routes=routes)
+
+
+def _static() -> dict[str, bytes]:
+    folders = (files("ragbed.pages") / "static", files("ragbed.view") / "static")
+    return {entry.name: entry.read_bytes() for folder in folders for entry in folder.iterdir() if entry.is_file()}
+
+
+def _as_file(path: str, content: bytes) -> Callable[[Request], Awaitable[Response]]:
+    kind = _TYPES[path.rpartition(".")[2] if "." in path else "html"]
+
+    async def answer(_: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
+
+
+def _as_json(handler: Callable[[Request], Awaitable[bytes]]) -> Callable[[Request], Awaitable[Response]]:
+    """What goes wrong is told in the words that the command line would use."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return Response(await handler(request), media_type="application/json")
+        except UsageError as error:
+            return PlainTextResponse(str(error), 400)
+        except RagbedError as error:
+            return PlainTextResponse(str(error), 500)
+
+    return answer
+
+
+async def _overview(library: Library, rater: str, request: Request) -> bytes:
+    track = request.query_params.get("track", "robust")
+    if track not in TRACKS:
+        raise UsageError(f"no such track: {track!r}.")
+    rows, count = library.overview(track)
+    told = {"track": track, "rows": rows, "count": count, "rater": rater, "runs": _runs(library)}
+    return msgspec.json.encode(told)
+
+
+async def _progress(library: Library) -> bytes:
+    return msgspec.json.encode({"runs": _runs(library)})
+
+
+def _runs(library: Library) -> list[dict[str, object]]:
+    return [{"name": book.name, **book.progress()._asdict()} for book in library.books.values()]
+
+
+async def _trials(library: Library, request: Request) -> bytes:
+    given = request.query_params
+    asked = Asked(
+        runs=frozenset(given.getlist("run")),
+        wanted=Wanted({name: frozenset(given.getlist(name)) for name in FACETS if name in given}),
+        query=given.get("q", "")[:1_000],
+        label=given.get("label", ""),
+    )
+    return msgspec.json.encode(library.list_trials(asked, _number(given, "offset")))
+
+
+async def _case(library: Library, rater: str, request: Request) -> bytes:
+    given = request.query_params
+    call = Call(given.get("run", ""), given.get("case", ""), given.get("model", ""), _number(given, "repeat"))
+    beside = []
+    for told in given.getlist("with"):
+        try:
+            run, model, repeat = msgspec.json.decode(told, type=tuple[str, str, int])
+        except msgspec.MsgspecError:
+            raise UsageError(f"with={told!r} does not name a reply.") from None
+        beside.append(Call(run, call.case, model, repeat))
+    return make_page(library, call, beside, rater)
+
+
+async def _label(library: Library, rater: str, request: Request) -> bytes:
+    try:
+        said = msgspec.json.decode(await request.body(), type=Said)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"that is no label: {error}.") from None
+    book, stored = find_trial(library, Call(said.run, said.case, said.model, said.repeat))
+    put_label(book.folder, stored, said.criterion, said.label, rater)
+    return b"{}"
+
+
+def _number(given: QueryParams, name: str) -> int:
+    told = given.get(name, "0")
+    if not told.isdecimal() or len(told) > _MOST_DIGITS:
+        raise UsageError(f"{name}={told!r} is no place in a list.")
+    return int(told)

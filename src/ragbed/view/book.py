@@ -1,0 +1,140 @@
+"""One run with its index, open for reading."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ragbed.run.lock import holder
+from ragbed.run.scoring import open_scored
+from ragbed.run.store import Stored
+from ragbed.view.cells import Cell
+from ragbed.view.index import open_for_reading, read_meta
+from ragbed.view.indexing import item_name
+
+SEARCH_S = 0.2
+"""For which a search may go on; what it has found by then is shown, and that it was cut."""
+_LOOK_EVERY = 10_000
+"""Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
+
+
+class Place(NamedTuple):
+    """A trial in the index."""
+
+    id: int
+    result: int
+    cell: int
+
+
+class Progress(NamedTuple):
+    """How far a run is, and its index."""
+
+    results: int
+    indexed: int
+    process: str | None
+    """The one that writes the run at this moment."""
+    problem: str | None
+
+
+class Book:
+    """Answers for one run; everything is read when it is asked for, so that it is as new as the run.
+
+    Args:
+        name: By which it is known to the pages.
+        folder: Of the run.
+        index: The file of its index.
+    """
+
+    def __init__(self, name: str, folder: Path, index: Path) -> None:
+        self.name, self.folder = name, folder
+        self.store = open_scored(folder)
+        self._index = open_for_reading(index)
+        self._version = -1
+        self._cells: list[tuple[int, Cell, int]] = []
+        self._by_number: dict[int, Cell] = {}
+
+    def close(self) -> None:
+        """Closes both files."""
+        self.store.connection.close()
+        self._index.close()
+
+    @property
+    def cells(self) -> list[tuple[int, Cell, int]]:
+        """Number, cell and trials, in the order of lists; read again when the index changed."""
+        (version,) = self._index.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            rows = self._index.execute("SELECT id, cell, trials FROM cells WHERE trials > 0")
+            cells = [(number, msgspec.json.decode(told, type=Cell), trials) for number, told, trials in rows]
+            self._cells = sorted(cells, key=lambda row: row[1].place)
+            self._by_number = {number: cell for number, cell, _ in cells}
+            self._version = version
+        return self._cells
+
+    def cell(self, place: Place) -> Cell:
+        """The cell of a trial; it may be newer than those that were read last."""
+        if place.cell not in self._by_number:
+            (told,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (place.cell,)).fetchone()
+            self._by_number[place.cell] = msgspec.json.decode(told, type=Cell)
+        return self._by_number[place.cell]
+
+    def plan(self) -> Iterator[tuple[tuple[object, ...], int, int]]:
+        """Every condition without its model: how many cases are asked, and how many cannot be."""
+        for told, planned, infeasible in self._index.execute("SELECT condition, planned, infeasible FROM plan"):
+            yield tuple(msgspec.json.decode(told)), planned, infeasible
+
+    def progress(self) -> Progress:
+        """How far it is."""
+        ((results,),) = self.store.read("SELECT rows FROM ledger WHERE what = 'results'")
+        indexed = int(read_meta(self._index, "rows") or 0)
+        return Progress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
+
+    def in_cell(self, cell: int, offset: int, limit: int) -> list[Place]:
+        """Trials of one cell."""
+        query = "SELECT id, result, cell FROM trials WHERE cell = ? ORDER BY id LIMIT ? OFFSET ?"
+        return [Place(*row) for row in self._index.execute(query, (cell, limit, offset))]
+
+    def search(self, match: str, cells: Collection[int] | None, limit: int) -> tuple[list[Place], bool]:
+        """The first trials with these words, in these cells or in all; and whether time was up before all were seen."""
+        deadline = time.monotonic() + SEARCH_S
+        inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
+        query = f"""SELECT t.id, t.result, t.cell FROM words w CROSS JOIN trials t ON t.id = w.rowid
+            WHERE w.text MATCH ? {inside} ORDER BY w.rowid LIMIT ?"""  # noqa: S608 - ours
+        values = (match, limit) if cells is None else (match, msgspec.json.encode(list(cells)).decode(), limit)
+        found: list[Place] = []
+        self._index.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_EVERY)
+        try:
+            found.extend(Place(*row) for row in self._index.execute(query, values))
+        except sqlite3.OperationalError as error:
+            if "interrupted" not in str(error):
+                raise
+            return found, True
+        finally:
+            self._index.set_progress_handler(None, 0)
+        return found, False
+
+    def of_question(self, stored: Stored, limit: int) -> list[Place]:
+        """Trials of the same question under any condition."""
+        query = """SELECT id, result, cell FROM trials WHERE item = (SELECT id FROM items WHERE name = ?)
+            ORDER BY cell, id LIMIT ?"""
+        return [Place(*row) for row in self._index.execute(query, (item_name(stored.case), limit))]
+
+    def of_call(self, model: str, case: str, repeat: int) -> Place | None:
+        """The trial of one call."""
+        rows = self.store.read(
+            """SELECT r.rowid FROM cases c JOIN models m ON m.name = ? JOIN results r
+            ON r.model = m.id AND r.item = c.id AND r.repeat = ? WHERE c.name = ?""",
+            (model, repeat, case),
+        )
+        query = "SELECT id, result, cell FROM trials WHERE result = ?"
+        found = [place for (result,) in rows for place in self._index.execute(query, (result,))]
+        return Place(*found[0]) if found else None
+
+    def read(self, place: Place) -> Stored:
+        """A trial as the run has it."""
+        _, stored, _ = next(iter(self.store.results_after(place.result - 1, 1)))
+        return stored

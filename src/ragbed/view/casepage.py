@@ -1,0 +1,146 @@
+"""The page of one case: what was asked, what was said, by as many models as are wanted, and what is thought of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from ragbed.errors import UsageError
+from ragbed.report.shown import ShownCase, ShownTrial, show_case, show_trial
+from ragbed.run.prices import Price, find_price
+from ragbed.run.store import Stored
+from ragbed.view.book import Book
+from ragbed.view.judged import Vote, read_votes
+from ragbed.view.labelling import Asked, asked_of, read_all
+from ragbed.view.library import Library, Row, light_row, read_row
+
+MOST_BYTES = 1_000_000
+"""Of an answer to the browser."""
+MOST_BESIDE = 7
+"""Replies beside the first one."""
+_MOST_OTHERS = 120
+"""Other models' and other conditions' trials of the question that are listed."""
+_PER_MODEL = 3
+"""Repeats of each model that are offered beside the case."""
+_BUDGETS = (300_000, 60_000, 12_000, 2_000)
+"""Characters of all texts of one kind together: the first that makes an answer small enough."""
+
+
+class Call(NamedTuple):
+    """Names one trial."""
+
+    run: str
+    case: str
+    model: str
+    repeat: int
+
+
+class Seen(ShownTrial, frozen=True, omit_defaults=True, kw_only=True):
+    """A reply with what others think of it."""
+
+    run: str
+    types: tuple[str, ...]
+    judged: list[Vote]
+    labels: list[Asked]
+    cost: float | None = None
+
+
+class CasePage(Struct, frozen=True, kw_only=True):
+    """All that the page shows."""
+
+    shown: ShownCase
+    trials: list[Seen]
+    beside: list[Row]
+    """Other replies to the same case."""
+    others: list[Row]
+    """The same question under other conditions."""
+    is_cut: bool = False
+    """Whether texts were shortened."""
+
+
+def make_page(library: Library, call: Call, beside: Sequence[Call], rater: str) -> bytes:
+    """The page as JSON, small enough."""
+    book, stored = find_trial(library, call)
+    found = [(book, stored), *(find_trial(library, one) for one in beside[:MOST_BESIDE])]
+    trials = [_see(book, one, rater) for book, one in found if one.case == stored.case]
+    peers, others = _around(library, book, stored)
+    page = CasePage(shown=show_case(stored.case), trials=trials, beside=peers, others=others)
+    encoded = msgspec.json.encode(page)
+    for budget in _BUDGETS:
+        if len(encoded) <= MOST_BYTES:
+            break
+        encoded = msgspec.json.encode(_cut(page, budget))
+    return encoded
+
+
+def find_trial(library: Library, call: Call) -> tuple[Book, Stored]:
+    """The run and the trial that a page names."""
+    book = library.books.get(call.run)
+    place = None if book is None else book.of_call(call.model, call.case, call.repeat)
+    if book is None or place is None:
+        raise UsageError(f"no such trial: {call.case} by {call.model}, repeat {call.repeat}, in {call.run}.")
+    return book, book.read(place)
+
+
+def _see(book: Book, stored: Stored, rater: str) -> Seen:
+    place = book.of_call(stored.model, stored.case.case, stored.repeat)
+    return Seen(
+        run=book.name,
+        types=() if place is None else book.cell(place).types,
+        judged=read_votes(book.folder, stored),
+        labels=asked_of(stored, read_all(book.folder), rater),
+        cost=_cost(stored),
+        **msgspec.structs.asdict(show_trial(stored)),
+    )
+
+
+def _around(library: Library, book: Book, stored: Stored) -> tuple[list[Row], list[Row]]:
+    peers: list[Row] = []
+    for one in library.books.values():
+        for found in one.store.results_of(stored.case.case, _PER_MODEL):
+            if len(peers) < _MOST_OTHERS and found.case == stored.case:
+                peers += _light(one, found)
+    rows = [read_row(book, place) for place in book.of_question(stored, _MOST_OTHERS)]
+    return peers, [row for row in rows if row.case != stored.case.case]
+
+
+def _light(book: Book, stored: Stored) -> Iterator[Row]:
+    place = book.of_call(stored.model, stored.case.case, stored.repeat)
+    if place is not None:  # else it is so new that the index does not have it
+        yield light_row(book, book.cell(place), stored)
+
+
+def _cost(stored: Stored) -> float | None:
+    usage = stored.completion.usage
+    price = None if stored.cached or usage is None else _price(stored.model)
+    return None if price is None or usage is None else price(usage.get("in", 0), usage.get("out", 0))
+
+
+@cache
+def _price(model: str) -> Price | None:
+    return find_price(model)
+
+
+def _cut(page: CasePage, budget: int) -> CasePage:
+    """The page with long texts shortened, each kind of text to the same total."""
+
+    def short(text: str | None, among: int) -> str | None:
+        most = budget // max(1, among)
+        return text if text is None or len(text) <= most else f"{text[:most]} … (+{len(text) - most:,})"
+
+    shown, change = page.shown, msgspec.structs.replace
+    documents = [
+        change(one, text=short(one.text, len(shown.documents)), spans=one.spans[:200]) for one in shown.documents
+    ]
+    messages = tuple(change(one, content=short(one.content, len(shown.messages))) for one in shown.messages)
+    trials = []
+    for one in page.trials:
+        texts = {name: short(getattr(one, name), len(page.trials)) for name in ("reply", "reasoning", "error")}
+        votes = [change(vote, said=short(vote.said, len(page.trials) * len(one.judged))) for vote in one.judged]
+        trials.append(change(one, judged=votes, spans=one.spans[:200], **texts))
+    facts = change(shown, documents=documents, messages=messages, question=short(shown.question, 1))
+    return change(page, shown=facts, trials=trials, is_cut=True, others=page.others[:20], beside=page.beside[:20])

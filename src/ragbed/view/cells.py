@@ -1,0 +1,137 @@
+"""Cells: what trials are counted and filtered by. A million trials have a few thousand of them.
+
+A filter chooses cells, which are held in memory; the trials of a cell lie together in the index. So any filter, any
+page and all counts cost the same however many trials there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from ragbed.run.store import Stored
+from ragbed.run.trials import kind_of_error
+from ragbed.scorers import score
+from ragbed.scorers.audit import SCORES
+from ragbed.testbeds import TESTBEDS
+
+COUNTED = (
+    *("correct", "refused", "flagged", "misled"),
+    *("code.correct", "code.refused", "code.flagged"),
+    *("paper.correct", "paper.refused", "paper.flagged"),
+)
+"""Scores that every reply has; a cell keeps them as bits."""
+_ORDER = {name: place for place, name in enumerate(TESTBEDS)}
+
+
+class Cell(Struct, frozen=True, array_like=True):
+    """One condition of one model, and one way in which trials of it ended."""
+
+    model: str
+    data: str
+    lang: str
+    testbed: str
+    noise: float | None
+    correct: float
+    k: int
+    arm: str
+    profile: str
+    outcome: str
+    error: str | None = None
+    """Kind of error."""
+    verdict: str | None = None
+    bits: int = 0
+    types: tuple[str, ...] = ()
+    """Why it is wrong, where that was diagnosed."""
+
+    @property
+    def condition(self) -> tuple[object, ...]:
+        """What it has in common with the other cells of its row in the overview."""
+        return self[:9]
+
+    def __getitem__(self, part: slice) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__[part])
+
+    def has(self, name: str) -> bool:
+        """Whether its trials have a score."""
+        return bool(self.bits >> COUNTED.index(name) & 1)
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """The tracks that see its trials otherwise than the robust one."""
+        if self.outcome != "ok":
+            return ()
+        seen = [name for name in SCORES if name != "correct" or self.verdict != "unscored"]
+        return tuple(
+            track for track in ("code", "paper") if any(self.has(name) != self.has(f"{track}.{name}") for name in seen)
+        )
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Where it stands in lists: by model, data, testbed, noise, and what went wrong before what went well."""
+        went = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
+        where = (self.model, self.data, _ORDER.get(self.testbed, 99), -1.0 if self.noise is None else self.noise)
+        return (*where, self.correct, self.k, self.arm, self.profile, *went, self.types)
+
+
+def cell_of(stored: Stored) -> Cell:
+    """The cell of a trial; here it is scored."""
+    case, completion = stored.case, stored.completion
+    condition = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+    if completion.outcome != "ok":
+        return Cell(stored.model, *condition, completion.outcome, kind_of_error(completion))
+    values = score(case, completion.reply or "")
+    bits = sum(bool(values[name]) << place for place, name in enumerate(COUNTED))
+    return Cell(stored.model, *condition, "ok", None, str(values["verdict"]), bits)
+
+
+FACETS: Mapping[str, Callable[[Cell], tuple[str, ...]]] = {
+    "model": lambda cell: (cell.model,),
+    "data": lambda cell: (cell.data,),
+    "lang": lambda cell: (cell.lang,),
+    "testbed": lambda cell: (cell.testbed,),
+    "noise": lambda cell: ("none" if cell.noise is None else f"{cell.noise:.3g}",),
+    "arm": lambda cell: (cell.arm,),
+    "outcome": lambda cell: (cell.outcome,),
+    "error": lambda cell: () if cell.error is None else (cell.error,),
+    "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
+    "misled": lambda cell: ("misled",) if cell.has("misled") else (),
+    "type": lambda cell: cell.types,
+    "differs": lambda cell: cell.differs,
+}
+"""What can be filtered by, and the values that a cell has there. To add one: one line."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A filter: of each facet that it names, one of the values must be there."""
+
+    values: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def misses(self, cell: Cell) -> list[str]:
+        """The facets by which a cell is left out."""
+        return [name for name, wanted in self.values.items() if wanted.isdisjoint(FACETS[name](cell))]
+
+
+def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str, dict[str, int]]:
+    """For each facet, how many trials each of its values would give, all other facets being as they are."""
+    counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
+    for cell, trials in cells:
+        missed = wanted.misses(cell)
+        if len(missed) > 1:
+            continue
+        for name in missed or FACETS:
+            counted = counts[name]
+            for value in FACETS[name](cell):
+                counted[value] = counted.get(value, 0) + trials
+    return {name: _in_order(name, counted) for name, counted in counts.items()}
+
+
+def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
+    places: dict[str, Callable[[str], float]] = {
+        "testbed": lambda value: _ORDER.get(value, 99),
+        "noise": lambda value: 99 if value == "none" else float(value),
+    }
+    return dict(sorted(counted.items(), key=lambda pair: (places.get(name, lambda _: 0)(pair[0]), pair[0])))

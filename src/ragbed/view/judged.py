@@ -1,0 +1,49 @@
+"""What judges said of a reply, as their runs beside the run have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragbed.errors import RagbedError
+from ragbed.judge.criteria import CRITERIA
+from ragbed.judge.judging import FOLDER, needs_judge
+from ragbed.judge.request import judge_case
+from ragbed.judge.verdict import verdict_of
+from ragbed.run.file import NAME
+from ragbed.run.store import Stored, open_store
+
+_MOST_VOTES = 16
+
+
+class Vote(Struct, frozen=True):
+    """One judgement."""
+
+    judge: str
+    criterion: str
+    verdict: str
+    said: str | None
+
+
+def read_votes(run: Path, stored: Stored) -> list[Vote]:
+    """All judgements of a reply; a judge's run that cannot be read says so in its place."""
+    votes: list[Vote] = []
+    for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
+        try:
+            votes += _read(path.parent, stored)
+        except RagbedError as error:
+            votes.append(Vote(path.parent.name, "", "error", str(error)))
+    return votes
+
+
+def _read(folder: Path, stored: Stored) -> Iterator[Vote]:
+    with open_store(folder, create=False) as store:
+        criterion = CRITERIA.get(store.settings().get("criterion", ""))
+        if criterion is None or not criterion.applies(stored.case) or not needs_judge(criterion, stored):
+            return
+        for found in store.results_of(judge_case(criterion, stored).case, _MOST_VOTES):
+            verdict = verdict_of(found.completion, criterion.read)
+            word = {True: "yes", False: "no"}.get(verdict, verdict) if isinstance(verdict, bool) else verdict
+            yield Vote(found.model, criterion.name, str(word), found.completion.reply or found.completion.error)

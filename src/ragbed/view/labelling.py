@@ -1,0 +1,90 @@
+"""What a person says of a reply, kept beside the run as `ragbed judge --labels` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ragbed.errors import UsageError
+from ragbed.judge.criteria import CRITERIA
+from ragbed.judge.judging import needs_judge
+from ragbed.judge.labels import Label, Unit
+from ragbed.run.store import Stored
+from ragbed.store import read_lines, write_whole
+
+NAME = "labels.jsonl"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A criterion that a reply can be labelled on, and what was said."""
+
+    criterion: str
+    asks: str
+    mine: bool | None
+    others: list[tuple[str, bool]]
+    wanted: bool
+    """Whether it was drawn to be labelled, and nobody did yet."""
+
+
+def read_all(run: Path) -> list[Label]:
+    """Every line of the label file; none if there is no file.
+
+    Raises:
+        UsageError: It holds something else, which labelling would lose.
+    """
+    path = run / NAME
+    if not path.exists():
+        return []
+    try:
+        return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} holds a line that is no label ({error}); mend it, or move the file away.") from None
+
+
+def asked_of(stored: Stored, labels: Sequence[Label], rater: str) -> list[Asked]:
+    """All that a person can say of a reply."""
+    asked = []
+    for criterion in CRITERIA.values():
+        # The paper's own judges ask what ours ask, less clearly; one label serves neither better.
+        if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
+            continue
+        here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
+        said = [(label.rater, label.label) for label in here if label.label is not None]
+        mine = next((value for name, value in said if name == rater), None)
+        others = [(name, value) for name, value in said if name != rater]
+        asked.append(Asked(criterion.name, criterion.asks, mine, others, bool(here) and not said))
+    return asked
+
+
+def put_label(run: Path, stored: Stored, criterion: str, value: bool | None, rater: str) -> None:
+    """Keeps what a rater says, in place of what the same one said before; None takes it back.
+
+    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability.
+    """
+    if criterion not in CRITERIA:
+        raise UsageError(f"there is no criterion {criterion!r}.")
+    unit = _unit_of(stored, criterion)
+    lines = read_all(run)
+    here = [line for line in lines if _unit(line) == unit]
+    mine = [line for line in here if line.rater == rater and line.label is not None]
+    drawn = [line for line in here if line.label is None]
+    old = [*mine, *drawn][:1]
+    base = old[0] if old else Label(criterion=criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
+    kept = [line for line in lines if line not in old and line not in mine]
+    if value is not None:
+        kept.append(msgspec.structs.replace(base, label=value, rater=rater))
+    elif base.probability is not None:
+        kept.append(msgspec.structs.replace(base, label=None, rater=""))
+    with write_whole(run / NAME) as sink:
+        for line in kept:
+            sink.write(msgspec.json.encode(line) + b"\n")
+
+
+def _unit_of(stored: Stored, criterion: str) -> Unit:
+    return Unit(criterion, stored.model, stored.case.case, stored.repeat)
+
+
+def _unit(label: Label) -> Unit:
+    return Unit(label.criterion, label.model, label.case, label.repeat)

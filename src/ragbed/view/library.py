@@ -1,0 +1,170 @@
+"""Many runs as one: which trials fit a filter, words or labels, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from ragbed.run.store import Stored
+from ragbed.view.book import Book, Place
+from ragbed.view.cells import Cell, Wanted, count_facets
+from ragbed.view.labelling import read_all
+from ragbed.view.overview import MOST_ROWS, OverviewRow, overview_rows
+from ragbed.view.words import to_match
+
+PAGE = 50
+MOST_FOUND = 1_000
+"""Hits of a search that are counted and can be leafed through; more are to be narrowed down."""
+_EXCERPT = 240
+"""Characters of a question or reply in a list."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A trial in a list."""
+
+    run: str
+    case: str
+    model: str
+    repeat: int
+    data: str
+    item: str
+    lang: str
+    testbed: str
+    noise: float | None
+    outcome: str
+    error: str | None
+    verdict: str | None
+    misled: bool
+    types: tuple[str, ...]
+    differs: tuple[str, ...]
+    question: str
+    reply: str
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A stretch of a list."""
+
+    total: int
+    is_exact: bool
+    """False where a search found more than is counted, or its time was up."""
+    offset: int
+    rows: list[Row]
+    facets: dict[str, dict[str, int]]
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a list is to hold: all of the conditions must be met."""
+
+    runs: frozenset[str] = frozenset()
+    """Empty for all."""
+    wanted: Wanted = Wanted()
+    query: str = ""
+    label: str = ""
+    """`wanted`: drawn to be labelled and not labelled yet; `done`: labelled."""
+
+
+class Library:
+    """The runs of one viewer.
+
+    Args:
+        books: Each with a name of its own.
+    """
+
+    def __init__(self, books: Sequence[Book]) -> None:
+        self.books = {book.name: book for book in books}
+
+    def overview(self, track: str) -> tuple[list[OverviewRow], int]:
+        """Every condition of every model, and how many there are; at most so many as a page can hold."""
+        rows = [row for book in self.books.values() for row in overview_rows(book, track)]
+        return rows[:MOST_ROWS], len(rows)
+
+    def list_trials(self, asked: Asked, offset: int) -> Page:
+        """A page of the trials that are asked for."""
+        books = [book for book in self.books.values() if not asked.runs or book.name in asked.runs]
+        chosen = [(book, _chosen(book, asked.wanted)) for book in books]
+        match = to_match(asked.query)
+        if match is None and not asked.label:
+            total, is_exact = sum(trials for _, cells in chosen for _, trials in cells.values()), True
+            places = _leaf(chosen, offset)
+        else:
+            found, is_exact = _found(chosen, asked, match)
+            total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
+            places = iter(found[:MOST_FOUND][offset : offset + PAGE])
+        rows = [read_row(book, place) for book, place in places]
+        return Page(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=self._facets(books, asked.wanted))
+
+    def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
+        facets = count_facets(((cell, trials) for book in books for _, cell, trials in book.cells), wanted)
+        facets["run"] = {
+            name: sum(trials for _, trials in _chosen(book, wanted).values()) for name, book in self.books.items()
+        }
+        return facets
+
+
+def light_row(book: Book, cell: Cell, stored: Stored) -> Row:
+    """A trial as lists have it."""
+    case, completion = stored.case, stored.completion
+    return Row(
+        run=book.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
+        lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
+        verdict=cell.verdict, misled=cell.has("misled"), types=cell.types, differs=cell.differs,
+        question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
+    )  # fmt: skip
+
+
+def read_row(book: Book, place: Place) -> Row:
+    """A trial of the index as lists have it."""
+    return light_row(book, book.cell(place), book.read(place))
+
+
+def _chosen(book: Book, wanted: Wanted) -> dict[int, tuple[Cell, int]]:
+    return {number: (cell, trials) for number, cell, trials in book.cells if not wanted.misses(cell)}
+
+
+def _leaf(chosen: Sequence[tuple[Book, dict[int, tuple[Cell, int]]]], offset: int) -> Iterator[tuple[Book, Place]]:
+    """The trials of one page: their cells follow from the counts alone."""
+    left = PAGE
+    for book, cells in chosen:
+        for number, (_, trials) in cells.items():
+            if offset >= trials:
+                offset -= trials
+                continue
+            for place in book.in_cell(number, offset, left):
+                yield book, place
+                left -= 1
+            offset = 0
+            if not left:
+                return
+
+
+def _found(
+    chosen: Sequence[tuple[Book, dict[int, tuple[Cell, int]]]], asked: Asked, match: str | None
+) -> tuple[list[tuple[Book, Place]], bool]:
+    """What words or labels lead to, and whether that is all."""
+    found: list[tuple[Book, Place]] = []
+    is_all = True
+    for book, cells in chosen:
+        labelled = _labelled(book, asked.label) if asked.label else None
+        if match is None:
+            places = [place for place in (labelled or {}).values() if place.cell in cells]
+        else:
+            inside = cells if asked.wanted.values else None
+            places, was_cut = book.search(match, inside, MOST_FOUND + 1)
+            is_all = is_all and not was_cut
+            if labelled is not None:
+                places = [place for place in places if place.id in labelled]
+        found += islice(((book, place) for place in places), MOST_FOUND + 1)
+    return found, is_all
+
+
+def _labelled(book: Book, state: str) -> dict[int, Place]:
+    """Trials that are to be labelled, or that are."""
+    places = {}
+    for label in read_all(book.folder):
+        if (label.label is None) == (state == "wanted"):
+            place = book.of_call(label.model, label.case, label.repeat)
+            if place is not None:
+                places[place.id] = place
+    return places

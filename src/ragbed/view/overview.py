@@ -1,0 +1,93 @@
+"""The first page: every condition of every model with its counts and rates, added up from cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from ragbed.metrics.sheet import full_name
+from ragbed.stats.rates import wilson
+from ragbed.view.book import Book
+from ragbed.view.cells import COUNTED, Cell
+
+MOST_ROWS = 1_500
+"""Of the table: more would make a page that is neither small nor readable; a filter brings the rest."""
+
+
+class Rate(Struct, frozen=True, array_like=True):
+    """A share of what was asked, with Wilson's interval over trials; `ragbed report` has intervals over questions."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class OverviewRow(Struct, frozen=True, kw_only=True):
+    """One condition of one model."""
+
+    run: str
+    model: str
+    data: str
+    lang: str
+    testbed: str
+    noise: float | None
+    correct: float
+    k: int
+    arm: str
+    profile: str
+    asked: int
+    planned: int
+    infeasible: int
+    errors: int
+    unscored: int
+    differs: int
+    """Replies that the original code's or the paper's way of counting sees otherwise."""
+    rates: dict[str, Rate]
+
+
+@dataclass
+class _Sum:
+    cell: Cell
+    asked: int = 0
+    errors: int = 0
+    unscored: int = 0
+    differs: int = 0
+    hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+
+    def add(self, cell: Cell, trials: int) -> None:
+        self.asked += trials
+        self.errors += trials if cell.outcome != "ok" else 0
+        self.unscored += trials if cell.verdict == "unscored" else 0
+        self.differs += trials if cell.differs else 0
+        for name in COUNTED if cell.bits else ():
+            self.hits[name] += trials if cell.has(name) else 0
+
+
+def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
+    """The rows of one run, in the order of lists."""
+    sums: dict[tuple[object, ...], _Sum] = {}
+    for _, cell, trials in book.cells:
+        sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
+    repeats = int(book.store.settings().get("repeats", "1"))
+    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
+    for condition, total in sums.items():
+        planned, infeasible = plan.get(condition[1:], (total.asked, 0))
+        yield _row(book.name, total, planned, infeasible, track)
+
+
+def _row(run: str, total: _Sum, planned: int, infeasible: int, track: str) -> OverviewRow:
+    names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
+    rates = {}
+    for name in names:
+        n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
+        if n:
+            rates[name] = Rate(*wilson(total.hits[full_name(name, track)], n), n)
+    cell = total.cell
+    return OverviewRow(
+        run=run, model=cell.model, data=cell.data, lang=cell.lang, testbed=cell.testbed, noise=cell.noise,
+        correct=cell.correct, k=cell.k, arm=cell.arm, profile=cell.profile, asked=total.asked, planned=planned,
+        infeasible=infeasible, errors=total.errors, unscored=total.unscored, differs=total.differs, rates=rates,
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+/* The page of one case: replies beside each other, the question under other conditions, labels. */
+
+import { get, post } from "./api.js";
+import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
+import { el } from "./dom.js";
+import { backLink, caseLink, here, toggled } from "./state.js";
+import { say } from "./words.js";
+
+/** The page as an element. */
+export async function drawCasePage(go, signal) {
+  const params = here();
+  const asked = new URLSearchParams({ run: params.get("in") ?? "", case: params.get("case"), model: params.get("by") ?? "", repeat: params.get("repeat") ?? "0" });
+  for (const one of params.getAll("with")) asked.append("with", one);
+  const page = await get("/api/case", asked, signal);
+  const left = drawCase(page.shown, page.trials[0]);
+  const documents = left.querySelector(".documents");
+  const trials = page.trials.map((trial, place) => {
+    const drawn = drawTrial(trial, page.shown);
+    drawn.append(drawLabels(trial, page.shown, go));
+    if (page.trials.length > 1) drawn.addEventListener("pointerenter", () => markTrial(documents, page.shown, page.trials[place]));
+    return drawn;
+  });
+  return el("div", { class: "case-page" },
+    el("nav", { class: "row small" }, el("a", { href: backLink() }, say("← Trials")),
+      el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
+      el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))),
+    page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are shortened here; `ragbed export` has them whole.")) : null,
+    el("div", { class: "two" }, left,
+      el("div", { class: "replies" },
+        el("div", { class: `beside n${Math.min(trials.length, 3)}` }, trials),
+        drawBeside(page, go))),
+    drawOthers(page));
+}
+
+/** The replies of other models, each a button that puts it beside. */
+function drawBeside(page, go) {
+  const first = page.trials[0];
+  const rows = page.beside.filter((row) => !(row.run === first.run && row.model === first.model && row.repeat === first.repeat));
+  if (!rows.length) return null;
+  const shown = here().getAll("with");
+  return el("div", { class: "compare" }, el("h3", {}, say("Other replies to this case")),
+    el("div", { class: "row" }, rows.map((row) => {
+      const key = JSON.stringify([row.run, row.model, row.repeat]);
+      const name = [row.model, row.run === first.run ? null : row.run, row.repeat ? `#${row.repeat + 1}` : null].filter(Boolean).join(" · ");
+      return el("button", { "aria-pressed": String(shown.includes(key)), "data-beside": "", onclick: () => go(toggled("with", key)) },
+        el("span", {}, name), " ", tag(row.outcome === "ok" ? row.verdict : row.outcome));
+    })));
+}
+
+function drawOthers(page) {
+  if (!page.others.length) return null;
+  return el("section", { class: "others" }, el("h2", {}, say("The same question under other conditions")),
+    el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, page.others.map((row) => el("tr", {},
+      el("td", {}, el("a", { href: caseLink(row) }, row.testbed)), el("td", {}, condition(row)), el("td", {}, row.model),
+      el("td", {}, tag(row.outcome === "ok" ? row.verdict : row.outcome)), el("td", { class: "said", lang: row.lang, dir: "auto" }, row.reply)))))));
+}
+
+/** What a person can say of a reply; the same button again takes it back. */
+function drawLabels(trial, shown, go) {
+  if (!trial.labels.length) return el("span", {});
+  const set = async (criterion, value) => {
+    await post("/api/label", { run: trial.run, case: shown.case, model: trial.model, repeat: trial.repeat, criterion, label: value });
+    go(location.search, { keep: true });
+  };
+  return el("div", { class: "labels" }, el("h3", {}, say("Your label")), trial.labels.map((one) =>
+    el("div", { class: "row label", role: "group", "aria-label": one.asks },
+      el("span", {}, say(one.asks)), one.wanted ? tag("wanted", "warn") : null,
+      [["yes", true], ["no", false]].map(([word, value]) => el("button", {
+        "aria-pressed": String(one.mine === value), "data-label": word, "data-criterion": one.criterion,
+        onclick: () => set(one.criterion, one.mine === value ? null : value),
+      }, say(word))),
+      one.others.map(([rater, value]) => el("span", { class: "small quiet" }, `${rater || "–"}: `, say(value ? "yes" : "no"))))));
+}

@@ -1,0 +1,81 @@
+/* The keyboard: j and k through lists and cases, / to search, l to label, ? for help. */
+
+import { el } from "./dom.js";
+import { PAGE, fetchPage } from "./list.js";
+import { backLink, caseLink, here, shownPage } from "./state.js";
+import { say } from "./words.js";
+
+const HELP = [
+  ["/", "search"], ["j  ↓", "next"], ["k  ↑", "previous"], ["→  ←", "next and previous page"], ["Enter", "open"],
+  ["u  Esc", "back to the list"], ["c", "put the next model beside"], ["l", "label"], ["y  n", "label yes, no"], ["o", "overview"], ["?", "this list"],
+];
+
+/** Acts on a key, unless something is being typed. */
+export function onKey(event, go) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.target.closest?.("input, textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const act = { "/": focusSearch, "?": showHelp, o: () => go(""), ...(ACTS[shownPage()] ?? {}) }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act(go);
+}
+
+const move = (by) => () => {
+  const rows = [...document.querySelectorAll(".trial-row, table.overview a")];
+  const now = rows.indexOf(document.activeElement);
+  rows[Math.max(0, Math.min(rows.length - 1, now + by))]?.focus();
+};
+
+const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 2 : 1]?.click();
+
+/** To the trial after or before this one in the list that led here. */
+const step = (by) => async (go) => {
+  if (!here().has("at")) return;
+  const at = Number(here().get("at")) + by;
+  if (at < 0) return;
+  const page = await fetchPage(here(), Math.floor(at / PAGE) * PAGE);
+  const row = page.rows[at % PAGE];
+  if (row) go(caseLink(row, at), { replace: true });
+};
+
+const label = (word) => () => {
+  const inside = document.activeElement?.closest?.(".label") ?? document.querySelector(".label");
+  inside?.querySelector(`[data-label=${word}]`)?.click();
+};
+
+const ACTS = {
+  overview: { j: move(1), ArrowDown: move(1), k: move(-1), ArrowUp: move(-1) },
+  trials: { j: move(1), ArrowDown: move(1), k: move(-1), ArrowUp: move(-1), ArrowRight: leaf(1), ArrowLeft: leaf(-1) },
+  case: {
+    j: step(1), ArrowRight: step(1), k: step(-1), ArrowLeft: step(-1),
+    u: (go) => go(backLink()), Escape: (go) => go(backLink()),
+    c: () => document.querySelector("[data-beside][aria-pressed=false]")?.click(),
+    l: () => document.querySelector(".label button")?.focus(),
+    y: label("yes"), n: label("no"),
+  },
+};
+
+document.addEventListener("click", (event) => {
+  const by = event.target.closest?.("[data-step]")?.dataset.step;
+  if (by) document.dispatchEvent(new KeyboardEvent("keydown", { key: by === "1" ? "j" : "k", bubbles: true }));
+});
+
+function focusSearch() {
+  const search = document.querySelector("input[name=q]");
+  search?.focus();
+  search?.select();
+}
+
+/** The list of keys. */
+export function showHelp() {
+  const dialog = el("dialog", { onclose: () => dialog.remove() },
+    el("h2", {}, say("Keys")),
+    el("dl", { class: "facts" }, HELP.flatMap(([keys, word]) => [
+      el("dt", {}, keys.split("  ").flatMap((key) => [el("kbd", {}, key), " "])), el("dd", {}, say(word))])),
+    el("p", {}, el("button", { autofocus: true, onclick: () => dialog.close() }, say("Close"))));
+  document.body.append(dialog);
+  dialog.showModal();
+}

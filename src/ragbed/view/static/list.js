@@ -1,0 +1,92 @@
+/* The list of trials, and the filters beside it. */
+
+import { get } from "./api.js";
+import { tag } from "./case.js";
+import { el } from "./dom.js";
+import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
+import { say } from "./words.js";
+
+export const PAGE = 50;
+const TITLES = {
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distracting documents",
+  outcome: "Outcome", error: "Kind of error", verdict: "Verdict", misled: "Misled", type: "Why it is wrong", differs: "Tracks that differ", label: "Labels",
+};
+const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code differs", paper: "paper differs" } };
+const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
+
+/** One page of the list, as the server has it. */
+export function fetchPage(params, offset, signal) {
+  const asked = filterOf(params);
+  asked.set("offset", offset);
+  return get("/api/trials", asked, signal);
+}
+
+/** The page as an element. */
+export async function drawList(go, signal) {
+  const offset = Number(here().get("offset") ?? 0);
+  const page = await fetchPage(here(), offset, signal);
+  return el("div", { class: "browse" }, drawFacets(page, go), el("div", {},
+    el("div", { class: "row heading" }, el("h1", {}, say("Trials")),
+      el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
+    page.rows.length
+      ? el("ol", { class: "trials", start: offset + 1 }, page.rows.map((row, place) => drawRow(row, offset + place)))
+      : el("p", { class: "quiet empty" }, say("Nothing fits. Take a filter away, or search for less.")),
+    drawPager(page, offset, go)));
+}
+
+function totalOf(page) {
+  const count = page.total.toLocaleString("en");
+  if (page.is_exact) return say(page.total === 1 ? "{0} trial" : "{0} trials", count);
+  return say("the first {0}; there are more", count);
+}
+
+function drawRow(row, at) {
+  const state = row.outcome === "ok" ? row.verdict : row.outcome;
+  return el("li", {}, el("a", { href: caseLink(row, at), class: "trial-row" },
+    el("span", { class: "state" }, tag(state), row.misled ? tag("misled") : null),
+    el("span", { class: "what" },
+      el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
+      el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–")),
+    el("span", { class: "where small quiet" },
+      el("span", { class: "model" }, row.model),
+      el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
+      el("span", { class: "row" }, row.types.map((type) => tag(type, "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
+}
+
+function drawFacets(page, go) {
+  const chosen = here();
+  const isSearch = chosen.has("q") || chosen.has("label");
+  const facets = { ...page.facets, label: { wanted: null, done: null } };
+  const parts = FACETS.map((name) => {
+    const values = new Map(Object.entries(facets[name] ?? {}));
+    for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
+    if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
+    return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), [...values].map(([value, count]) =>
+      el("button", { "aria-pressed": String(chosen.getAll(name).includes(value)), onclick: () => go(toggled(name, value)) },
+        el("span", {}, wordOf(name, value)),
+        count === null || isSearch ? null : el("span", { class: "count" }, count.toLocaleString("en")))));
+  });
+  return el("details", { class: "facets", open: !matchMedia("(max-width: 60rem)").matches }, el("summary", {}, say("Filters")), parts);
+}
+
+function wordOf(facet, value) {
+  const word = VALUES[facet]?.[value] ?? (facet === "label" ? { wanted: "to be labelled", done: "labelled" }[value] : value);
+  return TRANSLATED.has(facet) ? say(word) : word;
+}
+
+function drawChosen(go) {
+  const chosen = [...filterOf()].filter(([name]) => name !== "q");
+  if (!chosen.length) return null;
+  const kept = here().get("q");
+  return el("button", { class: "quiet-button", onclick: () => go(`?show=trials${kept ? `&${new URLSearchParams({ q: kept })}` : ""}`) }, say("Clear filters"));
+}
+
+function drawPager(page, offset, go) {
+  if (page.total <= PAGE) return null;
+  const last = Math.floor((page.total - 1) / PAGE) * PAGE;
+  const step = (word, to, isOff) => el("button", { disabled: isOff, onclick: () => go(changed("offset", to || null)) }, say(word));
+  return el("nav", { class: "row pager", "aria-label": say("Pages") },
+    step("First", 0, offset === 0), step("Previous", Math.max(0, offset - PAGE), offset === 0),
+    el("span", { class: "quiet" }, say("{0} to {1}", (offset + 1).toLocaleString("en"), Math.min(page.total, offset + PAGE).toLocaleString("en"))),
+    step("Next", offset + PAGE, offset + PAGE >= page.total), step("Last", last, offset >= last));
+}

@@ -1,0 +1,149 @@
+/* The viewer: reads the address, draws the page it names, and listens to links, keys and the server. */
+
+import { enter, get } from "./api.js";
+import { drawCasePage } from "./casepage.js";
+import { el, fill } from "./dom.js";
+import { onKey, showHelp } from "./keys.js";
+import { drawList } from "./list.js";
+import { drawOverview } from "./overview.js";
+import { backLink, changed, here, shownPage } from "./state.js";
+import { learn, say, speak, spoken } from "./words.js";
+import { ZH } from "./zh.js";
+
+const DRAW = { overview: drawOverview, trials: drawList, case: drawCasePage };
+const BUSY_S = 1.5;
+const IDLE_S = 10;
+
+const page = el("main", { class: "page", tabindex: "-1" });
+const work = el("div", { class: "work", role: "status" });
+const top = el("header", { class: "top screen-only" });
+let drawing = new AbortController();
+let seen = null;
+
+/** Goes to an address and draws it. */
+async function go(link, { replace = false, keep = false } = {}) {
+  if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
+  await draw({ keep });
+}
+
+async function draw({ keep = false } = {}) {
+  drawing.abort();
+  drawing = new AbortController();
+  const { signal } = drawing;
+  const started = performance.now();
+  try {
+    const drawn = await DRAW[shownPage()](go, signal);
+    if (signal.aborted) return;
+    fill(page, drawn);
+  } catch (error) {
+    if (signal.aborted) return;
+    fill(page, el("p", { class: "problem", role: "alert" }, error.message));
+  }
+  drawTop();
+  if (!keep) window.scrollTo(0, 0);
+  document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
+  performance.measure("interaction", { start: started });
+  page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
+}
+
+function drawTop() {
+  const shown = shownPage();
+  const typed = document.activeElement?.name === "q" ? document.activeElement.value : here().get("q") ?? "";
+  if (!top.firstChild) fill(top, el("div", {}, ...topParts()));
+  for (const link of top.querySelectorAll("nav a")) {
+    if (link.dataset.page === (shown === "case" ? "trials" : shown)) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  top.querySelector("nav a[data-page=trials]").setAttribute("href", shown === "overview" ? "?show=trials" : backLink());
+  top.querySelector("input").value = typed;
+}
+
+function topParts() {
+  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, answers, replies"), "aria-label": say("Search questions, answers, replies"), autocomplete: "off", maxlength: 500 });
+  const submit = (event) => {
+    event.preventDefault();
+    const params = new URLSearchParams(backLink());
+    params.delete("offset");
+    go(changed("q", search.value.trim(), params));
+  };
+  return [
+    el("a", { class: "brand", href: "/" }, "ragbed"),
+    el("nav", { "aria-label": say("Pages") },
+      el("a", { href: "/", "data-page": "overview" }, say("Overview")), el("a", { href: "?show=trials", "data-page": "trials" }, say("Trials"))),
+    el("form", { role: "search", onsubmit: submit }, search),
+    el("div", { class: "tools" },
+      el("button", { onclick: chooseLanguage, lang: spoken() === "zh" ? "en" : "zh-Hans" }, spoken() === "zh" ? "English" : "中文"),
+      el("button", { onclick: chooseTheme }, say("Light or dark")),
+      el("button", { onclick: showHelp, title: "?" }, say("Keys"))),
+  ];
+}
+
+function chooseLanguage() {
+  const other = spoken() === "zh" ? "en" : "zh";
+  localStorage.setItem("language", other);
+  speak(other);
+  fill(top);
+  draw({ keep: true });
+}
+
+function chooseTheme() {
+  const root = document.documentElement;
+  const isDark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  root.dataset.theme = isDark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+
+/** Follows runs that are at work, and indexes that are being made. */
+async function follow() {
+  let pause = IDLE_S;
+  try {
+    const { runs } = await get("/api/progress");
+    const stamp = JSON.stringify(runs.map((run) => [run.indexed, run.results]));
+    const isBusy = runs.some((run) => run.process || run.indexed < run.results);
+    if (seen !== null && stamp !== seen && shownPage() === "overview") draw({ keep: true });
+    fill(work, runs.map(drawWork), seen !== null && stamp !== seen && shownPage() === "trials"
+      ? el("button", { class: "quiet-button", onclick: () => draw({ keep: true }) }, say("New results; show them")) : null);
+    seen = stamp;
+    pause = isBusy ? BUSY_S : IDLE_S;
+  } catch (error) {
+    fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not answer: {0}", error.message)));
+  }
+  setTimeout(follow, pause * 1000);
+}
+
+function drawWork(run) {
+  if (run.problem) return el("p", { class: "problem", role: "alert" }, `${run.name}: ${run.problem}`);
+  const isIndexed = run.indexed >= run.results;
+  if (isIndexed && !run.process) return null;
+  return el("p", {}, `${run.name}: `,
+    isIndexed ? say("at work, {0} results so far", run.results.toLocaleString("en"))
+      : [el("progress", { max: run.results, value: run.indexed }), " ", say("{0} of {1} results read", run.indexed.toLocaleString("en"), run.results.toLocaleString("en"))]);
+}
+
+function onClick(event) {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  event.preventDefault();
+  go(link.getAttribute("href") === "/" ? "" : link.getAttribute("href"));
+}
+
+async function begin() {
+  learn(ZH);
+  speak(localStorage.getItem("language") ?? navigator.language);
+  const theme = localStorage.getItem("theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+  fill(document.body, top, work, page);
+  document.addEventListener("click", onClick);
+  document.addEventListener("keydown", (event) => onKey(event, go));
+  window.addEventListener("popstate", () => draw());
+  try {
+    await enter();
+  } catch (error) {
+    fill(page, el("p", { class: "problem", role: "alert" }, error.message));
+    return;
+  }
+  await draw();
+  follow();
+}
+
+begin();
