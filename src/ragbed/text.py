@@ -12,6 +12,7 @@ from ragbed.schema import Answer, Lang
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
@@ -65,3 +66,8 @@ def to_terms(text: str) -> list[str]:
         is_han = run[0] > "\u3000"
         terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
     return terms
+
+
+def printable(text: str) -> str:
+    """Text from data made safe for a terminal: control and direction characters become visible escapes."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -68,7 +68,8 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
 
 
 def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table, printable
+    from ragbed.cli.console import console, print_table
+    from ragbed.text import printable
 
     columns: dict[str, list[object]] = {
         "data": [row.data for row in tally.rows],

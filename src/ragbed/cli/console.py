@@ -8,20 +8,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from ragbed.text import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000
 """Where there is no terminal whose width would count."""
 _FIRST_WIDTH = 24
 """Of the first column at the least: rows must be told apart."""
-
-
-def printable(text: str) -> str:
-    """Text from data made safe for a terminal: control and direction characters become visible escapes."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def say(message: str) -> None:

@@ -187,7 +187,8 @@ def _bring(entry: Entry, source: Path | None, mirror: str | None) -> list[Arriva
 
 
 def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, printable
+    from ragbed.cli.console import console
+    from ragbed.text import printable
 
     out = console(to_stderr=to_stderr)
     for line in lines:

@@ -61,7 +61,7 @@ def _table(case: Case) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from ragbed.cli.console import printable
+    from ragbed.text import printable
 
     question, document, expected = _WORDS[case.lang]
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -130,7 +130,8 @@ def _ordered(check: Check) -> list[Count]:
 
 
 def _print_report(check: Check, rules: list[Rule], samples: Samples, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, printable
+    from ragbed.cli.console import console
+    from ragbed.text import printable
 
     out = console(to_stderr=to_stderr)
     counts = _ordered(check)
@@ -177,8 +178,8 @@ def _says_more(counts: list[Count]) -> Callable[[Count], bool]:
 def _print_findings(out: Console, count: Count, samples: Samples) -> None:
     from rich.text import Text
 
-    from ragbed.cli.console import printable
     from ragbed.lint import RULES
+    from ragbed.text import printable
 
     out.print()
     heading = Text.assemble((f"{count.severity} ", _COLOURS[count.severity]), (count.rule, "bold"))
@@ -268,7 +269,7 @@ class _Progress:
     def _draw(self, out: Console, check: Check, size: int) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        from ragbed.cli.console import printable
+        from ragbed.text import printable
 
         if self._bar is None:
             columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())

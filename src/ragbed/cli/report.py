@@ -162,8 +162,9 @@ def _write_page(report: Report, runs: tuple[Path, ...], words: Lang, output: Pat
     from ragbed.report.html import write_html
     from ragbed.report.html.cases import pack_cases
     from ragbed.store import write_whole
+    from ragbed.view.judged import read_votes
 
-    text = write_html(report, pack_cases(runs, report.causes), words)
+    text = write_html(report, pack_cases(runs, report.causes, read_votes), words)
     with write_whole(output) as sink:
         sink.write(text.encode())
     say(f"Written to {output} ({len(text.encode()) / 1e6:.1f} MB). Open it in any browser.")

@@ -66,7 +66,8 @@ def _disagreements(run: Path, track: str) -> list[Disagreement]:
 
 
 def _print(found: list[Disagreement], track: str, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table, printable
+    from ragbed.cli.console import console, print_table
+    from ragbed.text import printable
 
     for credit in ("false", "missed"):
         some = [one for one in found if one.credit == credit]

@@ -40,7 +40,8 @@ def status(run: Path, json: bool) -> None:
 
 
 def _print(told: Status, *, to_stderr: bool) -> None:
-    from ragbed.cli.console import console, print_table, printable
+    from ragbed.cli.console import console, print_table
+    from ragbed.text import printable
 
     rows = []
     for model in told.models:

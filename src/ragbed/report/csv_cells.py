@@ -6,6 +6,7 @@ import csv
 import io
 
 from ragbed.report.tables import Report
+from ragbed.text import printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -22,5 +23,7 @@ def write(report: Report) -> str:
 
 
 def _harmless(value: object) -> object:
-    """Text that a spreadsheet would run as a formula is shown instead."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    """Text that a spreadsheet would run as a formula is shown instead, and so is what would command a terminal."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)

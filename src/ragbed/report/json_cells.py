@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from ragbed.report.tables import Report
+from ragbed.text import printable
 
 
 def write(report: Report) -> str:
     """Every cell of every track."""
     encoded = msgspec.json.encode([cell.as_json() for cell in report.cells])
-    return msgspec.json.format(encoded, indent=1).decode() + "\n"
+    # What would command a terminal is escaped as JSON has it, so that the names stay what they are.
+    return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"

@@ -8,6 +8,7 @@ from ragbed.report.latex_paper import write_paper_tables
 from ragbed.report.numbers import FEW, show_asked, show_number
 from ragbed.report.tables import Column, Report, Row, Table
 from ragbed.schema import Estimate
+from ragbed.text import printable
 
 # Brackets and stars are wrapped, since \\ and \midrule would take one that follows for an argument of theirs.
 _ESCAPES = str.maketrans(
@@ -33,7 +34,7 @@ _ESCAPES = str.maketrans(
 
 def write(report: Report) -> str:
     """All tables, ready to be pasted; they need the package booktabs."""
-    runs = ", ".join(report.runs).replace("\n", " ")
+    runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs}}."
     ours = ("\n".join(_table(table)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.cells, _text), *ours]) + "\n"
@@ -79,4 +80,4 @@ def _line(cells: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    return " ".join(text.split()).translate(_ESCAPES)
+    return printable(" ".join(text.split())).translate(_ESCAPES)

@@ -9,6 +9,7 @@ from ragbed.report.claims.telling import evidence_columns, most_telling, tell_ev
 from ragbed.report.numbers import FEW, show, show_asked
 from ragbed.report.tables import Report, Table
 from ragbed.report.words import read_words
+from ragbed.text import printable
 
 _MOST_EVIDENCE = 6
 """Of a claim; the HTML report has all."""
@@ -65,4 +66,4 @@ def _row(cells: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """A name from outside as text: nothing in it is markup, and it stays on its line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))

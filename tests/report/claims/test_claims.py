@@ -100,6 +100,12 @@ def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: 
     assert (finding.claim, finding.verdict) == (claim, verdict)
 
 
+def test_refusals_are_compared_under_the_same_instruction_where_they_can_be() -> None:
+    instructed = _cell("closed-book", _BASE, "refusal_instructed", 0.6)
+    (one,) = CLAIMS["C9"](Grounds([_closed(0.1), instructed, *_refusals(0.2)])).evidence
+    assert one.value == pytest.approx(0.4)
+
+
 @pytest.mark.parametrize("claim", list(CLAIMS))
 def test_nothing_measured_decides_nothing(claim: str) -> None:
     finding = CLAIMS[claim](Grounds([]))
@@ -142,7 +148,7 @@ def test_p_values_are_adjusted_for_the_number_of_rows() -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_finding_can_be_told_in_both_languages(lang: str) -> None:
-    words = read_words(lang)  # type: ignore[arg-type]
+    words = read_words("zh" if lang == "zh" else "en")
     cells = _transition(0.0, 0.5, 0.02) + _decline(0.8, -0.2, 0.001) + _refusals(0.3) + _adherence(0.5, 0.1)
     cells += _integration(0.5) + _changes(-0.1, -0.2) + _override(0.8) + [_closed(0.5)]
     findings = check_claims(Grounds(cells, _causes({"E4": 40})))

@@ -69,7 +69,7 @@ function whole(group, at, first) {
   const text = (piece) => (typeof piece === "number" ? group.texts[piece][0] : piece);
   const documents = brief.documents.map((one) => ({ ...one, text: group.texts[one.text][0], spans: group.texts[one.text][1] }));
   const messages = brief.messages.map((one) => ({ ...one, content: one.content.map(text).join("") }));
-  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here] } }));
+  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here], judged: group.judged[here] } }));
   return {
     shown: { ...brief, documents, messages },
     trial: trials[at].trial,
@@ -93,7 +93,7 @@ function drawFilter([name, list, values]) {
   if (found.size < 2) return null;
   const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : a - b));
   const label = (value) => (list !== null ? say(index[list][value]) : value === null ? say("no documents") : String(value));
-  const select = el("select", { onchange: () => {
+  const select = el("select", { "aria-label": say(name), onchange: () => {
     if (select.value === "") chosen.delete(name);
     else chosen.set(name, options[Number(select.value)]);
     refresh();
@@ -144,6 +144,7 @@ async function drawOne(at) {
       el("div", { class: "replies" }, found.same.map((one) => drawTrial(one.trial, found.shown)),
         found.others.length ? el("details", {}, el("summary", {}, `${say("The same question")} (${found.others.length})`),
           el("ol", { class: "trials" }, found.others.map((one) => drawRow(one.at)))) : null)));
+  place.dataset.at = at;
   place.scrollIntoView();
   place.focus({ preventScroll: true });
 }

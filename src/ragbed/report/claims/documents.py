@@ -34,8 +34,15 @@ def help_even_with_noise(grounds: Grounds) -> Finding:
 
 
 def refuse_less_than_without(grounds: Grounds) -> Finding:
-    """C9: models decline less often before useless documents than without any; z test of the two rates."""
-    closed = {cell.key: cell.estimate for cell in grounds.of("closed-book", "refusal")}
+    """C9: models decline less often before useless documents than without any; z test of the two rates.
+
+    Without documents under the same instruction where that was asked, since it tells a model how to decline.
+    """
+    closed = {
+        cell.key: cell.estimate
+        for metric in ("refusal", "refusal_instructed")
+        for cell in grounds.of("closed-book", metric)
+    }
     pairs = [(cell, closed[cell.key]) for cell in grounds.of("rejection", "refusal_recall") if cell.key in closed]
     gaps = [gap_between(without, cell.estimate) for cell, without in pairs]
     adjusted = holm([gap.p for gap in gaps]).tolist() if gaps else []

@@ -131,11 +131,11 @@ def _cases_note(packed: Packed, words: Words) -> Node:
         "section",
         el("h2", words("page.cases"), id=f"{words.lang}-cases"),
         el("p", told, class_="quiet") if told else None,
-        el("noscript", el("p", words("page.script"))),
         el("p", words("page.print"), class_="print-only"),
     )
 
 
 def _browser() -> Node:
-    """Where the script draws the case browser."""
-    return el("div", id="cases", class_="page screen-only browser", tabindex="-1")
+    """Where the script draws the case browser; until then it says that it needs one."""
+    told = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
+    return el("div", told, id="cases", class_="page screen-only browser", tabindex="-1")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,10 @@ MOST_TRIALS = 20_000
 """Read into memory for it."""
 _BLOCK_TRIALS = 200
 """About what is unpacked in some milliseconds."""
+
+
+Votes: TypeAlias = Callable[[Path, Stored], Sequence[object]]
+"""What judges said of a reply of a run, as `case.js` draws it."""
 
 
 class Question(NamedTuple):
@@ -55,10 +59,11 @@ class _Group:
     cases: dict[str, int] = field(default_factory=dict)
     shown: list[object] = field(default_factory=list)
     trials: list[tuple[int, ShownTrial]] = field(default_factory=list)
+    judged: list[Sequence[object]] = field(default_factory=list)
     heads: list[ShownCase] = field(default_factory=list)
     types: list[tuple[str, ...]] = field(default_factory=list)
 
-    def add(self, stored: Stored, types: Sequence[str]) -> None:
+    def add(self, stored: Stored, types: Sequence[str], votes: Sequence[object]) -> None:
         place = self.cases.get(_name(stored))
         if place is None:
             place = self.cases[_name(stored)] = len(self.cases)
@@ -68,6 +73,7 @@ class _Group:
         trial = show_trial(stored)
         self.trials.append((place, trial))
         self.types.append(tuple(types))
+        self.judged.append(votes)
 
     def _brief(self, case: ShownCase) -> dict[str, object]:
         documents = []
@@ -94,7 +100,9 @@ class _Group:
         yield content[start:]
 
 
-def pack_cases(runs: Sequence[Path], causes: Sequence[Cause], most_bytes: int = MOST_BYTES) -> Packed:
+def pack_cases(
+    runs: Sequence[Path], causes: Sequence[Cause], votes: Votes | None = None, most_bytes: int = MOST_BYTES
+) -> Packed:
     """Packs the trials of runs; where not all have room, those of questions drawn evenly, the same every time."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause.types for cause in causes}
     chosen, questions = _choose(runs)
@@ -105,7 +113,7 @@ def pack_cases(runs: Sequence[Path], causes: Sequence[Cause], most_bytes: int = 
                 group = groups.get(Question(number, stored.case.data, stored.case.item))
                 if group is not None:
                     name = (str(folder), stored.case.case, stored.model, stored.repeat)
-                    group.add(stored, known.get(name, ()))
+                    group.add(stored, known.get(name, ()), () if votes is None else votes(folder, stored))
     packer = _Packer([str(run) for run in runs], most_bytes)
     for question, group in groups.items():
         if not packer.take(question, group):
@@ -157,7 +165,8 @@ class _Packer:
             (question.run, self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
         )
         texts = [*zip(group.texts, group.spans, strict=True)]
-        self._open.append({"texts": texts, "cases": group.shown, "trials": group.trials, "types": group.types})
+        told = {"trials": group.trials, "types": group.types, "judged": group.judged}
+        self._open.append({"texts": texts, "cases": group.shown, **told})
         for (case, trial), types in zip(group.trials, group.types, strict=True):
             self._waiting.append(self._row(place, group.heads[case], trial, types))
         return len(self._waiting) < _BLOCK_TRIALS or self._close()

@@ -39,7 +39,7 @@ def leaderboard(standings: Sequence[Standing], words: Words) -> Node:
         cells = [_cell(row.cells.get(column.name), Column("", column.metric)) for column in COLUMNS]
         rows.append([*told, *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
-    return el("div", note, table(columns, rows, class_="sortable"))
+    return el("div", note, table(columns, rows, words("board.heading"), class_="sortable"))
 
 
 def claims(findings: Sequence[Finding], words: Words) -> Node:
@@ -57,7 +57,7 @@ def _claim(finding: Finding, words: Words) -> Node:
         el("span", verdict, class_=f"tag {_TONES[finding.verdict]}"),
         el("span", rich(rests), class_="quiet small"),
     )
-    shown = el("details", el("summary", f"{words('page.evidence')} ({len(rows)})"), table(columns, rows))
+    shown = el("details", el("summary", f"{words('page.evidence')} ({len(rows)})"), table(columns, rows, says))
     how = el("p", el("strong", words("page.how")), " ", words(f"claims.{claim}.how"), class_="small quiet")
     return el("article", head, el("p", says), how, shown if rows else None, class_="card claim", data_claim=claim,
               data_verdict=finding.verdict)  # fmt: skip
@@ -69,7 +69,9 @@ def figures(charts: Sequence[Chart], words: Words) -> Node:
 
 
 def _figure(chart: Chart, words: Words) -> Node:
-    numbers = el("details", el("summary", words("page.numbers")), table(chart.grid.columns, chart.grid.rows))
+    numbers = el(
+        "details", el("summary", words("page.numbers")), table(chart.grid.columns, chart.grid.rows, chart.title)
+    )
     caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
     return el("figure", el("div", chart.drawing, class_="scroll"), caption)
 
@@ -88,7 +90,7 @@ def _table(one: Table, words: Words) -> Node:
         told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([*told, *cells])
-    return table(columns, rows, caption=words(f"tables.{one.name}"))
+    return table(columns, rows, words(f"tables.{one.name}"), captioned=True)
 
 
 def _heading(column: Column, one: Table, words: Words) -> str:
@@ -105,16 +107,29 @@ def method(words: Words) -> Node:
         "div",
         told,
         el("h3", words("method.metrics")),
-        table([words("method.metric"), words("method.definition")], metrics),
+        table([words("method.metric"), words("method.definition")], metrics, words("method.metrics")),
         el("h3", words("method.error_types")),
-        table(["", words("figures.errors.type"), words("method.definition")], types),
+        table(["", words("figures.errors.type"), words("method.definition")], types, words("method.error_types")),
     )
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[Child]], *, class_: str | None = None, caption: str | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    label: str,
+    *,
+    class_: str | None = None,
+    captioned: bool = False,
 ) -> Node:
-    """A table that scrolls where it is too wide; columns of numbers stand right."""
+    """A table that scrolls where it is too wide; columns of numbers stand right.
+
+    Args:
+        columns: Headings.
+        rows: Cells.
+        label: What it is of, for who cannot see what stands above it.
+        class_: Of the table.
+        captioned: Whether the label is shown.
+    """
     lines = [list(row) for row in rows]
     right = [bool(lines) and all(_is_number(line[place]) for line in lines) for place in range(len(columns))]
     head = [
@@ -126,12 +141,12 @@ def table(
     ]
     inner = el(
         "table",
-        el("caption", caption) if caption else None,
+        el("caption", label) if captioned else None,
         el("thead", el("tr", head)),
         el("tbody", body),
         class_=class_,
     )
-    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption or columns[0])
+    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def _is_number(cell: Child) -> bool:
