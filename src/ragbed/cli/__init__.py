@@ -15,6 +15,7 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import (
+    board,
     cache,
     cases,
     compare,
@@ -46,6 +47,7 @@ COMMANDS = (
     judge.judge,
     report.report,
     compare.compare,
+    board.board,
     view.view,
     data.data,
     lint.lint,

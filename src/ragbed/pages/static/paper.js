@@ -1,6 +1,18 @@
 /* What pages that are files have in common: light or dark, tables that can be sorted, details that print. */
 
 import { el, fill } from "./dom.js";
+import { speak, spoken } from "./words.js";
+
+/** Buttons that change the language of what was written in both; `then` draws what was not. */
+export function keepLanguage(buttons, first, then = () => {}) {
+  const talk = (language) => {
+    speak(language);
+    for (const main of document.querySelectorAll("main")) main.hidden = main.dataset.lang !== spoken();
+    then();
+  };
+  for (const button of buttons) button.addEventListener("click", () => talk(spoken() === "en" ? "zh" : "en"));
+  talk(first);
+}
 
 /** Buttons that go through light, dark and what the system has; remembered where the browser lets a file remember. */
 export function keepTheme(buttons) {

@@ -6,8 +6,8 @@
 
 import { drawCase, drawTrial, tag } from "./case.js";
 import { el, fill } from "./dom.js";
-import { keepTheme, makeSortable, openForPrint } from "./paper.js";
-import { learn, say, speak, spoken } from "./words.js";
+import { keepLanguage, keepTheme, makeSortable, openForPrint } from "./paper.js";
+import { learn, say } from "./words.js";
 
 learn({
   "Cases": "案例", "Search questions": "搜索问题", "All": "全部", "Model": "模型", "Data": "数据", "Language": "语言", "Testbed": "测试",
@@ -157,12 +157,6 @@ async function route() {
   return drawOne(Number(found[1]));
 }
 
-function talk(language) {
-  speak(language);
-  for (const main of document.querySelectorAll("main")) main.hidden = main.dataset.lang !== spoken();
-  route();
-}
-
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(?:INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   const at = Number(/^#case-(\d+)$/.exec(location.hash)?.[1] ?? NaN);
@@ -175,12 +169,9 @@ document.addEventListener("keydown", (event) => {
     if (next !== undefined) location.hash = `#case-${next}`;
   }
 });
-for (const button of document.querySelectorAll("button.language")) {
-  button.addEventListener("click", () => talk(spoken() === "en" ? "zh" : "en"));
-}
 addEventListener("hashchange", route);
 keepTheme(document.querySelectorAll("button.theme"));
 makeSortable(document.querySelectorAll("table.sortable"));
 openForPrint();
-talk(document.documentElement.dataset.opens);
+keepLanguage(document.querySelectorAll("button.language"), document.documentElement.dataset.opens, route);
 document.documentElement.dataset.ready = "true";

@@ -87,10 +87,11 @@ def _hash(node: Raw) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Words, *, hidden: bool) -> Node:
+    standings = [(row, None) for row in make_standings(report.cells, report.track)]
     charts = make_figures(report.cells, report.track, words)
     causes = list(draw_causes(report.causes, words))
     parts = [
-        sections.section(words, "leaderboard", sections.leaderboard(make_standings(report.cells, report.track), words)),
+        sections.section(words, "leaderboard", sections.leaderboard(standings, words)),
         sections.section(words, "claims", sections.claims(report.findings, words)),
         sections.section(words, "figures", sections.figures(charts, words)),
         sections.section(
@@ -107,20 +108,28 @@ def _body(report: Report, packed: Packed, words: Words, *, hidden: bool) -> Node
 
 
 def _top(report: Report, words: Words) -> Node:
-    track = words(f"page.track.{report.track}")
-    links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in (*_PARTS,)]
+    links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in _PARTS]
     return el(
         "header",
+        head(words("page.title"), report.track, words),
+        el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
+        el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
+    )
+
+
+def head(title: str, track: str, words: Words) -> Node:
+    """The title of a page, with its buttons."""
+    told = words("page.made", version=__version__, track=words(f"page.track.{track}"))
+    return el(
+        "div",
         el(
             "div",
-            el("h1", words("page.title")),
+            el("h1", title),
             el("button", words("page.language"), type="button", class_="language screen-only"),
             el("button", words("page.theme"), type="button", class_="theme screen-only"),
             class_="row top",
         ),
-        el("p", words("page.made", version=__version__, track=track), class_="quiet"),
-        el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
-        el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
+        el("p", told, class_="quiet"),
     )
 
 

@@ -27,14 +27,18 @@ def rich(text: str) -> list[Child]:
     return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
 
 
-def leaderboard(standings: Sequence[Standing], words: Words) -> Node:
-    """All models, to be sorted by a column."""
+def leaderboard(standings: Sequence[tuple[Standing, Node | None]], words: Words) -> Node:
+    """All models, to be sorted by a column; each perhaps with a link to more of it."""
     heads = ["model", "lang", "documents", "asked"]
     columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
     rows: list[list[Child]] = []
-    for row in standings:
+    for row, link in standings:
         of = el("div", f"{', '.join(row.data)} · {row.entrant.profile}", class_="small quiet")
-        told: list[Child] = [el("div", el("strong", row.entrant.model), of), row.entrant.lang, str(row.entrant.k)]
+        told: list[Child] = [
+            el("div", el("strong", row.entrant.model), " ", link, of),
+            row.entrant.lang,
+            str(row.entrant.k),
+        ]
         told.append(_asked(row.asked, row.errors, words))
         cells = [_cell(row.cells.get(column.name), Column("", column.metric)) for column in COLUMNS]
         rows.append([*told, *cells])
