@@ -42,6 +42,8 @@ def test_a_run_on_every_testbed_follows_and_stays_there_to_be_looked_at(folder: 
     with open_store(Path(folder), create=False) as store:
         assert len(list(store.results())) == 59
     assert f"ragbed export {folder}" in done.out
+    assert f"browser: {folder}/report.html" in done.out
+    assert "baseline/lexical" in Path(folder, "report.html").read_text()
     assert type_command("demo", "-m", "baseline/lexical", "--lang", "en", "--out", folder).out == done.out
 
 

@@ -33,6 +33,7 @@ def board(folder: Path, output: Path, track: str, words: Lang) -> None:
       ragbed board runs -o site --track code --words zh
     """
     from ragbed.cli.console import say
+    from ragbed.cli.paged import write_page
     from ragbed.errors import RagbedError
     from ragbed.report.html.board import LeftOut, write_board
     from ragbed.view.opening import find_runs
@@ -46,29 +47,16 @@ def board(folder: Path, output: Path, track: str, words: Lang) -> None:
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
             say(f"{name} is not on the board: {error}")
-    _write(output / "index.html", write_board(entries, left_out, track, words))
+    write_page(output / "index.html", write_board(entries, left_out, track, words))
     say(f"{len(entries)} runs on {output / 'index.html'}.")
 
 
 def _add(name: str, run: Path, output: Path, track: str, words: Lang) -> Entry:
-    from ragbed.metrics.sheet import TRACKS
+    from ragbed.cli.paged import read_report, write_report_page
     from ragbed.pages.charts import safe_name
-    from ragbed.report.causes import read_causes
-    from ragbed.report.html import write_html
     from ragbed.report.html.board import Entry
-    from ragbed.report.html.cases import pack_cases
-    from ragbed.report.reading import read_report_cells
-    from ragbed.report.tables import make_report
-    from ragbed.view.judged import read_votes
 
-    report = make_report([name], read_report_cells([run], TRACKS), track, read_causes([run]))
+    report = read_report([run], [name], track)
     target = f"{safe_name(f'run-{name}')}.html"
-    _write(output / target, write_html(report, pack_cases([run], report.causes, read_votes), words))
+    write_report_page(report, [run], words, output / target)
     return Entry(name, target, report)
-
-
-def _write(path: Path, text: str) -> None:
-    from ragbed.store import write_whole
-
-    with write_whole(path) as sink:
-        sink.write(text.encode())

@@ -44,7 +44,8 @@ def demo(model: str, lang: str, out: Path) -> None:
 
     First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
     of it; then a run: some sixty cases of every testbed, asked of a small language model on this machine, without
-    a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again.
+    a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again. At the
+    end it writes a report as a page for the browser, into the run's folder.
 
     \b
     Examples:
@@ -68,7 +69,20 @@ def demo(model: str, lang: str, out: Path) -> None:
     _print_curves(cells)
     if asked:
         screen.print(f"\nEvery case and reply: ragbed export {out} --to jsonl -o demo.jsonl", soft_wrap=True)
+        _write_report(out)
     screen.print(_NEXT, soft_wrap=True)
+
+
+def _write_report(run: Path) -> None:
+    """The report as a page in the run's folder; where the baseline stood in, there is no run."""
+    from ragbed.cli.console import console
+    from ragbed.cli.paged import read_report, write_report_page
+    from ragbed.run.file import NAME
+
+    if (run / NAME).is_file():
+        target = run / "report.html"
+        write_report_page(read_report([run], [str(run)], "robust"), [run], "en", target)
+        console().print(f"The report, to be opened in a browser: {target}", soft_wrap=True)
 
 
 def _ask(name: str, langs: tuple[Lang, ...], folder: Path) -> list[Cell]:

@@ -62,16 +62,12 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
       ragbed report runs/qwen -f pdf -o figures --words zh
     """
     from ragbed.cli.console import say
-    from ragbed.metrics.sheet import TRACKS
+    from ragbed.cli.paged import read_report, write_report_page
     from ragbed.pages.picture import PICTURES
     from ragbed.report import FORMATS
-    from ragbed.report.causes import read_causes
-    from ragbed.report.reading import read_report_cells
-    from ragbed.report.tables import make_report
     from ragbed.store import write_whole
 
-    cells = read_report_cells(runs, TRACKS)
-    made = make_report([str(run) for run in runs], cells, track, read_causes(runs))
+    made = read_report(runs, [str(run) for run in runs], track)
     if format_ in PICTURES:
         _draw(made, format_, words, output)
         return
@@ -79,7 +75,9 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
         _print(made)
         return
     if format_ == "html":
-        _write_page(made, runs, words, output or Path("report.html"))
+        target = output or Path("report.html")
+        size = write_report_page(made, runs, words, target)
+        say(f"Written to {target} ({size / 1e6:.1f} MB). Open it in any browser.")
         return
     text = FORMATS["md" if format_ == "text" else format_](made)
     if output is None:
@@ -155,16 +153,3 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
         with write_whole(folder / f"{chart.name}.{ending}") as sink:
             sink.write(drawn)
     say(f"{len(charts)} figures written to {folder}.")
-
-
-def _write_page(report: Report, runs: tuple[Path, ...], words: Lang, output: Path) -> None:
-    from ragbed.cli.console import say
-    from ragbed.report.html import write_html
-    from ragbed.report.html.cases import pack_cases
-    from ragbed.store import write_whole
-    from ragbed.view.judged import read_votes
-
-    text = write_html(report, pack_cases(runs, report.causes, read_votes), words)
-    with write_whole(output) as sink:
-        sink.write(text.encode())
-    say(f"Written to {output} ({len(text.encode()) / 1e6:.1f} MB). Open it in any browser.")

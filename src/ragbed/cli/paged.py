@@ -1,0 +1,40 @@
+"""Runs as pages, as `ragbed report`, `board` and `demo` write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragbed.report.tables import Report
+    from ragbed.schema import Lang
+
+
+def read_report(runs: Sequence[Path], names: Sequence[str], track: str) -> Report:
+    """Everything that runs say, under these names."""
+    from ragbed.metrics.sheet import TRACKS
+    from ragbed.report.causes import read_causes
+    from ragbed.report.reading import read_report_cells
+    from ragbed.report.tables import make_report
+
+    return make_report(names, read_report_cells(runs, TRACKS), track, read_causes(runs))
+
+
+def write_report_page(report: Report, runs: Sequence[Path], words: Lang, output: Path) -> int:
+    """Writes the single-file report; returns its size in bytes."""
+    from ragbed.report.html import write_html
+    from ragbed.report.html.cases import pack_cases
+    from ragbed.view.judged import read_votes
+
+    return write_page(output, write_html(report, pack_cases(runs, report.causes, read_votes), words))
+
+
+def write_page(output: Path, text: str) -> int:
+    """Writes a page, whole or not at all; returns its size in bytes."""
+    from ragbed.store import write_whole
+
+    encoded = text.encode()
+    with write_whole(output) as sink:
+        sink.write(encoded)
+    return len(encoded)

@@ -1,0 +1,71 @@
+"""`ragbed board`: a site from runs whose scores are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser import open_page
+from tests.cli.typed import type_command
+from tests.payloads import PAYLOADS
+from tests.report.html.evil import REPLIES, write_evil_run
+from tests.run.harness import make_case
+from tests.view.runs import said, write_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One model that is always right, one that never is, one hostile run, and one that cannot be read."""
+    folder = tmp_path_factory.mktemp("runs")
+    cases = [make_case(number) for number in range(4)]
+    write_run(folder / "right", cases, {"m/right": [said(f"gold-{number}") for number in range(4)]})
+    write_run(folder / "wrong", cases, {"m/wrong": [said("silver") for _ in range(4)]})
+    write_evil_run(folder)
+    (folder / "broken").mkdir()
+    (folder / "broken" / "run.sqlite").write_bytes(b"no database at all")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(runs: Path) -> Path:
+    done = type_command("board", str(runs), "-o", str(runs / "site"))
+    assert done.code == 0
+    assert "3 runs on" in done.err
+    assert "broken is not on the board" in done.err
+    return runs / "site"
+
+
+def test_every_run_has_a_row_that_leads_to_its_report(browser: Browser, site: Path) -> None:
+    with open_page(browser, "file://") as watched:
+        page = watched.page
+        page.goto((site / "index.html").as_uri())
+        page.wait_for_selector("html[data-ready]")
+        page.get_by_role("button", name="least noise").click()
+        rows = page.locator("main:not([hidden]) table.sortable tbody tr").all_inner_texts()
+        place = {name: next(at for at, row in enumerate(rows) if name in row) for name in ("m/right", "m/wrong")}
+        assert place["m/right"] < place["m/wrong"]
+        assert "broken" in page.get_by_role("list").first.inner_text()
+        page.get_by_role("link", name="right").click()
+        page.wait_for_selector("html[data-ready] #cases .filters")
+        assert "m/right" in page.locator("main:not([hidden]) .leaderboard").inner_text()
+        watched.assert_harmless()
+
+
+def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
+    with open_page(browser, "file://") as watched:
+        watched.page.goto((site / "index.html").as_uri())
+        watched.page.wait_for_selector("html[data-ready]")
+        told = watched.page.locator("main:not([hidden])").inner_text()
+        assert REPLIES in told
+        assert PAYLOADS[5].replace("/", "|") in told
+        watched.assert_harmless()
+
+
+def test_a_folder_without_runs_is_a_usage_error(tmp_path: Path) -> None:
+    done = type_command("board", str(tmp_path), "-o", str(tmp_path / "site"))
+    assert (done.code, "holds no run" in done.err) == (2, True)
