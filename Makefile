@@ -7,7 +7,7 @@ HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build test-hf bench-gpu
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build test-hf bench-gpu bench-report
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -70,6 +70,9 @@ bench-view: $(STAMP)  ## the viewer on a million trials, and in a browser on ten
 bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/encoders.md: some 10 minutes
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_encoders.py $${RAGBED_RGB_DIR:-../shared/rgb-data} \
 	  --write docs/encoders.md
+
+bench-report: $(STAMP)  ## the HTML report of 10,000 trials: its size, and how soon it answers in Chromium
+	@$(BIN)/python scripts/bench_report.py
 
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py

@@ -38,10 +38,16 @@ let shown = STEP;
 let fitting = [];
 
 /** Trials by run, data and item as people count, whatever order they were packed in. */
-const order = index.trials.map((_, at) => at).sort((a, b) => {
-  const [one, other] = [index.questions[index.trials[a][0]], index.questions[index.trials[b][0]]];
-  return one[0] - other[0] || one[1] - other[1] || one[2].localeCompare(other[2], "en", { numeric: true }) || a - b;
-});
+const order = (() => {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const questions = index.questions.map((_, at) => at).sort((a, b) => {
+    const [one, other] = [index.questions[a], index.questions[b]];
+    return one[0] - other[0] || one[1] - other[1] || compare(one[2], other[2]);
+  });
+  const rank = new Uint32Array(questions.length);
+  questions.forEach((question, at) => { rank[question] = at; });
+  return index.trials.map((_, at) => at).sort((a, b) => rank[index.trials[a][0]] - rank[index.trials[b][0]] || a - b);
+})();
 
 async function unpack(block) {
   if (!unpacked.has(block)) {
@@ -175,3 +181,4 @@ makeSortable(document.querySelectorAll("table.sortable"));
 openForPrint();
 keepLanguage(document.querySelectorAll("button.language"), document.documentElement.dataset.opens, route);
 document.documentElement.dataset.ready = "true";
+performance.mark("ready");
