@@ -21,8 +21,8 @@ const STEP = 50;
 const MOST_SIBLINGS = 200;
 const FIELDS = [
   ["Model", "models", (row) => [row[1]]],
-  ["Data", "data", (row) => [index.questions[row[0]][1]]],
-  ["Language", "langs", (row) => [index.questions[row[0]][3]]],
+  ["Data", "data", (row) => [index.questions[row[0]][0]]],
+  ["Language", "langs", (row) => [index.questions[row[0]][2]]],
   ["Testbed", "testbeds", (row) => [row[2]]],
   ["Noise", null, (row) => [row[3]]],
   ["Verdict", "verdicts", (row) => [row[4]]],
@@ -37,12 +37,12 @@ let wanted = "";
 let shown = STEP;
 let fitting = [];
 
-/** Trials by run, data and item as people count, whatever order they were packed in. */
+/** Trials by data and item as people count, whatever order they were packed in. */
 const order = (() => {
   const { compare } = new Intl.Collator("en", { numeric: true });
   const questions = index.questions.map((_, at) => at).sort((a, b) => {
     const [one, other] = [index.questions[a], index.questions[b]];
-    return one[0] - other[0] || one[1] - other[1] || compare(one[2], other[2]);
+    return one[0] - other[0] || compare(one[1], other[1]);
   });
   const rank = new Uint32Array(questions.length);
   questions.forEach((question, at) => { rank[question] = at; });
@@ -86,7 +86,7 @@ function whole(group, at, first) {
 
 function choose() {
   const search = wanted.trim().toLowerCase();
-  const matches = search === "" ? null : index.questions.map((one) => `${one[2]} ${one[4]}`.toLowerCase().includes(search));
+  const matches = search === "" ? null : index.questions.map((one) => `${one[1]} ${one[3]}`.toLowerCase().includes(search));
   fitting = order.filter((at) => {
     const row = index.trials[at];
     if (matches && !matches[row[0]]) return false;
@@ -124,7 +124,7 @@ function refresh() {
 }
 
 function drawRows() {
-  fill(place.querySelector("[role=status]"), say("{0} of {1} trials", fitting.length, index.trials.length));
+  fill(place.querySelector("[role=status]"), say("{0} of {1} trials", fitting.length.toLocaleString("en"), index.trials.length.toLocaleString("en")));
   const rows = fitting.slice(0, shown).map(drawRow);
   fill(place.querySelector("ol"), rows.length ? rows : el("li", { class: "quiet" }, say("Nothing fits. Take a filter away.")));
   fill(place.querySelector(".more"), shown < fitting.length
@@ -133,7 +133,7 @@ function drawRows() {
 
 function drawRow(at) {
   const [question, model, testbed, noise, verdict, types] = index.trials[at];
-  const [, data, item, lang, asked] = index.questions[question];
+  const [data, item, lang, asked] = index.questions[question];
   return el("li", {}, el("a", { href: `#case-${at}`, class: "trial-row" },
     tag(index.verdicts[verdict]),
     el("span", { class: "asked", lang: index.langs[lang], dir: "auto" }, asked),
@@ -151,13 +151,21 @@ async function drawOne(at) {
         found.others.length ? el("details", {}, el("summary", {}, `${say("The same question")} (${found.others.length})`),
           el("ol", { class: "trials" }, found.others.map((one) => drawRow(one.at)))) : null)));
   place.dataset.at = at;
-  place.scrollIntoView();
+  scrollTo(0, 0);
   place.focus({ preventScroll: true });
 }
 
 async function route() {
   const found = /^#case-(\d+)$/.exec(location.hash);
-  if (!found || Number(found[1]) >= index.trials.length) return drawList();
+  const isCase = found !== null && Number(found[1]) < index.trials.length;
+  const wasCase = document.body.dataset.view === "case";
+  document.body.dataset.view = isCase ? "case" : "report";
+  if (!isCase) {
+    drawList();
+    // What lies above is laid out as it comes into view, which moves the list once more.
+    if (wasCase) requestAnimationFrame(() => { place.scrollIntoView(); requestAnimationFrame(() => place.scrollIntoView()); });
+    return undefined;
+  }
   if (!("DecompressionStream" in window)) return fill(place, el("p", {}, say("This browser cannot unpack the cases; a newer one can.")));
   if (fitting.length === 0) choose();
   return drawOne(Number(found[1]));

@@ -33,9 +33,8 @@ Votes: TypeAlias = Callable[[Path, Stored], Sequence[object]]
 
 
 class Question(NamedTuple):
-    """What blocks are made of: all cases of one question."""
+    """What blocks are made of: all cases of one question, in whichever run it was asked."""
 
-    run: int
     data: str
     item: str
 
@@ -56,7 +55,7 @@ class _Group:
 
     texts: dict[str, int] = field(default_factory=dict)
     spans: list[object] = field(default_factory=list)
-    cases: dict[str, int] = field(default_factory=dict)
+    cases: dict[tuple[object, ...], int] = field(default_factory=dict)
     shown: list[object] = field(default_factory=list)
     trials: list[tuple[int, ShownTrial]] = field(default_factory=list)
     judged: list[Sequence[object]] = field(default_factory=list)
@@ -107,16 +106,16 @@ def pack_cases(
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause.types for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[Question, _Group] = {question: _Group() for question in chosen}
-    for number, folder in enumerate(runs):
+    for folder in runs:
         with open_scored(folder) as store:
             for stored in store.results():
-                group = groups.get(Question(number, stored.case.data, stored.case.item))
+                group = groups.get(Question(stored.case.data, stored.case.item))
                 if group is not None:
                     name = (str(folder), stored.case.case, stored.model, stored.repeat)
                     group.add(stored, known.get(name, ()), () if votes is None else votes(folder, stored))
-    packer = _Packer([str(run) for run in runs], most_bytes)
-    for question, group in groups.items():
-        if not packer.take(question, group):
+    packer = _Packer(most_bytes)
+    for group in groups.values():
+        if not packer.take(group):
             break
     return Packed(packer.index(), packer.blocks, questions)
 
@@ -124,12 +123,12 @@ def pack_cases(
 def _choose(runs: Sequence[Path]) -> tuple[list[Question], int]:
     """Questions in an order that has nothing to do with what they are, up to the most trials."""
     counts: dict[Question, int] = {}
-    for number, folder in enumerate(runs):
+    for folder in runs:
         with open_scored(folder) as store:
             models = len(store.models())
             repeats = int(store.settings().get("repeats", "1"))
             for case in store.cases():
-                question = Question(number, case.data, case.item)
+                question = Question(case.data, case.item)
                 counts[question] = counts.get(question, 0) + models * repeats * case.feasible
     order = sorted(counts, key=lambda one: blake2b(f"{one.data}\n{one.item}".encode(errors="surrogatepass")).digest())
     chosen, left = [], MOST_TRIALS
@@ -143,9 +142,9 @@ def _choose(runs: Sequence[Path]) -> tuple[list[Question], int]:
 class _Packer:
     """Fills blocks and the index."""
 
-    def __init__(self, runs: Sequence[str], most_bytes: int) -> None:
+    def __init__(self, most_bytes: int) -> None:
         self.blocks: list[str] = []
-        self._runs, self._left = runs, most_bytes
+        self._left = most_bytes
         self._names: dict[str, dict[str, int]] = {
             name: {} for name in ("models", "data", "testbeds", "verdicts", "types", "langs")
         }
@@ -155,14 +154,14 @@ class _Packer:
         self._open: list[object] = []
         self._waiting: list[tuple[object, ...]] = []
 
-    def take(self, question: Question, group: _Group) -> bool:
+    def take(self, group: _Group) -> bool:
         """Adds a question; False if a full block had no room, and then it is left out whole."""
         if not group.trials:
             return True
         head = group.heads[0]
         place = len(self._questions)
         self._questions.append(
-            (question.run, self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
+            (self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
         )
         texts = [*zip(group.texts, group.spans, strict=True)]
         told = {"trials": group.trials, "types": group.types, "judged": group.judged}
@@ -177,8 +176,8 @@ class _Packer:
             self._close()
         last = max((int(str(row[0])) for row in self._trials), default=-1)
         names: Mapping[str, list[str]] = {name: [*known] for name, known in self._names.items()}
-        return {**names, "runs": self._runs, "questions": self._questions[: last + 1], "trials": self._trials,
-                "firsts": self._firsts}  # fmt: skip
+        kept = self._questions[: last + 1]
+        return {**names, "questions": kept, "trials": self._trials, "firsts": self._firsts}
 
     def _close(self) -> bool:
         packed = b64encode(gzip.compress(msgspec.json.encode(self._open), 9, mtime=0)).decode()
@@ -206,5 +205,6 @@ class _Packer:
         return self._names[name].setdefault(value, len(self._names[name]))
 
 
-def _name(stored: Stored) -> str:
-    return f"{stored.case.case}\n{stored.case.rotation}"
+def _name(stored: Stored) -> tuple[object, ...]:
+    """What tells cases of a question apart, also those of runs that put other instructions before it."""
+    return (stored.case.case, stored.case.rotation, stored.case.messages)

@@ -29,16 +29,13 @@ def rich(text: str) -> list[Child]:
 
 def leaderboard(standings: Sequence[tuple[Standing, Node | None]], words: Words) -> Node:
     """All models, to be sorted by a column; each perhaps with a link to more of it."""
-    heads = ["model", "lang", "documents", "asked"]
+    heads = ["model", "lang", "asked"]
     columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
     rows: list[list[Child]] = []
     for row, link in standings:
-        of = el("div", f"{', '.join(row.data)} · {row.entrant.profile}", class_="small quiet")
-        told: list[Child] = [
-            el("div", el("strong", row.entrant.model), " ", link, of),
-            row.entrant.lang,
-            str(row.entrant.k),
-        ]
+        docs = words("board.documents", k=row.entrant.k)
+        of = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
+        told: list[Child] = [el("div", el("strong", row.entrant.model), " ", link, of), row.entrant.lang]
         told.append(_asked(row.asked, row.errors, words))
         cells = [_cell(row.cells.get(column.name), Column("", column.metric)) for column in COLUMNS]
         rows.append([*told, *cells])
