@@ -1,0 +1,110 @@
+"""One trial that went wrong, with everything that the rules look at; worked out when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from ragbed.diagnose.asked import Asked, take_apart
+from ragbed.diagnose.page import Page, Sentence, open_page
+from ragbed.diagnose.said import Reply, Said, read_reply
+from ragbed.diagnose.subquestions import Part, split_question
+from ragbed.run.store import Stored
+from ragbed.schema import Case
+from ragbed.scorers.robust.gold import Gold, Slot, prepare
+from ragbed.scorers.robust.match import Mention
+from ragbed.scorers.robust.verdict import Judged
+
+
+class Place(NamedTuple):
+    """Where a document says an answer."""
+
+    document: int
+    page: Page
+    sentence: Sentence
+    mention: Mention
+    coverage: float
+    """How much of the question the sentence, with the one before it, has."""
+
+
+@dataclass(frozen=True)
+class ClosedBook:
+    """What the same model says of the same item without documents."""
+
+    correct: bool | None
+    page: Page
+
+
+class Look:
+    """A trial as the rules see it.
+
+    Args:
+        stored: The trial.
+        judged: What the robust track says of the reply; None where there is none.
+        values: Every track's scores; empty where there is no reply.
+        closed_book: The closed-book reply to the same item, if there is one.
+    """
+
+    def __init__(
+        self, stored: Stored, judged: Judged | None, values: Mapping[str, bool | None], closed_book: ClosedBook | None
+    ) -> None:
+        self.stored, self.judged, self.values, self.closed_book = stored, judged, values, closed_book
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.stored.case
+
+    @cached_property
+    def gold(self) -> Gold:
+        """The answer, made ready for matching."""
+        return prepare(self.case.question, self.case.answer, self.case.fake, self.case.lang)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The question, taken apart."""
+        return take_apart(self.case.question, self.case.lang)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The sub-questions; empty where it cannot be told which they are."""
+        return split_question(self.case.question, self.case.lang, len(self.case.answer))
+
+    @cached_property
+    def pages(self) -> list[Page]:
+        """The documents."""
+        return [open_page(document.text, self.case.lang) for document in self.case.documents]
+
+    @cached_property
+    def reply(self) -> Reply:
+        """The reply, with its answers found; only of a trial that has one."""
+        if self.judged is None:
+            raise ValueError(f"{self.case.case} has no reply")
+        return read_reply(self.case, self.stored.completion.reply or "", self.judged, self.gold)
+
+    @cached_property
+    def missing(self) -> list[int]:
+        """Parts of the answer that the reply does not assert."""
+        return [number for number, held in enumerate(self.reply.held) if not held]
+
+    @cached_property
+    def origins(self) -> list[tuple[Said, list[Place]]]:
+        """Every wrong answer with the places where documents say it, the best first; those found come first."""
+        located = [(said, self.places(said.slot)) for said in self.reply.wrong]
+        return sorted(located, key=lambda pair: not pair[1])
+
+    def asked_of(self, part: int) -> Asked:
+        """What is asked by one part of the question, or by all of it where parts cannot be told."""
+        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.asked
+
+    def places(self, slot: Slot) -> list[Place]:
+        """Where documents say an answer, the sentence nearest to the question first."""
+        found = []
+        for number, page in enumerate(self.pages):
+            for mention in page.mentions(slot, self.gold):
+                sentence = page.sentence_at(mention)
+                before = page.sentences[sentence.number - 1].folded if sentence.number else ""
+                found.append(Place(number, page, sentence, mention, self.asked.coverage(before + sentence.folded)))
+        return sorted(found, key=lambda place: (-place.coverage, place.document, place.mention))

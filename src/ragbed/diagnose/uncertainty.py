@@ -1,0 +1,49 @@
+"""E2, evidence uncertainty: a guess, a rumour or a figure that is not final was taken for the fact.
+
+The rule of the requirements that looks at a document's date is not here: a case does not hold the dates of its documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragbed.diagnose.look import Look
+from ragbed.diagnose.record import Evidence
+
+_HEDGES_EN = """
+    may might could would_(?:be|become|have) expects? expected(?!_to_have) is_set_to are_set_to tipped_(?:to|for|as)
+    rumou?r(?:s|ed)? reportedly allegedly supposedly purportedly believes? believed speculat\\w+ probabl[ey] possibl[ey]
+    perhaps maybe likely unlikely predict\\w* forecast\\w* project(?:s|ed|ion|ions)_(?:to|that|at|a) anticipat\\w+
+    in_talks attached_(?:to|as) has_attached have_attached will_be_called will_be_named hopes?_to aims?_to plans?_to
+    considering contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed
+    tentative provisional\\w* preliminar\\w+ initial(?:ly)?_(?:count|estimate|figure|report|announced|put) early_(?:count|estimate|figure|report|bulletin|tally|word|result)s?
+    first_(?:announced|estimate|count|tally|put) so_far not_yet_final partial_(?:count|tally|figure|result)s? pre-order\\w*
+    estimat\\w+ guess\\w* according_to_sources sources_say if_all_goes if_fit leaked leaks? due_to_be subject_to
+"""
+_HEDGES_ZH = (
+    "或将|可能|预计|有望|据传|爆料|传闻|拟[由将于以]|或许|也许|料将|将会?是?由|预测|预期|预估|估计|推测|猜测|看好|据悉将|"
+    "据称|据说|疑似|大概|恐将|或[为是由在达至]|计划|打算|呼声|热门|内定|消息人士|知情人士|人士称|人士透露|小道消息|坊间|"
+    "谣传|网传|盛传|赔率|盘口|初步|快报数|暂定|暂时|暂列|尚未|未经证实|最初|首份统计|部分统计|起初|原定|预售|曝光|泄露|"
+    "接触|洽谈|磋商|商谈|有意|考虑"
+)
+_HEDGE = re.compile(rf"\b(?:{'|'.join(_HEDGES_EN.split()).replace('_', ' ')})\b|{_HEDGES_ZH}")
+
+
+def find_uncertainty(look: Look) -> Iterator[Evidence]:
+    """The sentences that the wrong answers rest on, if they hedge."""
+    if look.judged is None:
+        return
+    for said, places in look.origins:
+        if places and (cue := _HEDGE.search(places[0].sentence.folded)):
+            place = places[0]
+            yield Evidence(
+                type="E2",
+                what=f"“{said.text}” rests on a sentence that does not say it for certain",
+                document=place.document,
+                start=place.sentence.start,
+                end=place.sentence.end,
+                sentence=place.sentence.text.strip(),
+                cue=cue[0],
+            )
+            return
