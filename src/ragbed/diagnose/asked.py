@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ragbed.diagnose.page import tokens
 from ragbed.diagnose.words import ASKING_ZH, FRAME_ZH, STOP
@@ -15,7 +16,8 @@ YEAR = re.compile(r"(?<![0-9.,])(?:1[89]|20)[0-9]{2}(?![0-9]|[.,][0-9])")
 _ORDINAL_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
 _NUMBERED = _ORDINAL_WORDS.split()
 _ORDINALS = re.compile(
-    rf"\b(?P<word>{'|'.join(_NUMBERED)})\b(?:[ -](?P<of>[a-z]+))?|\b(?P<digits>[0-9]+)(?:st|nd|rd|th)\b(?: (?P<of2>[a-z]+))?"
+    rf"\b(?P<word>{'|'.join(_NUMBERED)})\b(?:[ -](?P<of>[a-z]+))?"
+    r"|\b(?P<digits>[0-9]+)(?:st|nd|rd|th)\b(?: (?P<of2>[a-z]+))?"
     r"|\bq(?P<quarter>[1-4])\b|第(?P<zh>[0-9一二三四五六七八九十百]+)(?P<of3>季度|[\u4e00-\u9fff]?)"
 )
 _DIGITS_ZH = {character: number for number, character in enumerate("零一二三四五六七八九")}
@@ -80,9 +82,7 @@ def content_of(folded: str, lang: Lang) -> frozenset[str]:
     words = tokens(folded)
     if lang == "en":
         return frozenset(stem(word) for word in words if word not in STOP)
-    return frozenset(first + second for first, second in zip(words, words[1:], strict=False)) | {
-        word for word in words if len(word) > 1
-    }
+    return frozenset(first + second for first, second in pairwise(words)) | {word for word in words if len(word) > 1}
 
 
 def stem(word: str) -> str:

@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+
 from ragbed.diagnose import RULES
+from ragbed.diagnose.asking import FOLDER
 from ragbed.diagnose.look import ClosedBook, Look
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Source
+from ragbed.errors import UsageError
+from ragbed.run.scoring import open_scored
 from ragbed.run.store import Stored
+from ragbed.schema import Case
 from ragbed.scorers import paper
 from ragbed.scorers.robust.verdict import Judged, judge
+from ragbed.store import write_whole
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBook]
 """Closed-book replies by model, dataset, item, profile and repeat."""
+
+
+FILE = "diagnosis.jsonl"
+"""In RUN/diagnose."""
 
 
 @dataclass
@@ -49,8 +61,8 @@ def read_closed_book(results: Iterable[Stored]) -> Known:
     return known
 
 
-def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[Diagnosis]:
-    """A diagnosis of every trial that is wrong on the robust track or on the paper's; `tally` counts all trials."""
+def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[tuple[Case, Diagnosis]]:
+    """A diagnosis, with its case, of every trial that is wrong on the robust track or on the paper's; `tally` counts all."""
     for stored in results:
         if stored.case.testbed == CLOSED_BOOK.name:
             tally.closed_book += 1
@@ -63,7 +75,7 @@ def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[
             continue
         if diagnosis.wrong and stored.case.fake and diagnosis.source == "contradicts" and _key(stored) not in known:
             tally.untold += 1
-        yield diagnosis
+        yield stored.case, diagnosis
 
 
 def diagnose_trial(stored: Stored, closed_book: ClosedBook | None) -> Diagnosis | None:
@@ -130,3 +142,40 @@ def _attribute(look: Look) -> tuple[Source | None, int | None, str | None]:
 def _key(stored: Stored) -> tuple[str, str, str, str, int]:
     case = stored.case
     return stored.model, case.data, case.item, case.profile, stored.repeat
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run, diagnosed."""
+
+    tally: Tally
+    diagnoses: list[Diagnosis]
+    cases: dict[str, Case]
+    """Those that something was wrong with."""
+
+
+def diagnose_run(folder: Path) -> Found:
+    """Diagnoses what a run holds.
+
+    Raises:
+        UsageError: It is a judge's run, whose replies are verdicts, or has no trial with documents.
+    """
+    with open_scored(folder) as store:
+        known = read_closed_book(store.results())
+        tally = Tally()
+        pairs = list(diagnose(store.results(), known, tally))
+    if not tally.asked:
+        what = "only closed-book trials" if tally.closed_book else "no trial yet"
+        raise UsageError(f"{folder} has {what}: there are no documents that could have misled anybody.")
+    return Found(tally, [one for _, one in pairs], {case.case: case for case, _ in pairs})
+
+
+def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
+    """Writes them beside the run, whole or not at all."""
+    path = folder / FOLDER / FILE
+    path.parent.mkdir(exist_ok=True)
+    encoder = msgspec.json.Encoder()
+    with write_whole(path) as sink:
+        for one in diagnoses:
+            sink.write(encoder.encode(one) + b"\n")
+    return path

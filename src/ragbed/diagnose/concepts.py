@@ -1,17 +1,19 @@
 """E3, concept confusion: the sentence that the wrong answer rests on tells of a look-alike of what was asked about.
 
-It is another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. Where the right answer was out of
-reach (E1), a look-alike is what models fall back on, as the paper explains its first example, and is not counted again.
+It is another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A word before a noun is weak
+evidence: it counts only where the right answer was not out of reach (E1), as in the paper's first example, where the US
+Open stands in for the Qatar Open.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragbed.diagnose.asked import YEAR, Asked, ordinals_in, stem
-from ragbed.diagnose.distance import find_distance
+from ragbed.diagnose.distance import PRONOUN, find_distance
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
 from ragbed.diagnose.words import FRAME_ZH, STOP
@@ -56,7 +58,7 @@ class Difference(NamedTuple):
 
 def find_confusion(look: Look) -> Iterator[Evidence]:
     """The sentences that wrong answers rest on, if what they tell of is not what was asked."""
-    if look.judged is None or next(find_distance(look), None) is not None:
+    if look.judged is None:
         return
     for said, places in look.origins:
         if places and (difference := _difference(look, places[0])):
@@ -77,12 +79,10 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
 def _difference(look: Look, place: Place) -> Difference | None:
     """The first qualifier that differs; the parts of a question are asked about as one."""
     asked = look.asked
-    return (
-        _other_year(asked, place)
-        or _other_ordinal(asked, place)
-        or _other_name(asked, place)
-        or (_other_kind_en(look, place) if asked.lang == "en" else _other_kind_zh(look, place))
-    )
+    certain = _other_year(asked, place) or _other_ordinal(asked, place) or _other_name(asked, place)
+    if certain or next(find_distance(look), None) is not None:
+        return certain
+    return _other_kind_en(look, place) if asked.lang == "en" else _other_kind_zh(look, place)
 
 
 def _scopes(place: Place) -> Iterator[tuple[str, str]]:
@@ -126,6 +126,8 @@ def _other_name(asked: Asked, place: Place) -> Difference | None:
     """A document that has none of the question's names is about something else, if it tells of the same relation."""
     if not asked.names or asked.names_in(place.page.folded) or not asked.coverage(place.sentence.folded):
         return None
+    if PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
+        return None
     return Difference(", ".join(asked.names), "no such name", ", as the document does not name it")
 
 
@@ -135,7 +137,7 @@ def _other_kind_en(look: Look, place: Place) -> Difference | None:
     answer = frozenset(_WORD.findall(place.page.folded[place.mention.start : place.mention.end]))
     told = _WORD.findall(place.sentence.folded)
     usual = _pairs_by_gold(look)
-    for before, noun in zip(told, told[1:], strict=False):
+    for before, noun in pairwise(told):
         heads = [at for at, word in enumerate(words) if stem(word) == stem(noun) and noun not in STOP]
         if not heads or before in answer or noun in answer or not _is_kind(before, look.asked):
             continue
@@ -159,7 +161,7 @@ def _pairs_by_gold(look: Look) -> set[tuple[str, str]]:
     for slot in look.gold.slots:
         for place in look.places(slot):
             words = _WORD.findall(place.sentence.folded)
-            pairs |= {(before, stem(noun)) for before, noun in zip(words, words[1:], strict=False)}
+            pairs |= {(before, stem(noun)) for before, noun in pairwise(words)}
     return pairs
 
 

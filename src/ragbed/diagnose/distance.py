@@ -18,15 +18,22 @@ FAR_TOKENS = 60
 FAR_SENTENCES = 2
 """The same in sentences: the next one is still near."""
 
-_PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
+PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
+"""What may stand for the name of somebody who was named before."""
 
 
 def find_distance(look: Look) -> Iterator[Evidence]:
-    """Every part of the answer that is missing, if no document that has it names beside it what was asked."""
-    if look.judged is None or look.judged.refused:
+    """Every part that is answered wrongly, if no document that has the answer names beside it what was asked.
+
+    A wrong answer from the very sentence that has the right one was not led astray by distance.
+    """
+    if look.judged is None or not look.reply.wrong:
         return
+    read = {(place.document, place.sentence.number) for _, places in look.origins for place in places[:1]}
     for part in look.missing:
         bearing = [place for place in look.places(look.gold.slots[part]) if _supports(look, place)]
+        if any((place.document, place.sentence.number) in read for place in bearing):
+            continue
         far = [_far(look.asked_of(part), place) for place in bearing]
         found = [evidence for evidence in far if evidence is not None]
         if found and len(found) == len(far):
@@ -44,14 +51,14 @@ def _of_part(evidence: Evidence, part: int) -> Evidence:
 def _far(asked: Asked, place: Place) -> Evidence | None:
     """Why an answer is out of reach; None where its own sentence names what was asked about."""
     sentence = place.sentence
-    if not asked.names and not asked.years or asked.anchors_in(sentence.folded):
+    if not (asked.names or asked.years) or asked.anchors_in(sentence.folded):
         return None
     earlier = place.page.sentences[: sentence.number]
     between = list(takewhile(lambda one: not asked.names_in(one.folded), reversed(earlier)))
     if len(between) == len(earlier):  # it is named nowhere before
         return None
     gap = sum(len(tokens(one.folded)) for one in between)
-    pronoun = _PRONOUN.search(sentence.folded)
+    pronoun = PRONOUN.search(sentence.folded)
     if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
         return None
     return Evidence(

@@ -95,6 +95,13 @@ class Look:
         located = [(said, self.places(said.slot)) for said in self.reply.wrong]
         return sorted(located, key=lambda pair: not pair[1])
 
+    @property
+    def answers(self) -> bool:
+        """Whether the reply gives anything that may be an answer, or declines."""
+        return self.judged is not None and (
+            self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
+        )
+
     def asked_of(self, part: int) -> Asked:
         """What is asked by one part of the question, or by all of it where parts cannot be told."""
         return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.asked

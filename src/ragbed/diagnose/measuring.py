@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
 
+_COPIED_CHARACTERS = 24
+"""From which on a stretch that a document has too is no answer but a copy."""
+
 
 def find_missed_credit(look: Look) -> Iterator[Evidence]:
     """E11: right on the robust track, wrong by the paper's definition."""
@@ -52,7 +55,7 @@ def find_data_error(look: Look) -> Iterator[Evidence]:
 
 
 def find_failure(look: Look) -> Iterator[Evidence]:
-    """E13: no reply, an empty one, or one that only copies the documents."""
+    """E13: no reply, an empty one, or one that answers nothing: cut short, or copied from the documents."""
     completion = look.stored.completion
     if completion.outcome == "refused":
         yield Evidence(type="E13", what="the provider's filter let no reply through")
@@ -61,5 +64,14 @@ def find_failure(look: Look) -> Iterator[Evidence]:
     elif look.judged is not None and look.judged.verdict == "empty":
         cut = " (it was cut at the token limit)" if completion.finish == "length" else ""
         yield Evidence(type="E13", what=f"the reply is empty{cut}")
-    elif look.judged is not None and any(one.rule == "echo" for one in look.judged.mentions):
-        yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
+    elif look.judged is not None and not look.answers:
+        if any(one.rule == "echo" for one in look.judged.mentions) or _is_copied(look):
+            yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
+        elif completion.finish == "length":
+            yield Evidence(type="E13", what="the reply was cut at the token limit before it answered anything")
+
+
+def _is_copied(look: Look) -> bool:
+    """Whether a reply is a stretch of a document, word for word."""
+    text = look.reply.page.folded.strip(" .。")
+    return len(text) >= _COPIED_CHARACTERS and any(text in page.folded for page in look.pages)

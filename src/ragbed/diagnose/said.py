@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragbed.diagnose.asked import Asked, stem, take_apart
@@ -154,7 +155,7 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
             repeated[at : at + _SHARED_ZH] = [True] * _SHARED_ZH
     own = "".join(" " if old else character for character, old in zip(text, repeated, strict=True))
     edges = [(0, 0), *(match.span() for match in _CUT_ZH.finditer(own)), (len(own), len(own))]
-    runs = [(before[1], after[0]) for before, after in zip(edges, edges[1:], strict=False)]
+    runs = [(before[1], after[0]) for before, after in pairwise(edges)]
     return [(start, end) for start, end in runs if 1 < end - start <= _LONGEST_NAME["zh"]]
 
 

@@ -1,6 +1,6 @@
 """E2, evidence uncertainty: a guess, a rumour or a figure that is not final was taken for the fact.
 
-The rule of the requirements that looks at a document's date is not here: a case does not hold the dates of its documents.
+Whether a document is older than the event is not looked at: a case does not hold the dates of its documents.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _HEDGES_EN = """
     perhaps maybe likely unlikely predict\\w* forecast\\w* project(?:s|ed|ion|ions)_(?:to|that|at|a) anticipat\\w+
     in_talks attached_(?:to|as) has_attached have_attached will_be_called will_be_named hopes?_to aims?_to plans?_to
     considering contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed
-    tentative provisional\\w* preliminar\\w+ initial(?:ly)?_(?:count|estimate|figure|report|announced|put) early_(?:count|estimate|figure|report|bulletin|tally|word|result)s?
-    first_(?:announced|estimate|count|tally|put) so_far not_yet_final partial_(?:count|tally|figure|result)s? pre-order\\w*
+    tentative provisional\\w* preliminar\\w+ initial(?:ly)?_(?:count|estimate|figure|report|announced|put)
+    early_(?:count|estimate|figure|report|bulletin|tally|word|result|note)s? so_far not_yet_final pre-order\\w*
+    first_(?:announced|estimate|count|tally|put) partial_(?:count|tally|figure|result)s?
     estimat\\w+ guess\\w* according_to_sources sources_say if_all_goes if_fit leaked leaks? due_to_be subject_to
 """
 _HEDGES_ZH = (
