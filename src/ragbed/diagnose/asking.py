@@ -11,13 +11,13 @@ from msgspec import structs
 
 from ragbed.diagnose.changed import with_documents
 from ragbed.diagnose.interventions import INTERVENTIONS
+from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Evidence
-from ragbed.diagnose.said import read_reply
 from ragbed.errors import UsageError
 from ragbed.run.store import RunStore, Stored, open_store
 from ragbed.schema import Case
 from ragbed.scorers.robust.gold import prepare
-from ragbed.scorers.robust.verdict import judge
+from ragbed.scorers.robust.verdict import as_read, judge
 
 FOLDER = "diagnose"
 """In the folder of the run that is diagnosed."""
@@ -115,10 +115,9 @@ def _is_wanted(stored: Stored) -> bool:
 
 
 def _says(stored: Stored, case: Case, said: str) -> bool:
-    reply = stored.completion.reply or ""
     slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    return read_reply(case, reply, judge(case, reply), gold).page.says(slot, gold)
+    return Page(as_read(stored.completion.reply or ""), case.lang).says(slot, gold)
 
 
 def _each_once(cases: Iterable[Case]) -> Iterator[Case]:

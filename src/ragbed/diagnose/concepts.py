@@ -16,8 +16,11 @@ from ragbed.diagnose.asked import YEAR, Asked, ordinals_in, stem
 from ragbed.diagnose.distance import PRONOUN, find_distance
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.said import Said
 from ragbed.diagnose.words import FRAME_ZH, STOP
 
+_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")
+"""A word with a capital inside a sentence; in Chinese, names cannot be told so."""
 _WORD = re.compile(r"[a-z][a-z'-]*")
 _NEUTRAL_EN = """
     total overall whole entire main actual final own same such its new current exact official reported following
@@ -61,7 +64,9 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
     if look.judged is None:
         return
     for said, places in look.origins:
-        if places and (difference := _difference(look, places[0])):
+        if not places or not _is_of_relation(look, said, places[0]):
+            continue
+        if difference := _difference(look, places[0]):
             place = places[0]
             yield Evidence(
                 type="E3",
@@ -74,6 +79,11 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
                 found=difference.found,
             )
             return
+
+
+def _is_of_relation(look: Look, said: Said, place: Place) -> bool:
+    """Whether the sentence tells what is asked for: it has words of the question, or a date or quantity as wanted."""
+    return bool(said.slot.dates or said.slot.quantities or look.asked.coverage(place.sentence.folded))
 
 
 def _difference(look: Look, place: Place) -> Difference | None:
@@ -123,12 +133,17 @@ def _other_ordinal(asked: Asked, place: Place) -> Difference | None:
 
 
 def _other_name(asked: Asked, place: Place) -> Difference | None:
-    """A document that has none of the question's names is about something else, if it tells of the same relation."""
-    if not asked.names or asked.names_in(place.page.folded) or not asked.coverage(place.sentence.folded):
+    """None of the question's names in the document, or others in their place in the sentence."""
+    if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
         return None
-    if PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
-        return None
-    return Difference(", ".join(asked.names), "no such name", ", as the document does not name it")
+    if not asked.names_in(place.page.folded):
+        return Difference(", ".join(asked.names), "no such name", ", as the document does not name it")
+    start, end = place.page.place(place.mention)
+    rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
+    others = [name[0] for name in _NAME.finditer(rest)]
+    if len(others) > 1 and not asked.names_in(place.sentence.folded):
+        return Difference(", ".join(asked.names), " ".join(others), "")
+    return None
 
 
 def _other_kind_en(look: Look, place: Place) -> Difference | None:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from msgspec import structs
 
-from ragbed.diagnose.asked import Asked
+from ragbed.diagnose.asked import Asked, years_in
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.page import tokens
 from ragbed.diagnose.record import Evidence
@@ -25,11 +25,15 @@ PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[ä
 def find_distance(look: Look) -> Iterator[Evidence]:
     """Every part that is answered wrongly, if no document that has the answer names beside it what was asked.
 
-    A wrong answer from the very sentence that has the right one was not led astray by distance.
+    Distance led nobody astray who answers from the very sentence that has the right answer, or from one that says the
+    wrong one of what was asked in plain words, or who only recites.
     """
-    if look.judged is None or not look.reply.wrong:
+    if look.judged is None or look.judged.refused or look.reply.is_copy:
         return
-    read = {(place.document, place.sentence.number) for _, places in look.origins for place in places[:1]}
+    origins = [places[0] for _, places in look.origins if places]
+    if any(_is_plain(look, place) for place in origins) or (len(look.gold.slots) > 1 and not look.reply.wrong):
+        return
+    read = {(place.document, place.sentence.number) for place in origins}
     for part in look.missing:
         bearing = [place for place in look.places(look.gold.slots[part]) if _supports(look, place)]
         if any((place.document, place.sentence.number) in read for place in bearing):
@@ -38,6 +42,14 @@ def find_distance(look: Look) -> Iterator[Evidence]:
         found = [evidence for evidence in far if evidence is not None]
         if found and len(found) == len(far):
             yield from (evidence if len(look.gold.slots) == 1 else _of_part(evidence, part) for evidence in found[:1])
+
+
+def _is_plain(look: Look, place: Place) -> bool:
+    """Whether a sentence of a document that does not support names what was asked, years included."""
+    asked, folded = look.asked, place.sentence.folded
+    if _supports(look, place):
+        return False
+    return asked.years <= years_in(folded) and 2 * len(asked.names_in(folded)) > len(asked.names)
 
 
 def _supports(look: Look, place: Place) -> bool:

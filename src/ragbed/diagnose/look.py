@@ -82,7 +82,7 @@ class Look:
         """The reply, with its answers found; only of a trial that has one."""
         if self.judged is None:
             raise ValueError(f"{self.case.case} has no reply")
-        return read_reply(self.case, self.stored.completion.reply or "", self.judged, self.gold)
+        return read_reply(self.case, self.stored.completion, self.judged, self.gold)
 
     @cached_property
     def missing(self) -> list[int]:

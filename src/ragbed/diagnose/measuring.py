@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
 
-_COPIED_CHARACTERS = 24
-"""From which on a stretch that a document has too is no answer but a copy."""
-
 
 def find_missed_credit(look: Look) -> Iterator[Evidence]:
     """E11: right on the robust track, wrong by the paper's definition."""
@@ -65,13 +62,9 @@ def find_failure(look: Look) -> Iterator[Evidence]:
         cut = " (it was cut at the token limit)" if completion.finish == "length" else ""
         yield Evidence(type="E13", what=f"the reply is empty{cut}")
     elif look.judged is not None and not look.answers:
-        if any(one.rule == "echo" for one in look.judged.mentions) or _is_copied(look):
+        if any(one.rule == "echo" for one in look.judged.mentions):
             yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
         elif completion.finish == "length":
             yield Evidence(type="E13", what="the reply was cut at the token limit before it answered anything")
-
-
-def _is_copied(look: Look) -> bool:
-    """Whether a reply is a stretch of a document, word for word."""
-    text = look.reply.page.folded.strip(" .。")
-    return len(text) >= _COPIED_CHARACTERS and any(text in page.folded for page in look.pages)
+        else:
+            yield Evidence(type="E13", what="the reply has nothing in it that could be an answer")

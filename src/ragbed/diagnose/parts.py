@@ -8,14 +8,15 @@ from ragbed.diagnose.concepts import find_confusion
 from ragbed.diagnose.distance import find_distance
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.said import Said
 from ragbed.diagnose.uncertainty import find_uncertainty
 from ragbed.scorers.robust.alignment import find_aligned, text_around
 from ragbed.scorers.robust.match import Mention
 
 
 def find_merging(look: Look) -> Iterator[Evidence]:
-    """E4: the reply speaks of several sub-questions and has one answer for all of them."""
-    if not _answers_in_part(look) or len(_spoken_of(look)) < 2 or _answer_count(look) != 1:
+    """E4: the reply has one answer, and says it of several sub-questions."""
+    if not _answers_in_part(look) or _answer_count(look) != 1 or not _is_shared(look):
         return
     start, end, text = _only_answer(look)
     for part in look.missing[: len(look.parts) - 1]:
@@ -46,7 +47,7 @@ def find_misalignment(look: Look) -> Iterator[Evidence]:
     for part, held in enumerate(look.reply.held):
         bound = [_bound_to(look, text_around(text, mention, everything)) for mention in held]
         elsewhere = bound and all(other is not None and other != part for other in bound)
-        if held and (elsewhere or not aligned[part]):
+        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(look, part, held[0]))):
             start, end = look.reply.page.place(held[0])
             yield Evidence(
                 type="E6",
@@ -75,10 +76,29 @@ def _answers_in_part(look: Look) -> bool:
 
 
 def _answer_count(look: Look) -> int:
-    """How many different answers there are, right or wrong; wrong ones count where a document has them too."""
+    """How many different answers there are, right or wrong."""
     right = {frozenset(slot.forms) for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held}
-    wrong = [said for said, places in look.origins if places] or ([] if right else list(look.reply.wrong[:1]))
-    return len(right) + len(wrong)
+    return len(right) + (len(_wrong_answers(look)) or (0 if right else min(1, len(look.reply.wrong))))
+
+
+def _wrong_answers(look: Look) -> list[Said]:
+    """Wrong answers that are no mere echo: a document has them, but not in the sentence of a right one, or a value."""
+    slots = [slot for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held]
+    read = {(place.document, place.sentence.number) for slot in slots for place in look.places(slot)}
+    return [
+        said
+        for said, places in look.origins
+        if (places and (places[0].document, places[0].sentence.number) not in read)
+        or (not places and (said.slot.dates or said.slot.quantities))
+    ]
+
+
+def _is_shared(look: Look) -> bool:
+    """Whether the words around the only answer, wherever it is said, speak of several sub-questions."""
+    mentions = [mention for held in look.reply.held for mention in held]
+    mentions = mentions or look.reply.page.mentions(look.reply.wrong[0].slot, look.gold)
+    around = " ".join(text_around(look.reply.page.folded, mention, mentions) for mention in mentions)
+    return sum(part.is_spoken_of(around) for part in look.parts) > 1
 
 
 def _only_answer(look: Look) -> tuple[int, int, str]:
@@ -103,6 +123,15 @@ def _without_answered(look: Look, parts: list[int]) -> list[int]:
             found = look.reply.page.mentions(said.slot, look.gold)
             bound |= {_bound_to(look, text_around(look.reply.page.folded, one, mentions)) for one in found[:1]}
     return [part for part in parts if part not in bound] or parts
+
+
+def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:
+    """Whether an answer stands where its sub-question does, in a bare list of as many answers as there are questions."""
+    if len(_spoken_of(look)) or _answer_count(look) != len(look.gold.slots):
+        return True
+    starts = [look.reply.page.place(held[0])[0] for held in look.reply.held if held]
+    starts += [said.start for said in _wrong_answers(look)]
+    return sum(start < look.reply.page.place(mention)[0] for start in starts) == part
 
 
 def _bound_to(look: Look, around: str) -> int | None:

@@ -13,11 +13,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragbed.diagnose.asked import Asked, stem, take_apart
-from ragbed.diagnose.page import Page, tokens
+from ragbed.diagnose.page import Page, open_page, tokens
 from ragbed.diagnose.words import FRAME_ZH, STOP
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion
 from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention, Reading
+from ragbed.scorers.robust.quantities import Quantity
+from ragbed.scorers.robust.units import LOOSE
+from ragbed.text import bears_answer
 from ragbed.scorers.robust.verdict import Judged, as_read
 
 MOST = 8
@@ -25,6 +28,10 @@ MOST = 8
 _LONGEST_NAME = {"en": 80, "zh": 24}
 """Characters: what is longer is a sentence."""
 
+_COPIED = 24
+"""Characters from which on a stretch that a document has too is a copy."""
+_BEGUN = 4
+"""Characters of a sentence by which it is known."""
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*)*"
 _NAME_EN = re.compile(
@@ -54,23 +61,43 @@ class Reply:
     held: tuple[tuple[Mention, ...], ...]
     """For each part of the answer, where it is asserted."""
     wrong: tuple[Said, ...]
+    is_copy: bool
+    """Whether it only recites a document."""
 
 
-def read_reply(case: Case, reply: str, judged: Judged, gold: Gold) -> Reply:
+def read_reply(case: Case, completion: Completion, judged: Judged, gold: Gold) -> Reply:
     """Finds the answers of a reply."""
+    reply = completion.reply or ""
     page = Page(as_read(reply), case.lang)
     asserted = {one[:2] for one in judged.mentions if one.rule.startswith("answer.") and one.rule.endswith(".asserted")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
     held = tuple(tuple(one for one in some if one[:2] in asserted) for some in mentioned)
+    is_copy = _is_idle_copy(case, page, is_cut=completion.finish == "length")
     if judged.misled:
         fakes = [one for one in judged.mentions if one.rule.startswith("fake.") and one.rule.endswith(".asserted")]
         spans: Iterable[tuple[int, int]] = [page.place(one) for one in fakes]
-    elif judged.refused:
+    elif judged.refused or is_copy:
         spans = []
     else:
         taken = [page.place(one) for some in mentioned for one in some]
         spans = [span for span in _candidates(case, page, gold) if not any(_overlap(span, other) for other in taken)]
-    return Reply(page, held, tuple(_to_said(case, page.text, spans)))
+    return Reply(page, held, tuple(_to_said(case, page.text, spans)), is_copy)
+
+
+def _is_idle_copy(case: Case, page: Page, *, is_cut: bool) -> bool:
+    """Whether a reply recites a document and does not answer.
+
+    It has nothing of the question, or was cut when it had just begun with the sentence that has the answer.
+    """
+    text = page.folded.strip(" .。")
+    if len(text) < _COPIED:
+        return False
+    documents = [open_page(document.text, case.lang) for document in case.documents]
+    if any(text in document.folded for document in documents):
+        return not take_apart(case.question, case.lang).coverage(text)
+    last = page.sentences[-1].folded.strip()
+    begun = (one for document in documents for one in document.sentences if one.folded.startswith(last))
+    return is_cut and len(last) >= _BEGUN and any(bears_answer(one.text, case.answer, case.lang) for one in begun)
 
 
 def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterator[Said]:
@@ -86,9 +113,10 @@ def _candidates(case: Case, page: Page, gold: Gold) -> list[tuple[int, int]]:
     """Stretches of a reply that may be its answer, the likeliest first."""
     asked = take_apart(case.question, case.lang)
     found = _values(page, gold, asked)
-    if not found or any(slot.names for slot in gold.slots):
-        names = _names_en(page.text, asked) if case.lang == "en" else _names_zh(page.text, asked.folded)
-        found = [*found, *names]
+    if any(slot.names for slot in gold.slots):
+        names = _names_zh(page.text, asked.folded) if case.lang == "zh" else _names_en(page.text, asked)
+        proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
+        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, asked)))]
     announced = [match.end() for match in _MARKER.finditer(page.text)]
     after = announced[-1] if announced else 0
     # What is announced goes first, the rest in its order.
@@ -108,9 +136,15 @@ def _values(page: Page, gold: Gold, asked: Asked) -> list[tuple[int, int]]:
         numbers = {one.value for one in known.quantities} | {float(year) for year in asked.years}
         wanted = {one.unit for slot in gold.slots for one in slot.quantities}
         counted = [one for one in reading.quantities if one.value not in numbers]
-        fitting = [one for one in counted if one.unit in wanted] or [one for one in counted if not one.unit]
-        spans += [page.place(Mention(one.start, one.end, "")) for one in fitting or counted]
+        spans += [page.place(Mention(one.start, one.end, "")) for one in _fitting(counted, wanted)]
     return spans
+
+
+def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
+    """Quantities of a unit that is asked for; else those without one, and counts where a count is asked for."""
+    same = [one for one in counted if one.unit in wanted or "" in wanted]
+    is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
+    return same or [one for one in counted if not one.unit or (is_count and one.unit in LOOSE)]
 
 
 def _names_en(text: str, asked: Asked) -> list[tuple[int, int]]:
@@ -125,7 +159,7 @@ def _names_en(text: str, asked: Asked) -> list[tuple[int, int]]:
             start = words[0][0]
             if end - start <= _LONGEST_NAME["en"]:
                 spans.append((start, end))
-    return spans or _plain_words(text, asked)
+    return spans
 
 
 def _plain_words(text: str, asked: Asked) -> list[tuple[int, int]]:

@@ -12,15 +12,14 @@ from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
 
 _HEDGES_EN = """
-    may might could would_(?:be|become|have) expects? expected(?!_to_have) is_set_to are_set_to tipped_(?:to|for|as)
-    rumou?r(?:s|ed)? reportedly allegedly supposedly purportedly believes? believed speculat\\w+ probabl[ey] possibl[ey]
-    perhaps maybe likely unlikely predict\\w* forecast\\w* project(?:s|ed|ion|ions)_(?:to|that|at|a) anticipat\\w+
-    in_talks attached_(?:to|as) has_attached have_attached will_be_called will_be_named hopes?_to aims?_to plans?_to
-    considering contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed
-    tentative provisional\\w* preliminar\\w+ initial(?:ly)?_(?:count|estimate|figure|report|announced|put)
-    early_(?:count|estimate|figure|report|bulletin|tally|word|result|note)s? so_far not_yet_final pre-order\\w*
-    first_(?:announced|estimate|count|tally|put) partial_(?:count|tally|figure|result)s?
-    estimat\\w+ guess\\w* according_to_sources sources_say if_all_goes if_fit leaked leaks? due_to_be subject_to
+    (?<![0-9]_)may(?!_[0-9]) might could would_(?:be|become|have) expects? expected(?!_to_have) (?:is|are)_set_to
+    tipped_(?:to|for|as) rumou?r(?:s|ed)? reportedly allegedly supposedly purportedly believes? believed speculat\\w+
+    probabl[ey] possibl[ey] perhaps maybe likely unlikely predict\\w* forecast\\w* projected anticipat\\w+ counting_on
+    in_talks attached_(?:to|as) (?:has|have)_attached will_be_(?:called|named) hopes?_to aims?_to plans?_to considering
+    contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed tentative
+    provisional\\w* preliminar\\w+ pre-order\\w* estimat\\w+ guess\\w* sources_say leaked leaks? due_to_be subject_to
+    (?:first|early|initial|interim|partial|hurried|rough|quick|unofficial)_(?:count|tally|return|bulletin|estimate|figure|result|report|number|note|word|reading)s?
+    first_(?:announced|put|thought) initially so_far not_yet still_(?:to|sealed|missing|out|being) in_the_belief
 """
 _HEDGES_ZH = (
     "或将|可能|预计|有望|据传|爆料|传闻|拟[由将于以]|或许|也许|料将|将会?是?由|预测|预期|预估|估计|推测|猜测|看好|据悉将|"
