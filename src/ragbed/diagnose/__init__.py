@@ -8,13 +8,11 @@ To add a type: a function that yields its evidence, its name in `record.NAMES`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from ragbed.diagnose import concepts, distance, manners, measuring, parts, uncertainty
-from ragbed.diagnose.look import Look
-from ragbed.diagnose.record import ErrorType, Evidence
+from ragbed.diagnose.look import Rule
+from ragbed.diagnose.record import ErrorType
 
-RULES: dict[ErrorType, Callable[[Look], Iterator[Evidence]]] = {
+RULES: dict[ErrorType, Rule] = {
     "E1": distance.find_distance,
     "E2": uncertainty.find_uncertainty,
     "E3": concepts.find_confusion,

@@ -97,7 +97,7 @@ def diagnose_trial(stored: Stored, closed_book: ClosedBook | None) -> Diagnosis 
     if not wrong and _is_right_by_paper(look):
         return None
     rules = RULES if wrong else {name: RULES[name] for name in ("E8", "E11")}
-    evidence = tuple(one for find in rules.values() for one in find(look))
+    evidence = tuple(one for find in rules.values() for one in look.evidence(find))
     source, document, said = _attribute(look) if wrong else (None, None, None)
     return Diagnosis(
         case=stored.case.case,

@@ -90,7 +90,7 @@ def _difference(look: Look, place: Place) -> Difference | None:
     """The first qualifier that differs; the parts of a question are asked about as one."""
     asked = look.asked
     certain = _other_year(asked, place) or _other_ordinal(asked, place) or _other_name(asked, place)
-    if certain or next(find_distance(look), None) is not None:
+    if certain or look.evidence(find_distance):
         return certain
     return _other_kind_en(look, place) if asked.lang == "en" else _other_kind_zh(look, place)
 
@@ -149,12 +149,15 @@ def _other_name(asked: Asked, place: Place) -> Difference | None:
 def _other_kind_en(look: Look, place: Place) -> Difference | None:
     """A word before a noun of the question that the question does not have: 'US Open' for 'Qatar Open'."""
     words = _WORD.findall(look.asked.folded)
+    stems = [stem(word) for word in words]
     answer = frozenset(_WORD.findall(place.page.folded[place.mention.start : place.mention.end]))
     told = _WORD.findall(place.sentence.folded)
     usual = _pairs_by_gold(look)
     for before, noun in pairwise(told):
-        heads = [at for at, word in enumerate(words) if stem(word) == stem(noun) and noun not in STOP]
-        if not heads or before in answer or noun in answer or not _is_kind(before, look.asked):
+        if noun in STOP or before in answer or noun in answer or not _is_kind(before, look.asked):
+            continue
+        heads = [at for at, word in enumerate(stems) if word == stem(noun)]
+        if not heads:
             continue
         of_question = [words[at - 1] for at in heads if at and words[at - 1] not in STOP]
         if (before, stem(noun)) not in usual:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ragbed.diagnose.asked import Asked, take_apart
 from ragbed.diagnose.page import Page, Sentence, open_page
+from ragbed.diagnose.record import Evidence
 from ragbed.diagnose.said import Reply, Said, read_reply
 from ragbed.diagnose.subquestions import Part, split_question
 from ragbed.run.store import Stored
@@ -16,6 +17,10 @@ from ragbed.schema import Case
 from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.verdict import Judged
+
+
+Rule: TypeAlias = Callable[["Look"], Iterator[Evidence]]
+"""Yields the evidence for a type, if there is any."""
 
 
 class Place(NamedTuple):
@@ -51,6 +56,14 @@ class Look:
         self, stored: Stored, judged: Judged | None, values: Mapping[str, bool | None], closed_book: ClosedBook | None
     ) -> None:
         self.stored, self.judged, self.values, self.closed_book = stored, judged, values, closed_book
+        self._found: dict[Rule, list[Evidence]] = {}
+        self._places: dict[int, list[Place]] = {}
+
+    def evidence(self, rule: Rule) -> list[Evidence]:
+        """What a rule finds; some rules look at what others found."""
+        if rule not in self._found:
+            self._found[rule] = list(rule(self))
+        return self._found[rule]
 
     @property
     def case(self) -> Case:
@@ -108,6 +121,11 @@ class Look:
 
     def places(self, slot: Slot) -> list[Place]:
         """Where documents say an answer, the sentence nearest to the question first."""
+        if id(slot) not in self._places:  # slots live as long as the trial is looked at
+            self._places[id(slot)] = self._find_places(slot)
+        return self._places[id(slot)]
+
+    def _find_places(self, slot: Slot) -> list[Place]:
         found = []
         for number, page in enumerate(self.pages):
             for mention in page.mentions(slot, self.gold):

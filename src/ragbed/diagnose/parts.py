@@ -27,7 +27,7 @@ def find_merging(look: Look) -> Iterator[Evidence]:
 
 def find_ignoring(look: Look) -> Iterator[Evidence]:
     """E5: a sub-question that the reply has no answer to, and that is not merged with another."""
-    if not _answers_in_part(look) or next(find_merging(look), None) is not None:
+    if not _answers_in_part(look) or look.evidence(find_merging):
         return
     unanswered = len(look.gold.slots) - _answer_count(look)
     ignored = [part for part in look.missing if part not in _spoken_of(look)] or look.missing
@@ -64,7 +64,7 @@ def find_noise_like(look: Look) -> Iterator[Evidence]:
     if len(look.gold.slots) < 2:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
-        for evidence in find(look):
+        for evidence in look.evidence(find):
             yield Evidence(type="E7", what=f"as {evidence.type}: {evidence.what}", document=evidence.document)
 
 
