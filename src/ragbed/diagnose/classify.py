@@ -62,7 +62,7 @@ def read_closed_book(results: Iterable[Stored]) -> Known:
 
 
 def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[tuple[Case, Diagnosis]]:
-    """A diagnosis, with its case, of every trial that is wrong on the robust track or on the paper's; `tally` counts all."""
+    """A diagnosis, with its case, of every trial that is wrong on either track; `tally` counts all."""
     for stored in results:
         if stored.case.testbed == CLOSED_BOOK.name:
             tally.closed_book += 1

@@ -16,7 +16,6 @@ from ragbed.diagnose.asked import YEAR, Asked, ordinals_in, stem
 from ragbed.diagnose.distance import PRONOUN, find_distance
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
-from ragbed.diagnose.said import Said
 from ragbed.diagnose.words import FRAME_ZH, STOP
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")
@@ -24,7 +23,8 @@ _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")
 _WORD = re.compile(r"[a-z][a-z'-]*")
 _NEUTRAL_EN = """
     total overall whole entire main actual final own same such its new current exact official reported following
-    next last previous other another second-hand annual company group team country record decisive
+    next last previous other another second-hand annual company group team country record decisive took take takes
+    came went made gave won held set put got
 """
 _NEUTRAL = frozenset(_NEUTRAL_EN.split())
 """Words before a noun that do not make it another thing."""
@@ -64,7 +64,7 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
     if look.judged is None:
         return
     for said, places in look.origins:
-        if not places or not _is_of_relation(look, said, places[0]):
+        if not places or not look.is_of_relation(said, places[0]):
             continue
         if difference := _difference(look, places[0]):
             place = places[0]
@@ -79,11 +79,6 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
                 found=difference.found,
             )
             return
-
-
-def _is_of_relation(look: Look, said: Said, place: Place) -> bool:
-    """Whether the sentence tells what is asked for: it has words of the question, or a date or quantity as wanted."""
-    return bool(said.slot.dates or said.slot.quantities or look.asked.coverage(place.sentence.folded))
 
 
 def _difference(look: Look, place: Place) -> Difference | None:

@@ -10,14 +10,13 @@ from typing import NamedTuple, TypeAlias
 from ragbed.diagnose.asked import Asked, take_apart
 from ragbed.diagnose.page import Page, Sentence, open_page
 from ragbed.diagnose.record import Evidence
-from ragbed.diagnose.said import Reply, Said, read_reply
+from ragbed.diagnose.said import Reply, Said, is_alike, read_reply
 from ragbed.diagnose.subquestions import Part, split_question
 from ragbed.run.store import Stored
 from ragbed.schema import Case
 from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.verdict import Judged
-
 
 Rule: TypeAlias = Callable[["Look"], Iterator[Evidence]]
 """Yields the evidence for a type, if there is any."""
@@ -104,8 +103,14 @@ class Look:
 
     @cached_property
     def origins(self) -> list[tuple[Said, list[Place]]]:
-        """Every wrong answer with the places where documents say it, the best first; those found come first."""
-        located = [(said, self.places(said.slot)) for said in self.reply.wrong]
+        """Every wrong answer with the places where documents say it, the best first; those found come first.
+
+        Of a question with several parts, what is of no missing part's kind is no answer to one.
+        """
+        missing = [self.gold.slots[part] for part in self.missing]
+        several = len(self.gold.slots) > 1
+        wrong = [said for said in self.reply.wrong if not several or any(is_alike(said.slot, one) for one in missing)]
+        located = [(said, self.places(said.slot)) for said in wrong]
         return sorted(located, key=lambda pair: not pair[1])
 
     @property
@@ -114,6 +119,10 @@ class Look:
         return self.judged is not None and (
             self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
         )
+
+    def is_of_relation(self, said: Said, place: Place) -> bool:
+        """Whether a sentence tells what is asked for: it has words of the question, or a date or quantity as wanted."""
+        return bool(said.slot.dates or said.slot.quantities or self.asked.coverage(place.sentence.folded))
 
     def asked_of(self, part: int) -> Asked:
         """What is asked by one part of the question, or by all of it where parts cannot be told."""

@@ -8,7 +8,7 @@ from ragbed.diagnose.concepts import find_confusion
 from ragbed.diagnose.distance import find_distance
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
-from ragbed.diagnose.said import Said
+from ragbed.diagnose.said import Said, is_alike
 from ragbed.diagnose.uncertainty import find_uncertainty
 from ragbed.scorers.robust.alignment import find_aligned, text_around
 from ragbed.scorers.robust.match import Mention
@@ -88,8 +88,7 @@ def _wrong_answers(look: Look) -> list[Said]:
     return [
         said
         for said, places in look.origins
-        if (places and (places[0].document, places[0].sentence.number) not in read)
-        or (not places and (said.slot.dates or said.slot.quantities))
+        if ((places[0].document, places[0].sentence.number) not in read if places else not said.slot.names)
     ]
 
 
@@ -126,8 +125,9 @@ def _without_answered(look: Look, parts: list[int]) -> list[int]:
 
 
 def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:
-    """Whether an answer stands where its sub-question does, in a bare list of as many answers as there are questions."""
-    if len(_spoken_of(look)) or _answer_count(look) != len(look.gold.slots):
+    """Whether an answer stands where its sub-question does, in a bare list of answers of one kind, one for each."""
+    one_kind = all(is_alike(slot, look.gold.slots[0]) for slot in look.gold.slots)
+    if _spoken_of(look) or not one_kind or _answer_count(look) != len(look.gold.slots):
         return True
     starts = [look.reply.page.place(held[0])[0] for held in look.reply.held if held]
     starts += [said.start for said in _wrong_answers(look)]

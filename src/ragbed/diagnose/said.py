@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ragbed.diagnose.asked import Asked, stem, take_apart
+from ragbed.diagnose.asked import YEAR, Asked, stem, take_apart
 from ragbed.diagnose.page import Page, open_page, tokens
 from ragbed.diagnose.words import FRAME_ZH, STOP
 from ragbed.schema import Case, Completion
@@ -20,16 +20,16 @@ from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention, Reading
 from ragbed.scorers.robust.quantities import Quantity
 from ragbed.scorers.robust.units import LOOSE
-from ragbed.text import bears_answer
 from ragbed.scorers.robust.verdict import Judged, as_read
+from ragbed.text import bears_answer
 
 MOST = 8
 """Wrong answers of one reply that are looked at."""
 _LONGEST_NAME = {"en": 80, "zh": 24}
 """Characters: what is longer is a sentence."""
 
-_COPIED = 24
-"""Characters from which on a stretch that a document has too is a copy."""
+_COPIED = {"en": 60, "zh": 20}
+"""Characters from which on a stretch that a document has too is a copy, and not a title or a name."""
 _BEGUN = 4
 """Characters of a sentence by which it is known."""
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
@@ -76,7 +76,7 @@ def read_reply(case: Case, completion: Completion, judged: Judged, gold: Gold) -
     if judged.misled:
         fakes = [one for one in judged.mentions if one.rule.startswith("fake.") and one.rule.endswith(".asserted")]
         spans: Iterable[tuple[int, int]] = [page.place(one) for one in fakes]
-    elif judged.refused or is_copy:
+    elif judged.refused or is_copy or judged.verdict == "flag-only":
         spans = []
     else:
         taken = [page.place(one) for some in mentioned for one in some]
@@ -90,7 +90,7 @@ def _is_idle_copy(case: Case, page: Page, *, is_cut: bool) -> bool:
     It has nothing of the question, or was cut when it had just begun with the sentence that has the answer.
     """
     text = page.folded.strip(" .。")
-    if len(text) < _COPIED:
+    if len(text) < _COPIED[case.lang]:
         return False
     documents = [open_page(document.text, case.lang) for document in case.documents]
     if any(text in document.folded for document in documents):
@@ -129,22 +129,38 @@ def _values(page: Page, gold: Gold, asked: Asked) -> list[tuple[int, int]]:
     known = Reading(asked.folded)
     if any(slot.dates for slot in gold.slots):
         told = {date[:3] for date in known.dates}
-        spans += [page.place(Mention(date.start, date.end, "")) for date in reading.dates if date[:3] not in told]
-        if not spans and any(date.month is None for slot in gold.slots for date in slot.dates):
-            spans += [page.place(Mention(one.start, one.end, "")) for one in reading.years]
+        years = any(date.month is None for slot in gold.slots for date in slot.dates)
+        dates = [date for date in reading.dates if date[:3] not in told and (years or date.month or date.day)]
+        dates += reading.years if years and not dates else []
+        spans += [page.place(Mention(date.start, date.end, "")) for date in dates]
     if any(slot.quantities for slot in gold.slots):
-        numbers = {one.value for one in known.quantities} | {float(year) for year in asked.years}
+        numbers = {one.value for one in known.quantities}
         wanted = {one.unit for slot in gold.slots for one in slot.quantities}
-        counted = [one for one in reading.quantities if one.value not in numbers]
+        counted = [one for one in reading.quantities if one.value not in numbers and not _is_idle(page.folded, one)]
         spans += [page.place(Mention(one.start, one.end, "")) for one in _fitting(counted, wanted)]
     return spans
 
 
 def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
-    """Quantities of a unit that is asked for; else those without one, and counts where a count is asked for."""
+    """Quantities of a unit that is asked for; else those without one, counts for a count, and any measure."""
     same = [one for one in counted if one.unit in wanted or "" in wanted]
     is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
-    return same or [one for one in counted if not one.unit or (is_count and one.unit in LOOSE)]
+    near = [one for one in counted if not one.unit or (is_count and one.unit in LOOSE)]
+    return same or near or [one for one in counted if one.unit not in LOOSE and not one.unit.startswith("~")]
+
+
+def is_alike(one: Slot, other: Slot) -> bool:
+    """Whether two answers are of one kind, so that one can be given for the other."""
+    if one.quantities and other.quantities:
+        units = one.quantities[0].unit, other.quantities[0].unit
+        return units[0] == units[1] or all(unit in LOOSE for unit in units)
+    return bool((one.dates and other.dates) or (one.names and other.names))
+
+
+def _is_idle(folded: str, one: Quantity) -> bool:
+    """Whether a quantity is none: a bare year, or the 一 of 一台, which is as much as 'a'."""
+    text = folded[one.start : one.end]
+    return YEAR.fullmatch(text) is not None or (text[:1] == "一" and one.value == 1)
 
 
 def _names_en(text: str, asked: Asked) -> list[tuple[int, int]]:

@@ -31,7 +31,7 @@ class Part(NamedTuple):
     text: str
     """As it can be asked alone."""
     anchors: frozenset[str]
-    """Folded words (characters in Chinese) that no other part has; years and numbers alone where there are some."""
+    """Folded words (characters in Chinese) that no other part has; numbers alone where all parts have some."""
 
     def is_spoken_of(self, folded: str) -> bool:
         """Whether a folded text has what marks this part: a number or a name of it, or most of its words."""
@@ -46,12 +46,10 @@ def split_question(question: str, lang: Lang, wanted: int) -> tuple[Part, ...]:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
     words = [frozenset(token for token in tokens(fold(text, lang)) if token not in STOP) for text in texts]
-    parts = []
-    for place, (text, own) in enumerate(zip(texts, words, strict=True)):
-        anchors = own - frozenset().union(*words[:place], *words[place + 1 :])
-        numbers = frozenset(anchor for anchor in anchors if anchor[0].isdigit())
-        parts.append(Part(text, numbers or anchors))
-    return tuple(parts) if all(part.anchors for part in parts) else ()
+    own = [one - frozenset().union(*words[:place], *words[place + 1 :]) for place, one in enumerate(words)]
+    numbers = [frozenset(anchor for anchor in anchors if anchor[0].isdigit()) for anchors in own]
+    anchors = numbers if all(numbers) else own
+    return tuple(map(Part, texts, anchors)) if all(anchors) else ()
 
 
 def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:

@@ -35,7 +35,8 @@ def find_uncertainty(look: Look) -> Iterator[Evidence]:
     if look.judged is None:
         return
     for said, places in look.origins:
-        if places and (cue := _HEDGE.search(places[0].sentence.folded)):
+        cue = _HEDGE.search(places[0].sentence.folded) if places else None
+        if cue and look.is_of_relation(said, places[0]):
             place = places[0]
             yield Evidence(
                 type="E2",
