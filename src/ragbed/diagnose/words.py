@@ -9,8 +9,8 @@ _STOP = """
     where why how also only just very more most much many some any all each every both either neither there here up down
     out off after before during between since until while because s t re ve ll d m per via among amid around again
     according based answer document documents question questions provided given information passage passages text
-    article
-    mentioned stated states says said following above below therefore thus hence however external context explanation note reason reasoning step steps
+    article mentioned stated states says said following above below therefore thus hence however external context
+    explanation note reason reasoning step steps
 """
 STOP = frozenset(_STOP.split())
 """Grammar, and the words in which replies speak of their task."""
