@@ -156,11 +156,11 @@ def _tell_rest(tally: Tally, groups: Sequence[GroupSummary], diagnoses: Sequence
         f"{tally.asked} trials with documents: {tally.right} right, {wrong} wrong, "
         f"{sum(group.paper_only for group in groups)} wrong only as the paper scores{f' ({kinds})' if kinds else ''}."
     )
-    if tally.closed_book:
-        say(f"{tally.closed_book} closed-book trials are compared with, not diagnosed.")
-    else:
+    if tally.without:
+        say(f"{tally.without} trials without documents are not diagnosed, only compared with.")
+    if not tally.known:
         say("No closed-book trials: E9 and answers from memory cannot be told; add the testbed closed-book to the run.")
-    if tally.untold and tally.closed_book:
+    if tally.untold and tally.known:
         say(f"{tally.untold} replies follow a false document and have no closed-book reply: E9 cannot be told of them.")
     hanging = _hanging(diagnoses)
     if hanging["tried"]:

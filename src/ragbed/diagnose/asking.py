@@ -13,6 +13,7 @@ from ragbed.diagnose.changed import with_documents
 from ragbed.diagnose.interventions import INTERVENTIONS
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Evidence
+from ragbed.diagnose.said import to_slot
 from ragbed.errors import UsageError
 from ragbed.run.store import RunStore, Stored, open_store
 from ragbed.schema import Case
@@ -115,7 +116,7 @@ def _is_wanted(stored: Stored) -> bool:
 
 
 def _says(stored: Stored, case: Case, said: str) -> bool:
-    slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
+    slot = to_slot(case, said)
     gold = prepare(case.question, case.answer, case.fake, case.lang)
     return Page(as_read(stored.completion.reply or ""), case.lang).says(slot, gold)
 

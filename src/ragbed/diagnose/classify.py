@@ -39,13 +39,15 @@ class Tally:
     Attributes:
         asked: Trials with documents.
         right: Of these, right on the robust and on the paper's track.
-        closed_book: Trials without documents: not diagnosed, only compared with.
+        without: Trials without documents: not diagnosed, only compared with.
+        known: Closed-book replies that there are.
         untold: Misled replies of which nobody can say whether the model knew better: closed-book was not asked.
     """
 
     asked: int = 0
     right: int = 0
-    closed_book: int = 0
+    without: int = 0
+    known: int = 0
     untold: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
 
@@ -64,8 +66,8 @@ def read_closed_book(results: Iterable[Stored]) -> Known:
 def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[tuple[Case, Diagnosis]]:
     """A diagnosis, with its case, of every trial that is wrong on either track; `tally` counts all."""
     for stored in results:
-        if stored.case.testbed == CLOSED_BOOK.name:
-            tally.closed_book += 1
+        if not stored.case.documents:
+            tally.without += 1
             continue
         tally.asked += 1
         tally.outcomes[stored.completion.outcome] += 1
@@ -162,11 +164,11 @@ def diagnose_run(folder: Path) -> Found:
     """
     with open_scored(folder) as store:
         known = read_closed_book(store.results())
-        tally = Tally()
+        tally = Tally(known=len(known))
         pairs = list(diagnose(store.results(), known, tally))
     if not tally.asked:
-        what = "only closed-book trials" if tally.closed_book else "no trial yet"
-        raise UsageError(f"{folder} has {what}: there are no documents that could have misled anybody.")
+        what = "only trials without documents" if tally.without else "no trial yet"
+        raise UsageError(f"{folder} has {what}: nothing could have misled anybody. Run a testbed that has documents.")
     return Found(tally, [one for _, one in pairs], {case.case: case for case, _ in pairs})
 
 

@@ -61,7 +61,7 @@ def find_failure(look: Look) -> Iterator[Evidence]:
     elif look.judged is not None and look.judged.verdict == "empty":
         cut = " (it was cut at the token limit)" if completion.finish == "length" else ""
         yield Evidence(type="E13", what=f"the reply is empty{cut}")
-    elif look.judged is not None and not look.answers:
+    elif look.judged is not None and look.judged.verdict != "unscored" and not look.answers:
         if any(one.rule == "echo" for one in look.judged.mentions):
             yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
         elif completion.finish == "length":

@@ -46,7 +46,7 @@ def find_misalignment(look: Look) -> Iterator[Evidence]:
     everything = sorted(mention for held in look.reply.held for mention in held)
     for part, held in enumerate(look.reply.held):
         bound = [_bound_to(look, text_around(text, mention, everything)) for mention in held]
-        elsewhere = bound and all(other is not None and other != part for other in bound)
+        elsewhere = bound and all(other is not None and _can_be_mixed_up(look, part, other) for other in bound)
         if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(look, part, held[0]))):
             start, end = look.reply.page.place(held[0])
             yield Evidence(
@@ -122,6 +122,11 @@ def _without_answered(look: Look, parts: list[int]) -> list[int]:
             found = look.reply.page.mentions(said.slot, look.gold)
             bound |= {_bound_to(look, text_around(look.reply.page.folded, one, mentions)) for one in found[:1]}
     return [part for part in parts if part not in bound] or parts
+
+
+def _can_be_mixed_up(look: Look, part: int, other: int) -> bool:
+    """Whether answers to two different parts are of one kind: a date is never taken for a name."""
+    return part != other and is_alike(look.gold.slots[part], look.gold.slots[other])
 
 
 def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:

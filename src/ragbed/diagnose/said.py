@@ -103,10 +103,17 @@ def _is_idle_copy(case: Case, page: Page, *, is_cut: bool) -> bool:
 def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterator[Said]:
     seen: set[object] = set()
     for start, end in spans:
-        slot = prepare(case.question, ((text[start:end],),), None, case.lang).slots[0]
+        slot = to_slot(case, text[start:end])
         if slot.forms and not slot.forms & seen and len(seen) < MOST:
             seen |= slot.forms
             yield Said(text[start:end], start, end, slot)
+
+
+def to_slot(case: Case, said: str) -> Slot:
+    """An answer made ready to be found; a full date also without its year, which documents often leave out."""
+    slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
+    days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
+    return prepare(case.question, ((said, *days),), None, case.lang).slots[0] if days else slot
 
 
 def _candidates(case: Case, page: Page, gold: Gold) -> list[tuple[int, int]]:
@@ -169,7 +176,7 @@ def _names_en(text: str, asked: Asked) -> list[tuple[int, int]]:
     for match in _NAME_EN.finditer(text):
         start, end = match.span(1) if match[1] else match.span()
         words = [(start + one.start(), one[0]) for one in re.finditer(r"\S+", text[start:end])]
-        while words and words[0][1].lower() in STOP and not match[1]:
+        while words and not match[1] and (words[0][1].lower() in STOP or words[0][1] in asked.years):
             words = words[1:]
         if words and any(_is_new(word, asked) for _, word in words):
             start = words[0][0]
