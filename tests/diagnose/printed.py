@@ -126,8 +126,8 @@ ENGLISH = (
         "en",
         "who will direct Irredeemable film?",
         (("Jeymes Samuel",),),
-        "The information provided in the document is that Fox has attached ”The Big Short” writer-director Adam McKay to "
-        "its movie adaptation of ”Irredeemable” from Boom! Comics. Therefore, the answer is Adam McKay.",
+        "The information provided in the document is that Fox has attached ”The Big Short” writer-director Adam McKay "
+        "to its movie adaptation of ”Irredeemable” from Boom! Comics. Therefore, the answer is Adam McKay.",
         ("E2",),
         (
             (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from ragbed.diagnose.asking import confirm, hang, intervene, knock_out
 from ragbed.diagnose.classify import diagnose_trial
 from ragbed.diagnose.record import Diagnosis
@@ -74,8 +76,6 @@ def test_a_case_that_is_asked_again_is_named_for_the_change_and_by_its_prompt() 
 
 def test_a_prompt_that_does_not_hold_the_documents_as_they_are_is_not_asked_again() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT,))
-    from msgspec import structs
-
     other = structs.replace(case, messages=(structs.replace(case.messages[0], content="Something else."),))
     assert knock_out(other, 0) is None
 

@@ -14,7 +14,7 @@ FLOORS = {
     "E7": (1.0, 1.0),
     "E13": (0.8, 0.8),
 }
-"""Precision and recall of the types that occur at least three times among errors labelled after the rules were fixed."""
+"""Precision and recall of types that occur at least three times among errors labelled after the rules were fixed."""
 TWIN_FLOORS = {"E1": (1.0, 0.8), "E2": (0.95, 0.46), "E3": (0.56, 0.55)}
 """The same where the true type is the dial's."""
 

@@ -26,11 +26,11 @@ from tests.diagnose.printed import make_case
 
 FOLDER = Path(__file__).parent
 CAUSES = {"distance": "E1", "hedge": "E2", "outdated": "E2", "sibling": "E3", "contradiction": None, "agreement": None}
-"""The type that a dial makes; a plain false statement is of none, since nothing in the document shows that it is false."""
+"""The type that a dial makes; a plain false statement is of none: nothing in the document shows that it is false."""
 
 _ENDS = re.compile(r"[.!?。！？”\"’')）》]\s*$")
 _CUT_WORDS = 14
-"""From which on a reply that does not end was cut: the limit was 32 to 60 tokens, and what ended a reply was not kept."""
+"""From which on a reply that does not end was cut: the limit was 32 to 60 tokens, and how it ended was not kept."""
 
 
 class Found(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +48,7 @@ class Tally:
     without: int = 0
     known: int = 0
     untold: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
+    outcomes: dict[str, int] = field(default_factory=lambda: {"ok": 0, "refused": 0, "error": 0})
 
 
 def read_closed_book(results: Iterable[Stored]) -> Known:
