@@ -28,6 +28,7 @@ class Reader(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Talk)
         self.asked: list[str] = []
+        self.fails_on: str | None = None
 
     @property
     def env(self) -> dict[str, str]:
@@ -43,15 +44,18 @@ class _Talk(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.fails_on and self.server.fails_on in body["messages"][-1]["content"]:
+            self._send({"error": {"message": "no such thing"}}, status=400)
+            return
         prompt = body["messages"][-1]["content"]
         self.server.asked.append(prompt)
         found = re.search(r"(\w+ \w+) won the", prompt)
         message = {"role": "assistant", "content": found[1] if found else "I do not know."}
         self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 
-    def _send(self, content: object) -> None:
+    def _send(self, content: object, status: int = 200) -> None:
         encoded = json.dumps(content).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Length", str(len(encoded)))
         self.end_headers()
         self.wfile.write(encoded)
@@ -148,6 +152,17 @@ def test_leaving_documents_out_tells_which_one_the_answer_hangs_on(run: Path, re
     done = type_command("diagnose", str(run), "--knock-out", "--no-cache", "--json", env=reader.env)
     assert _summary(done)["hang_on"] == {"tried": 3, "one": 3, "several": 0, "none": 0}
     assert all(line["hangs_on"] == [line["document"]] for line in _lines(run))
+
+
+def test_calls_that_fail_are_counted_and_asked_again(run: Path, reader: Reader) -> None:
+    type_command("diagnose", str(run))
+    reader.fails_on = f"Who won the Aster Cup in {_lines(run)[0]['evidence'][0]['asked']}?"
+    done = type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
+    assert done.code == 3
+    assert "Incomplete: 1 calls ended in an error" in done.err
+    assert [one["evidence"][0].get("confirmed") for one in _lines(run)] == [None, True, True]
+    reader.fails_on = None
+    assert "3 of 3" in type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env).out
 
 
 def test_what_cannot_be_diagnosed_is_named(tmp_path: Path, data: Path, run: Path) -> None:

@@ -60,8 +60,9 @@ def diagnose(
 
     _check_type(show)
     found = diagnose_run(run)
+    failed = 0
     if intervene or knock_out:
-        _ask_again(run, found.diagnoses, found.cases, intervene, knock_out, chosen)
+        failed = _ask_again(run, found.diagnoses, found.cases, intervene, knock_out, chosen)
     diagnoses = _with_replies(run, "intervene", found.diagnoses, found.cases, confirm)
     diagnoses = _with_replies(run, "knock-out", diagnoses, found.cases, hang)
     path = write_diagnoses(run, diagnoses)
@@ -72,6 +73,9 @@ def diagnose(
     say(f"Every diagnosis is in {path}")
     if json:
         print_json({"run": str(run), "file": str(path)} | summary_json(found.tally, diagnoses))
+    if failed:
+        say(f"Incomplete: {failed} calls ended in an error; the same command asks them again.")
+        raise click.exceptions.Exit(3)
 
 
 def _check_type(show: str | None) -> None:
@@ -90,8 +94,10 @@ def _ask_again(
     intervene: bool,
     knock_out: bool,
     chosen: AskingOptions,
-) -> None:
-    from ragbed.diagnose.asking import interventions, knock_outs, sampling_of
+) -> int:
+    """Asks every model about its own errors; gives how many calls failed."""
+    from ragbed.cli.console import say
+    from ragbed.diagnose.asking import count_failed, interventions, knock_outs, sampling_of
     from ragbed.models.base import Sampling
     from ragbed.run.scoring import open_scored
 
@@ -104,11 +110,16 @@ def _ask_again(
     budget = read_budget(models, chosen)  # one for all
     wanted = {"intervene": interventions} if intervene else {}
     wanted |= {"knock-out": knock_outs} if knock_out else {}
+    failed = 0
     for what, make in wanted.items():
         for model in models:
             again = list(make([one for one in diagnoses if one.model == model], cases))
+            say(f"{what}: {len(again)} cases to ask {model} again, as far as they were not before.")
             if again:
-                _run(_job(run, what, model, again, sampling, told, budget, chosen))
+                job = _job(run, what, model, again, sampling, told, budget, chosen)
+                _run(job)
+                failed += count_failed(job.folder)
+    return failed
 
 
 def _job(

@@ -85,6 +85,12 @@ def read_replies(folder: Path) -> dict[str, Stored]:
         return {one.case.case: one for one in store.results() if one.completion.outcome == "ok"}
 
 
+def count_failed(folder: Path) -> int:
+    """How many calls of a run ended in an error."""
+    with open_store(folder, create=False) as store:
+        return sum(one.completion.outcome == "error" for one in store.results())
+
+
 def confirm(one: Diagnosis, case: Case, replies: Mapping[str, Stored]) -> Diagnosis:
     """The diagnosis with what asking again says of each piece of evidence."""
     told = []

@@ -11,13 +11,13 @@ from ragbed.diagnose.record import Evidence
 def find_missed_credit(look: Look) -> Iterator[Evidence]:
     """E11: right on the robust track, wrong by the paper's definition."""
     if look.case.expect != "refuse" and look.values.get("correct") and not look.values["paper.correct"]:
-        mention = next(one for one in look.judged.mentions if one.rule.endswith(".asserted"))  # type: ignore[union-attr]
+        mention = next(mention for held in look.reply.held for mention in held)
         start, end = look.reply.page.place(mention)
         wanted = "; ".join(" / ".join(aliases) for aliases in look.case.answer)
         found = look.reply.page.text[start:end]
         yield Evidence(
             type="E11",
-            what=f"right by rule {mention.rule}, but not in the letters of the answer",
+            what=f"right by the rule “{mention.rule}”, but not in the letters of the answer",
             start=start,
             end=end,
             asked=wanted,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ragbed.diagnose.asked import YEAR, Asked, stem, take_apart
@@ -81,7 +81,7 @@ def read_reply(case: Case, completion: Completion, judged: Judged, gold: Gold) -
     else:
         taken = [page.place(one) for some in mentioned for one in some]
         spans = [span for span in _candidates(case, page, gold) if not any(_overlap(span, other) for other in taken)]
-    return Reply(page, held, tuple(_to_said(case, page.text, spans)), is_copy)
+    return Reply(page, held, tuple(islice(_to_said(case, page.text, spans), MOST)), is_copy)
 
 
 def _is_idle_copy(case: Case, page: Page, *, is_cut: bool) -> bool:
@@ -104,7 +104,7 @@ def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterato
     seen: set[object] = set()
     for start, end in spans:
         slot = to_slot(case, text[start:end])
-        if slot.forms and not slot.forms & seen and len(seen) < MOST:
+        if slot.forms and not slot.forms & seen:
             seen |= slot.forms
             yield Said(text[start:end], start, end, slot)
 
