@@ -9,7 +9,7 @@ from tests.diagnose.trials import CAUSES, Found, compare, count, diagnose_line, 
 FLOORS = {
     "E1": (1.0, 1.0),
     "E2": (0.85, 0.85),
-    "E3": (0.85, 0.9),
+    "E3": (0.9, 1.0),
     "E5": (1.0, 0.8),
     "E7": (1.0, 1.0),
     "E13": (0.8, 0.8),
@@ -19,7 +19,7 @@ TWIN_FLOORS = {"E1": (1.0, 0.8), "E2": (0.95, 0.46), "E3": (0.56, 0.55)}
 """The same where the true type is the dial's."""
 
 
-@pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 43)])
+@pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 46)])
 def test_so_many_errors_have_exactly_the_types_that_annotators_give_them(part: str, least: int) -> None:
     assert sum(true == found for true, found in compare(read_labelled(part))) >= least
 

@@ -64,6 +64,27 @@ def test_another_year_is_told_with_the_one_that_was_asked() -> None:
     assert (evidence.asked, evidence.found) == ("2020", "2018")
 
 
+def test_the_year_of_its_own_clause_counts() -> None:
+    text = "2022年湖南省报名人数是655000人，而2023年报名人数是680000人。"
+    case = make_case("2022年湖南省报名人数是多少？", (("66万人",),), (("distracts", text),), "zh")
+    assert types(case, "655000人") == ()
+    assert types(case, "680000人") == ("E3",)
+
+
+def test_a_common_noun_before_a_name_makes_no_other_thing_of_it() -> None:
+    named: tuple[Stance, str] = ("distracts", "Joss Garland directed the movie Titanic.")
+    case = make_case("Who directed Titanic?", (("James Cameron",),), (named,))
+    assert types(case, "Joss Garland directed it.") == ()
+
+
+def test_a_falsified_document_tells_of_the_very_thing() -> None:
+    false: tuple[Stance, str] = ("contradicts", "In 2018 a guide said that the capital of Tanzania is Arusha.")
+    case = make_case(
+        "What was the capital of Tanzania in 2020?", CAPITAL, (false,), expect="correct", fake=(("Arusha",),)
+    )
+    assert types(case, "It was Arusha.") == ()
+
+
 def test_the_month_of_may_is_no_hedge() -> None:
     case = make_case("When was the Aster Cup final?", (("7 June 2020",),), (("distracts", "It was on 18 May 2020."),))
     assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")

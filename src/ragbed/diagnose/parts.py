@@ -12,6 +12,7 @@ from ragbed.diagnose.said import Said, is_alike
 from ragbed.diagnose.uncertainty import find_uncertainty
 from ragbed.scorers.robust.alignment import find_aligned, text_around
 from ragbed.scorers.robust.match import Mention
+from ragbed.testbeds.integration import INTEGRATION
 
 
 def find_merging(look: Look) -> Iterator[Evidence]:
@@ -61,7 +62,7 @@ def find_misalignment(look: Look) -> Iterator[Evidence]:
 
 def find_noise_like(look: Look) -> Iterator[Evidence]:
     """E7: an error of integration that is one of noise (E1 to E3): the bucket of the paper's 38 %."""
-    if len(look.gold.slots) < 2:
+    if look.case.testbed != INTEGRATION.name:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
         for evidence in look.evidence(find):
