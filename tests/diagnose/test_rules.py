@@ -85,6 +85,12 @@ def test_a_falsified_document_tells_of_the_very_thing() -> None:
     assert types(case, "It was Arusha.") == ()
 
 
+def test_a_hedge_that_the_question_has_too_is_none() -> None:
+    told: tuple[Stance, str] = ("distracts", "Bo Karlin is the favourite of the bookmakers for the Aster Cup in 2020.")
+    case = make_case("Who is the favourite of the bookmakers for the Aster Cup in 2020?", ANSWER, (told,))
+    assert types(case, "Bo Karlin is the favourite.") == ()
+
+
 def test_the_month_of_may_is_no_hedge() -> None:
     case = make_case("When was the Aster Cup final?", (("7 June 2020",),), (("distracts", "It was on 18 May 2020."),))
     assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")

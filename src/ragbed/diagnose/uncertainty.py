@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragbed.diagnose.look import Look
+from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
+from ragbed.scorers.robust.phrases import any_of
 
 _HEDGES_EN = """
     (?<![0-9]_)may(?!_[0-9]) might could would_(?:be|become|have) expects? expected(?!_to_have) (?:is|are)_set_to
@@ -27,7 +28,7 @@ _HEDGES_ZH = (
     "谣传|网传|盛传|赔率|盘口|初步|快报数|暂定|暂时|暂列|尚未|未经证实|最初|首份统计|部分统计|起初|原定|预售[价页]|曝光|泄露|"
     "接触|洽谈|磋商|商谈|有意|考虑"
 )
-_HEDGE = re.compile(rf"\b(?:{'|'.join(_HEDGES_EN.split()).replace('_', ' ')})\b|{_HEDGES_ZH}")
+_HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 
 def find_uncertainty(look: Look) -> Iterator[Evidence]:
@@ -35,7 +36,7 @@ def find_uncertainty(look: Look) -> Iterator[Evidence]:
     if look.judged is None:
         return
     for said, places in look.origins:
-        cue = _HEDGE.search(places[0].sentence.folded) if places else None
+        cue = _find_cue(look, places[0]) if places else None
         if cue and look.is_of_relation(said, places[0]):
             place = places[0]
             yield Evidence(
@@ -45,6 +46,12 @@ def find_uncertainty(look: Look) -> Iterator[Evidence]:
                 start=place.sentence.start,
                 end=place.sentence.end,
                 sentence=place.sentence.text.strip(),
-                cue=cue[0],
+                cue=cue,
             )
             return
+
+
+def _find_cue(look: Look, place: Place) -> str | None:
+    """The first hedge of a sentence that the question does not have too: who asks for the favourite may be told it."""
+    cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
+    return next((cue for cue in cues if cue not in look.asked.folded), None)
