@@ -1,7 +1,7 @@
 """Real replies with a known cause: labelled errors, and twins of the fictional world; and how well they are found.
 
 `labelled/{dev,held,test}.jsonl`: errors of Qwen2.5-Coder-0.5B, -1.5B and SmolLM2-135M on the fictional world and on
-well-known facts, labelled in two passes (docs/diagnose.md says by whom and how).
+well-known facts, labelled in two passes, those of `test` in one (docs/diagnose.md says by whom and how).
 `twins.jsonl`: SmolLM2-135M's wrong replies to items with one dial turned on whose twin, with the dial off, it answers.
 """
 
