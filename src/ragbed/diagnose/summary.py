@@ -81,10 +81,10 @@ def _summarise(group: Group, found: Sequence[Diagnosis]) -> GroupSummary:
     wrong = [one for one in found if one.wrong]
     only = [one for one in found if not one.wrong]
     kinds = Counter(name for one in wrong for name in one.types)
-    types = [share(wrong, name, [name in one.types for one in wrong]) for name in NAMES if kinds[name]]
-    types.append(share(wrong, UNCLASSIFIED, [not one.types for one in wrong]))
+    types = [_share(wrong, name, [name in one.types for one in wrong]) for name in NAMES if kinds[name]]
+    types.append(_share(wrong, UNCLASSIFIED, [not one.types for one in wrong]))
     origins = [one.source or NO_ANSWER for one in wrong]
-    sources = [share(wrong, name, [one == name for one in origins]) for name in SOURCES]
+    sources = [_share(wrong, name, [one == name for one in origins]) for name in SOURCES]
     told = Counter(name for one in only for name in one.types)
     return GroupSummary(
         group,
@@ -96,7 +96,7 @@ def _summarise(group: Group, found: Sequence[Diagnosis]) -> GroupSummary:
     )
 
 
-def share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> Share | None:
+def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> Share | None:
     """The share of diagnoses for which something holds; None where there are none at all."""
     if not found:
         return None
