@@ -7,7 +7,7 @@ HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build test-hf bench-gpu bench-report
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build bench-diagnose test-hf bench-gpu
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -76,6 +76,9 @@ bench-report: $(STAMP)  ## the HTML report of 10,000 trials: its size, and how s
 
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py
+
+bench-diagnose: $(STAMP)  ## how well and how fast errors are diagnosed, from stored replies of real models
+	@$(BIN)/python scripts/bench_diagnose.py
 
 bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py

@@ -35,6 +35,14 @@ def read_cells(folder: Path) -> list[Cell]:
     return tabulate_run(folder)
 
 
+def count_infeasible(folder: Path) -> int:
+    """Cases that were planned and cannot be asked."""
+    from ragbed.run.store import open_store
+
+    with open_store(folder, create=False) as store:
+        return store.infeasible()
+
+
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
     """Prints one table a model and dataset: what was asked, what failed, and the share of all that was asked."""
     from ragbed.cli.console import print_table, say

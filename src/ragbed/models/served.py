@@ -103,7 +103,7 @@ class ServedModel(ABC):
 
 def below(base: URL, path: str) -> URL:
     """An address below a base; what the base has behind a question mark stays (`?api-version=…`)."""
-    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True)
+    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
 def _read_url(text: str) -> URL:

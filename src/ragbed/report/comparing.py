@@ -64,6 +64,7 @@ class Flip(NamedTuple):
 
     condition: Condition
     item: str
+    question: str
     first: float
     second: float
 
@@ -145,7 +146,7 @@ def flips(first: Side, second: Side) -> list[Flip]:
     for condition, scores in first.scores.items():
         others = second.scores.get(condition, {})
         found += [
-            Flip(condition, question.item, score, others[question])
+            Flip(condition, question.item, question.text, score, others[question])
             for question, score in scores.items()
             if question in others and others[question] != score
         ]
