@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 EVIL_HOST = "evil.test"
@@ -30,7 +30,7 @@ def find_chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - other tests go without it
 
     arguments = [f"--host-resolver-rules=MAP {EVIL_HOST} 127.0.0.1", "--disable-dev-shm-usage"]
     if os.getuid() == 0:
@@ -82,7 +82,11 @@ def open_page(browser: Browser, origin: str, *, dark: bool = False, width: int =
         if f"{parts.scheme}://{parts.netloc}" != origin and parts.scheme not in ("data", "blob"):
             watched.elsewhere.append(address)
 
-    page.on("dialog", lambda dialog: (watched.dialogs.append(dialog.message), dialog.dismiss()))
+    def on_dialog(dialog: Dialog) -> None:
+        watched.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", on_dialog)
     page.on("pageerror", lambda error: watched.errors.append(str(error)))
     page.on("console", lambda told: watched.errors.append(told.text) if told.type == "error" else None)
     page.on("request", lambda request: on_request(request.url))

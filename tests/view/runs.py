@@ -63,7 +63,9 @@ def final_case() -> Case:
 
 def chinese_case() -> Case:
     """A Chinese question."""
-    document = Document(text="2022年奥登杯决赛在石桥市举行，林若水夺得冠军。", stance="supports", kind="related", source=0)
+    document = Document(
+        text="2022年奥登杯决赛在石桥市举行，林若水夺得冠军。", stance="supports", kind="related", source=0
+    )
     return replace(
         make_case(2),
         case="made-zh/2/noise@noise=0.4,k=1,arm=related,profile=robust,seed=0",

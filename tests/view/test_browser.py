@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-
 from playwright.sync_api import expect
 
 from ragbed.judge.labels import Unit, read_labels
@@ -77,7 +76,9 @@ def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
     assert "Ellerstead" in rows(page).inner_text()
 
 
-def test_filters_narrow_the_list_and_the_address_carries_them(watched: Watched, browser: Browser, served: Served) -> None:
+def test_filters_narrow_the_list_and_the_address_carries_them(
+    watched: Watched, browser: Browser, served: Served
+) -> None:
     page = watched.page
     page.get_by_role("link", name="Trials").click()
     page.wait_for_selector(".trial-row")
