@@ -24,6 +24,8 @@ COUNTED = (
 )
 """Scores that every reply has; a cell keeps them as bits."""
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
+_LAST = 99
+"""The place of what has none."""
 
 
 class Cell(Struct, frozen=True, array_like=True):
@@ -72,7 +74,7 @@ class Cell(Struct, frozen=True, array_like=True):
     def place(self) -> tuple[object, ...]:
         """Where it stands in lists: by model, data, testbed, noise, and what went wrong before what went well."""
         went = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
-        where = (self.model, self.data, _ORDER.get(self.testbed, 99), -1.0 if self.noise is None else self.noise)
+        where = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         return (*where, self.correct, self.k, self.arm, self.profile, *went, self.types)
 
 
@@ -130,8 +132,9 @@ def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str,
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
-    places: dict[str, Callable[[str], float]] = {
-        "testbed": lambda value: _ORDER.get(value, 99),
-        "noise": lambda value: 99 if value == "none" else float(value),
-    }
-    return dict(sorted(counted.items(), key=lambda pair: (places.get(name, lambda _: 0)(pair[0]), pair[0])))
+    def place(value: str) -> tuple[float, str]:
+        if name == "noise":
+            return (_LAST if value == "none" else float(value)), value
+        return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
+
+    return dict(sorted(counted.items(), key=lambda pair: place(pair[0])))
