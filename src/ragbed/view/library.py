@@ -97,9 +97,9 @@ class Library:
 
     def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
         facets = count_facets(((cell, trials) for book in books for _, cell, trials in book.cells), wanted)
-        facets["run"] = {
-            name: sum(trials for _, trials in _chosen(book, wanted).values()) for name, book in self.books.items()
-        }
+        if len(self.books) > 1:
+            counts = {name: _chosen(book, wanted).values() for name, book in self.books.items()}
+            facets["run"] = {name: sum(trials for _, trials in chosen) for name, chosen in counts.items()}
         return facets
 
 

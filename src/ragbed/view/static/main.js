@@ -32,7 +32,7 @@ async function draw({ keep = false } = {}) {
   const { signal } = drawing;
   const started = performance.now();
   try {
-    const drawn = await DRAW[shownPage()](go, signal);
+    const drawn = await DRAW[shownPage()](go, signal, { keep });
     if (signal.aborted) return;
     fill(page, drawn);
   } catch (error) {
