@@ -156,7 +156,8 @@ def _peak(process: int) -> float:
 
 DRAWN = """async (act) => {
   const main = document.querySelector('main');
-  const before = main.dataset.drawn, started = performance.now();
+  const drawn = new Promise((done) => new MutationObserver(done).observe(main, {attributeFilter: ['data-drawn']}));
+  const started = performance.now();
   if (act.click) document.querySelectorAll(act.click)[act.place ?? 0].click();
   else if (act.search) {
     const box = document.querySelector('input[name=q]');
@@ -164,7 +165,7 @@ DRAWN = """async (act) => {
     box.form.requestSubmit();
   }
   else document.dispatchEvent(new KeyboardEvent('keydown', {key: act.key, bubbles: true}));
-  while (main.dataset.drawn === before) await new Promise((done) => setTimeout(done, 1));
+  await drawn;
   await new Promise((done) => requestAnimationFrame(done));
   return performance.now() - started;
 }"""
