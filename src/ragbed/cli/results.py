@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +17,15 @@ SCORES = {
     "integration": ("accuracy", "correct"),
     "counterfactual": ("error detection", "flagged"),
     "closed-book": ("accuracy", "correct"),
+    "no-documents": ("refusal", "refused"),
+    "parts": ("accuracy", "correct"),
 }
 """What a testbed is about, as the paper has it: the score's name, and what counts."""
+
+
+def load_meanwhile() -> None:
+    """Loads what tables are made with in another thread: while replies are waited for it costs no time."""
+    Thread(target=import_module, args=("ragbed.run.scoring",), daemon=True).start()
 
 
 def read_cells(folder: Path) -> list[Cell]:
@@ -24,6 +33,14 @@ def read_cells(folder: Path) -> list[Cell]:
     from ragbed.run.scoring import tabulate_run
 
     return tabulate_run(folder)
+
+
+def count_infeasible(folder: Path) -> int:
+    """Cases that were planned and cannot be asked."""
+    from ragbed.run.store import open_store
+
+    with open_store(folder, create=False) as store:
+        return store.infeasible()
 
 
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
