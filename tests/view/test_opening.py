@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -30,6 +32,13 @@ def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
     assert "is no folder; name a run" in done.err
+
+
+def test_a_missing_library_is_named_with_the_command_that_brings_it(tmp_path: Path) -> None:
+    with patch.dict(sys.modules, {"starlette": None}):
+        done = type_command("view", str(tmp_path))
+    assert (done.code, done.out) == (2, "")
+    assert "pip install 'ragbed[serve]'" in done.err
 
 
 def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ COUNTED = (
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
 """Scores that every reply has; a cell keeps them as bits."""
+MOST_VALUES = 200
+"""Of one facet that are offered: the most frequent ones; others can still be filtered by in the address."""
 _MASK = {name: 1 << place for place, name in enumerate(COUNTED)}
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
 _LAST = 99
@@ -146,7 +148,13 @@ def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str,
             counted = counts[name]
             for value in values[name]:
                 counted[value] = counted.get(value, 0) + trials
-    return {name: _in_order(name, counted) for name, counted in counts.items()}
+    return {name: _in_order(name, _most(counted)) for name, counted in counts.items()}
+
+
+def _most(counted: dict[str, int]) -> dict[str, int]:
+    if len(counted) <= MOST_VALUES:
+        return counted
+    return dict(sorted(counted.items(), key=lambda pair: -pair[1])[:MOST_VALUES])
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:

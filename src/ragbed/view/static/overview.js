@@ -7,7 +7,7 @@ import { changed, here, listLink } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
-const MAIN = { noise: ["correct"], integration: ["correct"], "closed-book": ["correct"], rejection: ["refused"], counterfactual: ["correct", "flagged"] };
+const MAIN = { rejection: ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
 const AT_ONCE = 40;
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };
@@ -60,7 +60,7 @@ function drawRow(row, rates) {
   return el("tr", {},
     el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("{0} true", row.correct)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
-    rates.map((name) => drawRate(row.rates[name], MAIN[row.testbed]?.includes(name))),
+    rates.map((name) => drawRate(row.rates[name], (MAIN[row.testbed] ?? ["correct"]).includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
     el("td", { class: "number" }, count(row.asked), unasked),
     number(row.errors, listLink({ ...filter, outcome: ["error", "refused"] })), number(row.infeasible),
