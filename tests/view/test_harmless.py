@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec.structs import replace
+from playwright.sync_api import expect
 
 from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import FOLDER as JUDGES
@@ -103,7 +104,7 @@ def test_payloads_in_every_field_are_text_in_every_view(browser: Browser, tmp_pa
         served.wait_for(len(PAYLOADS))
         page = opened.page
         page.goto(served.address)
-        page.wait_for_selector("table.overview")
+        expect(page.locator("table.overview .group")).to_have_count(len(PAYLOADS))
         overview = " ".join(page.inner_text("main").split())
         assert RUN in overview
         for payload in PAYLOADS:

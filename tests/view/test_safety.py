@@ -243,7 +243,7 @@ ATTACK = """async ([origin, body]) => {
       await attempt('/api/label', {method: 'POST', mode, headers: {'Content-Type': type}, body});
   const image = Object.assign(new Image(), {src: origin + '/static/icon.svg'});
   await loaded(image);
-  told.push(image.width ? 'open' : '');
+  told.push(image.naturalWidth ? 'open' : '');
   await loaded(Object.assign(document.createElement('script'), {src: origin + '/api/overview'}));
   const socket = new WebSocket(origin.replace('http', 'ws') + '/api/overview');
   await new Promise((done) => { socket.onopen = () => done(told.push('open')); socket.onerror = done; });
