@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_PATIENCE_MS = 20_000
+"""A busy machine may be slow; what never comes fails all the same."""
 EVIL_HOST = "evil.test"
 """A name of another site that leads to this machine, as in an attack by rebinding."""
 
@@ -30,7 +32,9 @@ def find_chromium() -> str:
 
 @pytest.fixture(scope="module")  # its driver keeps a loop in this thread, and other files have loops of their own
 def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415 - other tests go without it
+
+    expect.set_options(timeout=_PATIENCE_MS)
 
     arguments = [f"--host-resolver-rules=MAP {EVIL_HOST} 127.0.0.1", "--disable-dev-shm-usage"]
     if os.getuid() == 0:
@@ -73,7 +77,7 @@ def open_page(browser: Browser, origin: str, *, dark: bool = False, width: int =
     context = browser.new_context(
         viewport={"width": width, "height": 860}, color_scheme="dark" if dark else "light", locale="en-GB"
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(_PATIENCE_MS)
     page = context.new_page()
     watched = Watched(page)
 
@@ -82,7 +86,11 @@ def open_page(browser: Browser, origin: str, *, dark: bool = False, width: int =
         if f"{parts.scheme}://{parts.netloc}" != origin and parts.scheme not in ("data", "blob"):
             watched.elsewhere.append(address)
 
-    page.on("dialog", lambda dialog: (watched.dialogs.append(dialog.message), dialog.dismiss()))
+    def on_dialog(dialog: Dialog) -> None:
+        watched.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", on_dialog)
     page.on("pageerror", lambda error: watched.errors.append(str(error)))
     page.on("console", lambda told: watched.errors.append(told.text) if told.type == "error" else None)
     page.on("request", lambda request: on_request(request.url))

@@ -6,9 +6,10 @@ import http.client
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -25,7 +26,6 @@ class Served:
     process: int
     cookie: str = ""
     write: str = ""
-    _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     @property
     def port(self) -> int:
@@ -76,8 +76,6 @@ class Served:
 
     def wait_for(self, trials: int) -> None:
         """Until so many results were read."""
-        import time
-
         for _ in range(600):
             if sum(run["indexed"] for run in self.get("/api/progress")["runs"]) >= trials:
                 return

@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import expect
 
 from ragbed.judge.labels import Unit, read_labels
+from ragbed.run.lock import hold
 from tests.browser import Watched, open_page
-from tests.view.runs import CASES, REPLIES, write_run
+from tests.view.runs import CASES, REPLIES, add_replies, write_run
 from tests.view.served import Served, serve_runs
 
 if TYPE_CHECKING:
@@ -238,6 +239,19 @@ def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: 
             rows(page).first.click()
             page.wait_for_selector(".case")
         assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        opened.assert_harmless()
+
+
+def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"][:1]})
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+        served.wait_for(1)
+        enter(opened.page, served)
+        expect(opened.page.locator("table.overview .group")).to_have_count(1)
+        with hold(tmp_path / "run"):  # as a run does while it asks
+            add_replies(tmp_path / "run", CASES, REPLIES)
+            expect(opened.page.locator("table.overview .group")).to_have_count(6)
+            expect(opened.page.locator(".work")).to_have_text("run: at work, 9 results so far")
         opened.assert_harmless()
 
 

@@ -23,7 +23,12 @@ from ragbed.scorers.value import Value
 LONGEST_READ = 2_000
 """Characters of a reply that are looked for in documents: an answer stands at its beginning."""
 _MOST_SPANS = 64
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+(?:[.,'’-][^\W_]+)*")
+_TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
+"""A word, a number, a Chinese character; characters of grammar end a run, as punctuation does."""
+_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")
+"""What may stand between the words of one name."""
+_MOST_PLAIN = 2
+"""Words of no weight that may follow each other inside a name: University of the Arts."""
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _PLAIN = re.compile(
     r"a|an|and|as|at|based|but|by|according|for|from|he|her|his|however|i|if|in|is|it|its|my|no|not|of|on|or|our|she|"
@@ -141,8 +146,8 @@ def find_said(reply: str, document: str, question: str) -> list[Span]:
 
     It shows where an answer may come from, as the paper's Table 2 does by hand; a run of words is marked whole.
     """
-    text, asked = document.lower(), question.lower()
-    said = dict.fromkeys(_runs(reply[:LONGEST_READ], text, asked))
+    text = document.lower()
+    said = dict.fromkeys(_runs(reply[:LONGEST_READ], text, question.lower()))
     spans: list[Span] = []
     for run in islice(sorted(said, key=len, reverse=True), _MOST_SPANS):
         for found in islice(re.finditer(_whole(run), text), _MOST_SPANS):
@@ -154,22 +159,38 @@ def find_said(reply: str, document: str, question: str) -> list[Span]:
 def _runs(reply: str, document: str, question: str) -> Iterator[str]:
     """The longest stretches of a reply, in whole tokens, that the document has; from one telling token to the last."""
     tokens = list(_TOKEN.finditer(reply))
+    tells = [_tells(token, reply, question) for token in tokens]
     place = 0
     while place < len(tokens):
         end = place
-        while end < len(tokens) and reply[tokens[place].start() : tokens[end].end()].lower() in document:
+        while end < len(tokens) and _goes_on(reply, tokens, tells, place, end):
+            if reply[tokens[place].start() : tokens[end].end()].lower() not in document:
+                break
             end += 1
-        telling = [token for token in tokens[place:end] if _tells(token[0])]
+        telling = [token for token, is_telling in zip(tokens[place:end], tells[place:end], strict=True) if is_telling]
         if telling:
             run = reply[telling[0].start() : telling[-1].end()].lower()
-            if run not in question and not (len(run) == 1 and _HAN.match(run)):
+            if not (len(run) == 1 and _HAN.match(run)):
                 yield run
         place = max(end, place + 1)
 
 
-def _tells(token: str) -> bool:
-    """Whether a token could be part of an answer: Chinese, a number, a name."""
-    return bool(_HAN.match(token)) or token[0].isdigit() or (token[0].isupper() and not _PLAIN.fullmatch(token))
+def _goes_on(reply: str, tokens: list[re.Match[str]], tells: list[bool], place: int, end: int) -> bool:
+    """Whether a token can belong to the run that began at a place."""
+    if end == place:
+        return tells[place]
+    is_near = _WITHIN.fullmatch(reply, tokens[end - 1].end(), tokens[end].start()) is not None
+    return is_near and any(tells[max(place, end - _MOST_PLAIN) : end + 1])
+
+
+def _tells(token: re.Match[str], reply: str, question: str) -> bool:
+    """Whether a token could be part of an answer: Chinese, a number, a name, and not what was asked."""
+    word = token[0]
+    if _HAN.match(word):
+        around = reply[max(0, token.start() - 1) : token.end() + 1]
+        return not any(around[at : at + 2] in question for at in range(len(around) - 1))
+    is_named = word[0].isdigit() or (word[0].isupper() and not _PLAIN.fullmatch(word))
+    return is_named and re.search(_whole(word.lower()), question) is None
 
 
 def _whole(run: str) -> str:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from ragbed.errors import RagbedError, UsageError
 from ragbed.metrics.sheet import TRACKS
-from ragbed.view.casepage import Call, find_trial, make_page
+from ragbed.view.casepage import MOST_BYTES, Call, find_trial, make_page
 from ragbed.view.cells import FACETS, Wanted
 from ragbed.view.labelling import put_label
 from ragbed.view.library import Asked, Library
@@ -89,8 +89,12 @@ async def _overview(library: Library, rater: str, request: Request) -> bytes:
     if track not in TRACKS:
         raise UsageError(f"no such track: {track!r}.")
     rows, count = library.overview(track)
-    told = {"track": track, "rows": rows, "count": count, "rater": rater, "runs": _runs(library)}
-    return msgspec.json.encode(told)
+    told = {"track": track, "count": count, "rater": rater, "runs": _runs(library)}
+    encoded = msgspec.json.encode(told | {"rows": rows})
+    while len(encoded) > MOST_BYTES and rows:
+        rows = rows[: len(rows) // 2]
+        encoded = msgspec.json.encode(told | {"rows": rows})
+    return encoded
 
 
 async def _progress(library: Library) -> bytes:

@@ -17,8 +17,6 @@ from ragbed.view.cells import Cell
 from ragbed.view.index import open_for_reading, read_meta
 from ragbed.view.indexing import item_name
 
-SEARCH_S = 0.2
-"""For which a search may go on; what it has found by then is shown, and that it was cut."""
 _LOOK_EVERY = 10_000
 """Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
 
@@ -98,9 +96,10 @@ class Book:
         query = "SELECT id, result, cell FROM trials WHERE cell = ? ORDER BY id LIMIT ? OFFSET ?"
         return [Place(*row) for row in self._index.execute(query, (cell, limit, offset))]
 
-    def search(self, match: str, cells: Collection[int] | None, limit: int) -> tuple[list[Place], bool]:
+    def search(
+        self, match: str, cells: Collection[int] | None, limit: int, deadline: float
+    ) -> tuple[list[Place], bool]:
         """The first trials with these words, in these cells or in all; and whether time was up before all were seen."""
-        deadline = time.monotonic() + SEARCH_S
         inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
         query = f"""SELECT t.id, t.result, t.cell FROM words w CROSS JOIN trials t ON t.id = w.rowid
             WHERE w.text MATCH ? {inside} ORDER BY w.rowid LIMIT ?"""  # noqa: S608 - ours

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -23,7 +24,12 @@ COUNTED = (
     *("paper.correct", "paper.refused", "paper.flagged"),
 )
 """Scores that every reply has; a cell keeps them as bits."""
+MOST_VALUES = 200
+"""Of one facet that are offered: the most frequent ones; others can still be filtered by in the address."""
+_MASK = {name: 1 << place for place, name in enumerate(COUNTED)}
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
+_LAST = 99
+"""The place of what has none."""
 
 
 class Cell(Struct, frozen=True, array_like=True):
@@ -49,30 +55,32 @@ class Cell(Struct, frozen=True, array_like=True):
     @property
     def condition(self) -> tuple[object, ...]:
         """What it has in common with the other cells of its row in the overview."""
-        return self[:9]
-
-    def __getitem__(self, part: slice) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__struct_fields__[part])
+        return (
+            self.model,
+            self.data,
+            self.lang,
+            self.testbed,
+            self.noise,
+            self.correct,
+            self.k,
+            self.arm,
+            self.profile,
+        )
 
     def has(self, name: str) -> bool:
         """Whether its trials have a score."""
-        return bool(self.bits >> COUNTED.index(name) & 1)
+        return bool(self.bits & _MASK[name])
 
     @property
     def differs(self) -> tuple[str, ...]:
         """The tracks that see its trials otherwise than the robust one."""
-        if self.outcome != "ok":
-            return ()
-        seen = [name for name in SCORES if name != "correct" or self.verdict != "unscored"]
-        return tuple(
-            track for track in ("code", "paper") if any(self.has(name) != self.has(f"{track}.{name}") for name in seen)
-        )
+        return _differing(self.bits, self.verdict == "unscored") if self.outcome == "ok" else ()
 
     @property
     def place(self) -> tuple[object, ...]:
         """Where it stands in lists: by model, data, testbed, noise, and what went wrong before what went well."""
         went = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.bits)
-        where = (self.model, self.data, _ORDER.get(self.testbed, 99), -1.0 if self.noise is None else self.noise)
+        where = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         return (*where, self.correct, self.k, self.arm, self.profile, *went, self.types)
 
 
@@ -83,8 +91,15 @@ def cell_of(stored: Stored) -> Cell:
     if completion.outcome != "ok":
         return Cell(stored.model, *condition, completion.outcome, kind_of_error(completion))
     values = score(case, completion.reply or "")
-    bits = sum(bool(values[name]) << place for place, name in enumerate(COUNTED))
+    bits = sum(mask for name, mask in _MASK.items() if values[name])
     return Cell(stored.model, *condition, "ok", None, str(values["verdict"]), bits)
+
+
+@cache
+def _differing(bits: int, is_unscored: bool) -> tuple[str, ...]:
+    seen = [name for name in SCORES if name != "correct" or not is_unscored]
+    pairs = {track: [(_MASK[name], _MASK[f"{track}.{name}"]) for name in seen] for track in ("code", "paper")}
+    return tuple(track for track, pair in pairs.items() if any(bool(bits & a) != bool(bits & b) for a, b in pair))
 
 
 FACETS: Mapping[str, Callable[[Cell], tuple[str, ...]]] = {
@@ -104,6 +119,12 @@ FACETS: Mapping[str, Callable[[Cell], tuple[str, ...]]] = {
 """What can be filtered by, and the values that a cell has there. To add one: one line."""
 
 
+@lru_cache(maxsize=65_536)
+def facet_values(cell: Cell) -> dict[str, tuple[str, ...]]:
+    """The values of a cell for every facet; every request asks for all of them."""
+    return {name: values(cell) for name, values in FACETS.items()}
+
+
 @dataclass(frozen=True)
 class Wanted:
     """A filter: of each facet that it names, one of the values must be there."""
@@ -112,7 +133,7 @@ class Wanted:
 
     def misses(self, cell: Cell) -> list[str]:
         """The facets by which a cell is left out."""
-        return [name for name, wanted in self.values.items() if wanted.isdisjoint(FACETS[name](cell))]
+        return [name for name, wanted in self.values.items() if wanted.isdisjoint(facet_values(cell)[name])]
 
 
 def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str, dict[str, int]]:
@@ -122,16 +143,24 @@ def count_facets(cells: Iterable[tuple[Cell, int]], wanted: Wanted) -> dict[str,
         missed = wanted.misses(cell)
         if len(missed) > 1:
             continue
+        values = facet_values(cell)
         for name in missed or FACETS:
             counted = counts[name]
-            for value in FACETS[name](cell):
+            for value in values[name]:
                 counted[value] = counted.get(value, 0) + trials
-    return {name: _in_order(name, counted) for name, counted in counts.items()}
+    return {name: _in_order(name, _most(counted)) for name, counted in counts.items()}
+
+
+def _most(counted: dict[str, int]) -> dict[str, int]:
+    if len(counted) <= MOST_VALUES:
+        return counted
+    return dict(sorted(counted.items(), key=lambda pair: -pair[1])[:MOST_VALUES])
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
-    places: dict[str, Callable[[str], float]] = {
-        "testbed": lambda value: _ORDER.get(value, 99),
-        "noise": lambda value: 99 if value == "none" else float(value),
-    }
-    return dict(sorted(counted.items(), key=lambda pair: (places.get(name, lambda _: 0)(pair[0]), pair[0])))
+    def place(value: str) -> tuple[float, str]:
+        if name == "noise":
+            return (_LAST if value == "none" else float(value)), value
+        return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
+
+    return dict(sorted(counted.items(), key=lambda pair: place(pair[0])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -17,6 +18,8 @@ from ragbed.view.words import to_match
 PAGE = 50
 MOST_FOUND = 1_000
 """Hits of a search that are counted and can be leafed through; more are to be narrowed down."""
+SEARCH_S = 0.2
+"""For which a search may go on; what it has found by then is shown, and that it was cut."""
 _EXCERPT = 240
 """Characters of a question or reply in a list."""
 
@@ -97,9 +100,9 @@ class Library:
 
     def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
         facets = count_facets(((cell, trials) for book in books for _, cell, trials in book.cells), wanted)
-        facets["run"] = {
-            name: sum(trials for _, trials in _chosen(book, wanted).values()) for name, book in self.books.items()
-        }
+        if len(self.books) > 1:
+            counts = {name: _chosen(book, wanted).values() for name, book in self.books.items()}
+            facets["run"] = {name: sum(trials for _, trials in chosen) for name, chosen in counts.items()}
         return facets
 
 
@@ -145,13 +148,14 @@ def _found(
     """What words or labels lead to, and whether that is all."""
     found: list[tuple[Book, Place]] = []
     is_all = True
+    deadline = time.monotonic() + SEARCH_S
     for book, cells in chosen:
         labelled = _labelled(book, asked.label) if asked.label else None
         if match is None:
             places = [place for place in (labelled or {}).values() if place.cell in cells]
         else:
             inside = cells if asked.wanted.values else None
-            places, was_cut = book.search(match, inside, MOST_FOUND + 1)
+            places, was_cut = book.search(match, inside, MOST_FOUND + 1, deadline)
             is_all = is_all and not was_cut
             if labelled is not None:
                 places = [place for place in places if place.id in labelled]

@@ -63,7 +63,8 @@ class _Sum:
         self.unscored += trials if cell.verdict == "unscored" else 0
         self.differs += trials if cell.differs else 0
         for name in COUNTED if cell.bits else ():
-            self.hits[name] += trials if cell.has(name) else 0
+            if cell.has(name):
+                self.hits[name] += trials
 
 
 def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:

@@ -7,6 +7,7 @@
 
 const INVISIBLE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
+const PLAIN = /^[\x20-\x7e]*$/;
 const OWN_LINK = /^(?:[?#]|\/(?![/\\]))/;
 
 /** An element: `el("p", {class: "quiet"}, "text", child, …)`; `onclick` and its like take functions. */
@@ -26,6 +27,7 @@ export function el(name, attributes = {}, ...children) {
 /** A text as nodes, invisible characters shown by their code. */
 export function text(value) {
   const string = String(value ?? "");
+  if (PLAIN.test(string)) return string ? [string] : [];
   const parts = [];
   let last = 0;
   for (const found of string.matchAll(INVISIBLE)) {

@@ -1,7 +1,7 @@
 /* The keyboard: j and k through lists and cases, / to search, l to label, ? for help. */
 
 import { el } from "./dom.js";
-import { PAGE, fetchPage } from "./list.js";
+import { rowAt } from "./list.js";
 import { backLink, caseLink, here, shownPage } from "./state.js";
 import { say } from "./words.js";
 
@@ -36,8 +36,7 @@ const step = (by) => async (go) => {
   if (!here().has("at")) return;
   const at = Number(here().get("at")) + by;
   if (at < 0) return;
-  const page = await fetchPage(here(), Math.floor(at / PAGE) * PAGE);
-  const row = page.rows[at % PAGE];
+  const row = await rowAt(here(), at);
   if (row) go(caseLink(row, at), { replace: true });
 };
 

@@ -6,7 +6,7 @@ import { el } from "./dom.js";
 import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
 import { say } from "./words.js";
 
-export const PAGE = 50;
+const PAGE = 50;
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distracting documents",
   outcome: "Outcome", error: "Kind of error", verdict: "Verdict", misled: "Misled", type: "Why it is wrong", differs: "Tracks that differ", label: "Labels",
@@ -14,11 +14,24 @@ const TITLES = {
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "code differs", paper: "paper differs" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise"]);
 
+let latest = { key: null, page: null };
+
 /** One page of the list, as the server has it. */
-export function fetchPage(params, offset, signal) {
+async function fetchPage(params, offset, signal) {
   const asked = filterOf(params);
   asked.set("offset", offset);
-  return get("/api/trials", asked, signal);
+  const page = await get("/api/trials", asked, signal);
+  latest = { key: String(asked), page };
+  return page;
+}
+
+/** The trial at a place of the list; the page that was fetched last is not fetched again. */
+export async function rowAt(params, at) {
+  const offset = Math.floor(at / PAGE) * PAGE;
+  const asked = filterOf(params);
+  asked.set("offset", offset);
+  const page = latest.key === String(asked) ? latest.page : await fetchPage(params, offset);
+  return page.rows[at - offset];
 }
 
 /** The page as an element. */

@@ -12,7 +12,7 @@ import { ZH } from "./zh.js";
 
 const DRAW = { overview: drawOverview, trials: drawList, case: drawCasePage };
 const BUSY_S = 1.5;
-const IDLE_S = 10;
+const IDLE_S = 3;
 
 const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
@@ -32,7 +32,7 @@ async function draw({ keep = false } = {}) {
   const { signal } = drawing;
   const started = performance.now();
   try {
-    const drawn = await DRAW[shownPage()](go, signal);
+    const drawn = await DRAW[shownPage()](go, signal, { keep });
     if (signal.aborted) return;
     fill(page, drawn);
   } catch (error) {

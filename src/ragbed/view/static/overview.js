@@ -7,36 +7,51 @@ import { changed, here, listLink } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
-const MAIN = { noise: ["correct"], integration: ["correct"], "closed-book": ["correct"], rejection: ["refused"], counterfactual: ["correct", "flagged"] };
+const MAIN = { rejection: ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
+const AT_ONCE = 40;
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };
 
 /** The page as an element. */
-export async function drawOverview(go, signal) {
+export async function drawOverview(go, signal, { keep }) {
   const track = here().get("track") ?? "robust";
   const told = await get("/api/overview", new URLSearchParams({ track }), signal);
   const rates = RATES.filter((name) => told.rows.some((row) => row.rates[name]));
   const choose = el("div", { class: "row", role: "group", "aria-label": say("Track") }, TRACKS.map((name) =>
     el("button", { "aria-pressed": String(name === track), onclick: () => go(changed("track", name === "robust" ? null : name)) }, say(name))));
+  const { table, more } = drawTable(told.rows, rates, keep);
+  requestIdleCallback(() => more(signal));
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
     el("p", { class: "quiet small" }, say("Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.")),
-    told.rows.length ? el("div", { class: "scroll" }, drawTable(told.rows, rates)) : el("p", {}, say("Nothing was asked yet.")),
+    told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("Nothing was asked yet.")),
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("{0} of {1} rows are shown; the list has filters for the rest.", told.rows.length, told.count)) : null);
 }
 
-function drawTable(rows, rates) {
+function drawTable(rows, rates, isWhole) {
   const groups = Map.groupBy(rows, (row) => JSON.stringify([row.run, row.model, row.data, row.lang]));
   const columns = 2 + rates.length + 5;
-  return el("table", { class: "overview" },
+  const drawGroup = (group) => el("tbody", {},
+    el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
+      el("strong", {}, group[0].model), " ", el("span", { class: "quiet" }, `${group[0].data} · ${group[0].run}`))),
+    group.map((row) => drawRow(row, rates)));
+  const rest = [...groups.values()];
+  const first = [];
+  for (let drawn = 0; rest.length && (drawn < AT_ONCE || isWhole); drawn += first.at(-1).length) first.push(rest.shift());
+  const table = el("table", { class: "overview" },
     el("thead", {}, el("tr", {},
       el("th", {}, say("testbed")), el("th", { class: "number" }, say("noise")),
       rates.map((name) => el("th", { class: "number" }, say(HEADINGS[name]))),
       ["n", "asked", "errors", "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
-    [...groups.values()].map((group) => el("tbody", {},
-      el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
-        el("strong", {}, group[0].model), " ", el("span", { class: "quiet" }, `${group[0].data} · ${group[0].run}`))),
-      group.map((row) => drawRow(row, rates)))));
+    first.map(drawGroup));
+  // A person sees the top at once; the rest comes when nothing else is to be done.
+  const more = (signal) => {
+    const group = rest.shift();
+    if (!group || signal.aborted) return;
+    table.append(drawGroup(group));
+    requestIdleCallback(() => more(signal));
+  };
+  return { table, more };
 }
 
 function drawRow(row, rates) {
@@ -45,7 +60,7 @@ function drawRow(row, rates) {
   return el("tr", {},
     el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("{0} true", row.correct)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
-    rates.map((name) => drawRate(row.rates[name], MAIN[row.testbed]?.includes(name))),
+    rates.map((name) => drawRate(row.rates[name], (MAIN[row.testbed] ?? ["correct"]).includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
     el("td", { class: "number" }, count(row.asked), unasked),
     number(row.errors, listLink({ ...filter, outcome: ["error", "refused"] })), number(row.infeasible),
@@ -55,9 +70,8 @@ function drawRow(row, rates) {
 function drawRate(rate, isMain) {
   if (!rate) return el("td", { class: "number quiet" }, "–");
   const [value, low, high] = rate.map((part) => (100 * part).toFixed(1));
-  return el("td", { class: `number rate ${isMain ? "main" : ""}` },
-    isMain ? el("span", { class: "bar", style: { "--share": `${value}%` }, "aria-hidden": "true" }) : null,
-    el("span", {}, value), " ", el("span", { class: "interval" }, `${low}–${high}`));
+  return el("td", isMain ? { class: "number main", style: { "--share": `${value}%` } } : { class: "number" },
+    `${value} `, el("span", { class: "interval" }, `${low}–${high}`));
 }
 
 function number(value, link) {

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.report.shown import Span, find_said, show_case, show_trial
+from ragbed.run.store import Stored
+from ragbed.schema import Completion, Document
+from tests.run.harness import make_case
+from tests.view.runs import final_case, said
+
+
+def stretches(text: str, spans: list[Span], kind: str) -> list[str]:
+    return [text[span.start : span.end] for span in spans if span.kind == kind]
+
+
+def test_answers_are_marked_in_documents() -> None:
+    shown = show_case(final_case())
+    marked = [
+        (stretches(one.text, one.spans, "gold"), stretches(one.text, one.spans, "fake")) for one in shown.documents
+    ]
+    assert marked == [(["Ada Marlowe"], []), ([], []), ([], ["Carla Venn"])]
+
+
+def test_places_hold_where_folding_changes_lengths() -> None:
+    text = "\U0001f3c6 ﬁnally: ＡＤＡ  Ｍａｒｌｏｗｅ\u200b won."
+    document = Document(text=text, stance="supports", kind="related", source=0)
+    shown = show_case(replace(final_case(), documents=(document,)))
+    assert stretches(text, shown.documents[0].spans, "gold") == ["ＡＤＡ  Ｍａｒｌｏｗｅ"]
+
+
+def test_a_reply_is_marked_by_the_rules_that_decided() -> None:
+    trial = show_trial(Stored(final_case(), "m", 0, said("It was Carla Venn.")))
+    assert trial.verdict == "incorrect"
+    assert [(span.kind, span.title) for span in trial.spans] == [("fake", "fake.name.asserted")]
+    assert [len(spans) for spans in trial.predicted] == [0, 0, 1]
+
+
+def test_without_a_reply_there_is_nothing_to_mark() -> None:
+    failed = Completion(outcome="error", error="timeout: late")
+    trial = show_trial(Stored(final_case(), "m", 0, failed))
+    assert (trial.verdict, trial.scores, trial.spans, trial.predicted) == (None, None, [], [[], [], []])
+
+
+@pytest.mark.parametrize(
+    ("reply", "document", "question", "marked"),
+    [
+        ("The MVP was Patrick Mahomes.", "In 2023 Patrick Mahomes won it.", "Who was the MVP?", ["Patrick Mahomes"]),
+        ("The award is given yearly.", "The award is given yearly.", "What is it?", []),
+        ("In 2022.", "The cup of 2022.", "Who won in 2022?", []),  # the question says it too
+        ("Ann", "The Annual report.", "Who?", []),
+        (
+            "At the University of the Arts.",
+            "He was at the University of the Arts.",
+            "Where?",
+            ["University of the Arts"],
+        ),
+        ("Kai Ode, 81, said so.", "Kai Ode, 81, lives.", "Who?", ["Kai Ode", "81"]),
+        ("冠军是张三。", "2022年，张三获得冠军。", "谁是冠军？", ["张三"]),
+        ("街的讲解员说是屠格涅夫写的。", "街的讲座：是屠格涅夫。", "谁写的？", ["屠格涅夫"]),
+        ("", "Ada", "Who?", []),
+    ],
+)
+def test_what_a_reply_says_is_found_in_a_document(reply: str, document: str, question: str, marked: list[str]) -> None:
+    assert stretches(document, find_said(reply, document, question), "predicted") == marked
+
+
+def test_endless_texts_are_read_within_bounds() -> None:
+    reply, document = "Ada Bo " * 50_000, "Ada Bo Cy " * 20_000
+    case = replace(make_case(1), documents=(Document(text=document, stance="distracts", kind="related", source=0),))
+    trial = show_trial(Stored(case, "m", 0, said(reply)))
+    assert len(trial.predicted[0]) <= 64

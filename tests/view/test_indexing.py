@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.schema import Completion
+from ragbed.view.book import Book
+from ragbed.view.index import index_path
+from ragbed.view.indexing import Indexer
+from ragbed.view.library import Asked, Library
+from tests.run.harness import make_case
+from tests.view.runs import CASES, REPLIES, add_replies, said, write_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    write_run(tmp_path / "run", CASES, REPLIES)
+    return tmp_path / "run"
+
+
+def bring_up(run: Path) -> None:
+    indexer = Indexer(run, run / "view.sqlite")
+    for _ in range(20):
+        if not indexer.step():
+            break
+    indexer.close()
+
+
+def verdicts(run: Path, query: str = "") -> list[str]:
+    book = Book("run", run, run / "view.sqlite")
+    try:
+        return [row.verdict or row.outcome for row in Library([book]).list_trials(Asked(query=query), 0).rows]
+    finally:
+        book.close()
+
+
+def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
+    bring_up(run)
+    index = sqlite3.connect(run / "view.sqlite")
+    counted = "SELECT COUNT(*), (SELECT SUM(trials) FROM cells) FROM trials"
+    assert index.execute(counted).fetchone() == (9, 9)
+    wrong = "SELECT COUNT(*) FROM cells c WHERE trials <> (SELECT COUNT(*) FROM trials WHERE cell = c.id)"
+    assert index.execute(wrong).fetchone() == (0,)
+    index.close()
+
+
+def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
+    bring_up(run)
+    assert verdicts(run).count("error") == 1
+    add_replies(run, CASES, {"made/broken": [said("Marlowe")], "made/late": [said("Carla Venn")]})
+    bring_up(run)
+    assert len(verdicts(run)) == 10
+    assert "error" not in verdicts(run)
+    assert verdicts(run, query="Marlowe").count("correct") == 2
+
+
+def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) -> None:
+    bring_up(run)
+    write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
+    (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
+    bring_up(run)
+    assert verdicts(run) == ["correct"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_damaged_index_is_made_again(run: Path, damage: bytes) -> None:
+    (run / "view.sqlite").write_bytes(damage)
+    bring_up(run)
+    assert len(verdicts(run)) == 9
+
+
+def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> None:
+    bring_up(run)
+    path = run / "diagnose" / "errors.jsonl"
+    path.parent.mkdir()
+    case = CASES[0].case
+    lines = [
+        json.dumps(
+            {"case": case, "model": "made/misled", "repeat": 0, "types": [{"type": "E3", "evidence": []}, "E1"]}
+        ),
+        json.dumps({"case": "unknown", "types": ["E1"]}),
+        '{"case": 7}',
+        "[]",
+        "broken",
+    ]
+    path.write_text("\n".join(lines))
+    bring_up(run)
+    assert types(run) == {("E1", "E3"): 1}
+    path.write_text(json.dumps({"case": case, "types": ["E2"]}))  # of every model
+    bring_up(run)
+    assert types(run) == {("E2",): 3}
+    path.unlink()
+    bring_up(run)
+    assert types(run) == {}
+
+
+def types(run: Path) -> dict[tuple[str, ...], int]:
+    book = Book("run", run, run / "view.sqlite")
+    counted: Counter[tuple[str, ...]] = Counter()
+    for _, cell, trials in book.cells:
+        counted[cell.types] += trials
+    book.close()
+    return {found: count for found, count in counted.items() if found}
+
+
+def test_what_cannot_be_asked_is_counted(tmp_path: Path) -> None:
+    cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
+    bring_up(tmp_path / "run")
+    book = Book("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    (row,), count = Library([book]).overview("robust")
+    book.close()
+    assert (count, row.asked, row.planned, row.infeasible, row.errors) == (1, 1, 1, 1, 0)
+
+
+def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(1, 5)]
+    failed = Completion(outcome="error", error="timeout: x")
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
+    bring_up(tmp_path / "run")
+    book = Book("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    (row,), _ = Library([book]).overview("robust")
+    book.close()
+    assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
+
+
+def test_the_index_of_a_run_that_cannot_be_written_is_in_the_cache(tmp_path: Path) -> None:
+    assert index_path(tmp_path, tmp_path / "cache") == tmp_path / "view.sqlite"
+    elsewhere = index_path(Path("/proc/1"), tmp_path / "cache")
+    assert elsewhere.parent == tmp_path / "cache" / "view"
+    assert elsewhere != index_path(Path("/proc/2"), tmp_path / "cache")

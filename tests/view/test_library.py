@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from ragbed.errors import UsageError
+from ragbed.view.book import Book
+from ragbed.view.casepage import MOST_BYTES, Call, make_page
+from ragbed.view.cells import FACETS, Wanted
+from ragbed.view.indexing import Indexer
+from ragbed.view.library import PAGE, Asked, Library
+from tests.run.harness import make_case
+from tests.view.runs import CASES, REPLIES, said, write_run
+
+
+def open_run(folder: Path) -> Book:
+    indexer = Indexer(folder, folder / "view.sqlite")
+    while indexer.step():
+        pass
+    indexer.close()
+    return Book(folder.name, folder, folder / "view.sqlite")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    many = [make_case(number) for number in range(1, 131)]
+    write_run(tmp_path / "many", many, {"made/up": [said(f"gold-{number % 90}") for number in range(1, 131)]})
+    write_run(tmp_path / "cup", CASES, REPLIES)
+    opened = Library([open_run(tmp_path / "many"), open_run(tmp_path / "cup")])
+    yield opened
+    for book in opened.books.values():
+        book.close()
+
+
+def listed(library: Library, asked: Asked) -> list[tuple[str, str, str]]:
+    total = library.list_trials(asked, 0).total
+    rows = [row for offset in range(0, total, PAGE) for row in library.list_trials(asked, offset).rows]
+    return [(row.run, row.model, row.case) for row in rows]
+
+
+def test_pages_together_hold_every_trial_once(library: Library) -> None:
+    everything = listed(library, Asked())
+    assert len(everything) == len(set(everything)) == 139
+    wrong = listed(library, Asked(wanted=Wanted({"verdict": frozenset(["incorrect"])})))
+    assert len(wrong) == len(set(wrong)) == 41 + 2  # 90 to 130 are answered wrongly, and two of the cup
+
+
+def test_the_numbers_beside_values_are_what_choosing_them_gives(library: Library) -> None:
+    wanted = Wanted({"lang": frozenset(["en"])})
+    facets = library.list_trials(Asked(wanted=wanted), 0).facets
+    assert set(facets) == {*FACETS, "run"}
+    for name in FACETS:
+        for value, count in facets[name].items():
+            both = Wanted({**wanted.values, name: frozenset([value])})
+            assert library.list_trials(Asked(wanted=both), 0).total == count, (name, value)
+    for name, count in facets["run"].items():
+        assert library.list_trials(Asked(wanted=wanted, runs=frozenset([name])), 0).total == count
+
+
+def test_words_and_filters_go_together(library: Library) -> None:
+    assert len(listed(library, Asked(query="Marlowe"))) == 3
+    wanted = Wanted({"verdict": frozenset(["correct"])})
+    assert listed(library, Asked(query="Marlowe", wanted=wanted)) == [("cup", "made/good", CASES[0].case)]
+
+
+def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
+    case = replace(make_case(1), messages=(replace(make_case(1).messages[0], content="提示" * 400_000),))
+    write_run(tmp_path / "run", [case], {f"made/{name}": [said("\x00gold-1 " * 200_000)] for name in "abc"})
+    book = open_run(tmp_path / "run")
+    beside = [Call("run", case.case, f"made/{name}", 0) for name in "bc"]
+    page = make_page(Library([book]), Call("run", case.case, "made/a", 0), beside, "ada")
+    book.close()
+    told = msgspec.json.decode(page)
+    assert len(page) <= MOST_BYTES
+    assert told["is_cut"]
+    assert [trial["model"] for trial in told["trials"]] == ["made/a", "made/b", "made/c"]
+
+
+def test_what_is_not_there_is_named(library: Library) -> None:
+    for call in (Call("cup", "x", "made/good", 0), Call("../cup", CASES[0].case, "made/good", 0)):
+        with pytest.raises(UsageError, match="no such trial"):
+            make_page(library, call, [], "ada")

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.view.opening import find_runs
+from tests.cli.typed import type_command
+from tests.view.runs import CASES, REPLIES, write_run
+
+
+def test_runs_are_found_in_folders_and_judges_are_not_runs(tmp_path: Path) -> None:
+    for name in ("one", "two", "one/judge/refusal-1", "deep/er/three"):
+        write_run(tmp_path / name, CASES, REPLIES)
+    assert list(find_runs([tmp_path])) == ["deep/er/three", "one", "two"]
+    assert list(find_runs([tmp_path / "two", tmp_path])) == ["two", "deep/er/three", "one"]
+
+
+def test_two_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a/run", "b/run"):
+        write_run(tmp_path / name, CASES, REPLIES)
+    assert list(find_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["run", "run (2)"]
+
+
+def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        find_runs([tmp_path])
+    done = type_command("view", str(tmp_path / "nothing"))
+    assert (done.code, done.out) == (2, "")
+    assert "is no folder; name a run" in done.err
+
+
+def test_a_missing_library_is_named_with_the_command_that_brings_it(tmp_path: Path) -> None:
+    with patch.dict(sys.modules, {"starlette": None}):
+        done = type_command("view", str(tmp_path))
+    assert (done.code, done.out) == (2, "")
+    assert "pip install 'ragbed[serve]'" in done.err
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES, REPLIES)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = type_command("view", str(tmp_path / "run"), "--port", str(taken.getsockname()[1]))
+    assert done.code == 2
+    assert "name another with --port" in done.err

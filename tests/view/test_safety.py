@@ -1,0 +1,281 @@
+"""Who may ask the viewer what: raw requests, and other sites in the same browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser import EVIL_HOST
+from tests.view.runs import CASES, REPLIES, write_run
+from tests.view.served import Served, serve_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CANARY = "canary-7d1f"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "secret.txt").write_text(CANARY)
+    write_run(folder / "cup", CASES, REPLIES)
+    (folder / "cup" / "secret.txt").write_text(CANARY)
+    return folder / "cup"
+
+
+@pytest.fixture(scope="module")
+def served(run: Path) -> Iterator[Served]:
+    with serve_runs(run) as started:
+        started.wait_for(9)
+        yield started
+
+
+LABEL: dict[str, object] = {
+    "run": "cup",
+    "case": CASES[0].case,
+    "model": "made/good",
+    "repeat": 0,
+    "criterion": "correct",
+    "label": True,
+}
+
+
+def hosts(port: int) -> list[str]:
+    other = port - 1 if port > 1024 else port + 1
+    return [
+        *(EVIL_HOST, f"{EVIL_HOST}:{port}", f"127.0.0.1.{EVIL_HOST}:{port}", f"localhost.{EVIL_HOST}:{port}"),
+        *("127.0.0.1", "localhost", f"127.0.0.1:{other}", f"localhost:{other}", "", ":", f":{port}"),
+        *(f"127.0.0.2:{port}", f"127.1:{port}", f"2130706433:{port}", f"0x7f000001:{port}", f"0.0.0.0:{port}"),
+        *(f"[::1]:{port}", f"[::ffff:127.0.0.1]:{port}", f"10.0.0.1:{port}", f"169.254.169.254:{port}"),
+        *(f"127.0.0.1:{port}:{port}", f"127.0.0.1:{port}@{EVIL_HOST}", f"user@127.0.0.1:{port}", f"127.0.0.1:0{port}"),
+        *(
+            f"127.0.0.1:{port}/",
+            f"127.0.0.1:{port},{EVIL_HOST}",
+            f"LOCALHOST.:{port}",
+            "*",
+            "null",
+            f"http://127.0.0.1:{port}",
+        ),
+    ]
+
+
+def test_only_our_own_names_are_answered(served: Served) -> None:
+    named = hosts(served.port)
+    assert len(named) >= 25
+    for host in named:
+        for path in ("/", "/api/overview", "/static/main.js"):
+            status, _, body = served.ask("GET", path, headers={"Host": host, "Cookie": served.cookie})
+            assert status in (400, 421), host
+            assert b"made" not in body
+    for host in (f"127.0.0.1:{served.port}", f"localhost:{served.port}"):
+        assert served.ask("GET", "/api/overview", headers={"Host": host, "Cookie": served.cookie})[0] == 200
+
+
+def test_it_listens_on_this_machine_alone(served: Served) -> None:
+    listening = {
+        line.split()[1]
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/{served.process}/net/{table}").read_text().splitlines()[1:]
+        if line.split()[3] == "0A" and line.split()[1].endswith(f":{served.port:04X}")
+    }
+    assert listening == {f"0100007F:{served.port:04X}"}
+
+
+def test_without_the_token_no_data_is_given(served: Served) -> None:
+    cookies = (
+        "",
+        "x",
+        f"ragbed-{served.port}=",
+        f"ragbed-{served.port}=wrong",
+        f"other={served.token}",
+        f"token={served.token}",
+    )
+    for path, cookie in product(("/api/overview", "/api/progress", "/api/trials", "/api/case", "/api/enter"), cookies):
+        status, _, body = served.ask("GET", path, headers={"Cookie": cookie})
+        assert status == 403
+        assert b"made" not in body
+    for token in ("", "x", served.token[:-1], served.token + "x", f"'{served.token}"):
+        assert served.ask("POST", "/api/enter", token, JSON)[0] == 403
+
+
+def test_the_cookie_is_for_this_site_and_no_script(served: Served) -> None:
+    _, headers, _ = served.ask("POST", "/api/enter", served.token, JSON)
+    assert "HttpOnly" in headers["set-cookie"]
+    assert "SameSite=strict" in headers["set-cookie"]
+
+
+def test_every_answer_forbids_what_is_not_ours(served: Served) -> None:
+    for path in ("/", "/static/look.css", "/api/overview", "/nothing"):
+        _, headers, _ = served.ask("GET", path)
+        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "access-control-allow-origin" not in headers
+
+
+def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served, run: Path) -> None:
+    good = {"Cookie": served.cookie, "X-Ragbed-Write": served.write, "Origin": served.origin, **JSON}
+    spoilt = [
+        *(
+            {name: value for name, value in good.items() if name != left}
+            for left in ("Cookie", "X-Ragbed-Write", "Content-Type")
+        ),
+        good | {"X-Ragbed-Write": served.token},
+        *(
+            good | {"Origin": origin}
+            for origin in (
+                "null",
+                f"http://{EVIL_HOST}",
+                f"http://127.0.0.1:{served.port + 1}",
+                f"https://127.0.0.1:{served.port}",
+            )
+        ),
+        *(
+            good | {"Content-Type": kind}
+            for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
+        ),
+    ]
+    for headers in spoilt:
+        assert served.ask("POST", "/api/label", LABEL, headers)[0] in (403, 415)
+    for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert served.ask(method, "/api/label", LABEL, good)[0] == 405
+    assert served.ask("POST", "/api/label", "x" * 70_000, good)[0] == 413
+    for body in (
+        {},
+        {"run": "cup"},
+        LABEL | {"extra": 1},
+        LABEL | {"criterion": "x"},
+        LABEL | {"run": "../cup"},
+        [1],
+    ):
+        assert served.ask("POST", "/api/label", body, good)[0] == 400
+    assert not (run / "labels.jsonl").exists()
+    assert served.post("/api/label", LABEL) == 200
+    assert json.loads((run / "labels.jsonl").read_text())["rater"] == "ada"
+    (run / "labels.jsonl").unlink()
+
+
+def traversals() -> list[str]:
+    ups = (
+        "../",
+        "..\\",
+        "%2e%2e/",
+        "..%2f",
+        "%2e%2e%2f",
+        "..%5c",
+        "%252e%252e%252f",
+        "....//",
+        "..;/",
+        "%c0%ae%c0%ae/",
+        ".%00./",
+        "\u2025/",
+    )
+    targets = ("secret.txt", "run.sqlite", "etc/passwd", "secret.txt%00.js")
+    return [f"{up * depth}{target}" for up, target, depth in product(ups, targets, (1, 2, 3, 8, 20))]
+
+
+def test_no_path_leads_out(served: Served) -> None:
+    strings = traversals()
+    assert len(strings) >= 200
+    cookie = {"Cookie": served.cookie}
+    for number, told in enumerate(strings):
+        ascii_ = told.encode("ascii", "ignore").decode()
+        paths = (
+            f"/static/{ascii_}",
+            f"/{ascii_}",
+            f"/api/case?run={ascii_}&case=x&model=y",
+            f"/api/trials?run=cup&offset={ascii_}",
+        )
+        for path in paths if number % 5 == 0 else paths[:2]:
+            status, _, body = served.ask("GET", path, headers=cookie)
+            assert status in (400, 404), path
+            assert CANARY.encode() not in body
+            assert b"root:" not in body
+            assert b"SQLite" not in body
+
+
+class _Elsewhere(BaseHTTPRequestHandler):
+    """Another site."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+ATTACK = """async ([origin, body]) => {
+  const told = [];
+  const attempt = async (path, options) => {
+    try {
+      const answer = await fetch(origin + path, {credentials: 'include', ...options});
+      told.push(await answer.text());
+    } catch (error) { told.push(''); }
+  };
+  const loaded = (node) => new Promise((done) => { node.onload = node.onerror = done; document.body.append(node); });
+  await attempt('/api/overview', {});
+  await attempt('/api/trials', {mode: 'no-cors'});
+  await attempt('/api/enter', {});
+  for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded'])
+    for (const mode of ['cors', 'no-cors'])
+      await attempt('/api/label', {method: 'POST', mode, headers: {'Content-Type': type}, body});
+  const image = Object.assign(new Image(), {src: origin + '/static/icon.svg'});
+  await loaded(image);
+  told.push(image.naturalWidth ? 'open' : '');
+  await loaded(Object.assign(document.createElement('script'), {src: origin + '/api/overview'}));
+  const socket = new WebSocket(origin.replace('http', 'ws') + '/api/overview');
+  await new Promise((done) => { socket.onopen = () => done(told.push('open')); socket.onerror = done; });
+  const frame = Object.assign(document.createElement('iframe'), {name: 'f'});
+  await loaded(frame);
+  const set = {method: 'POST', enctype: 'text/plain', action: origin + '/api/label', target: 'f'};
+  const form = Object.assign(document.createElement('form'), set);
+  form.append(Object.assign(document.createElement('input'), {name: body}));
+  document.body.append(form);
+  await new Promise((done) => { frame.onload = done; form.submit(); setTimeout(done, 2000); });
+  return told.join('');
+}"""
+"""All ways in which a page could reach another site without its leave."""
+
+
+def test_other_sites_in_the_same_browser_read_and_change_nothing(
+    browser: Browser, served: Served, run: Path, elsewhere: int
+) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(served.address)
+    page.wait_for_selector("table.overview")  # the cookie is there
+    for site in (f"http://127.0.0.1:{elsewhere}", f"http://{EVIL_HOST}:{elsewhere}"):
+        other = context.new_page()
+        other.goto(site)
+        told = other.evaluate(ATTACK, [served.origin, json.dumps(LABEL)])
+        assert "made" not in told
+        assert "write" not in told
+        assert "open" not in told
+    other = context.new_page()
+    other.goto(f"http://{EVIL_HOST}:{served.port}/")  # rebinding: the name of another site for our server
+    assert "made" not in other.content()
+    assert "its own name" in other.inner_text("body")
+    context.close()
+    assert not (run / "labels.jsonl").exists()
