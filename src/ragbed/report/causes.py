@@ -9,6 +9,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from ragbed.diagnose.asking import FOLDER
+from ragbed.diagnose.classify import FILE
 from ragbed.errors import DataError
 from ragbed.pages.charts import Bar, Chart, bars, safe_name
 from ragbed.pages.charts.bars import Words as BarWords
@@ -17,7 +19,7 @@ from ragbed.stats.rates import wilson
 from ragbed.store import read_lines
 from ragbed.testbeds.names import CaseName, parse_case
 
-FILE = Path("diagnose", "diagnosis.jsonl")
+_PATH = Path(FOLDER, FILE)
 """In the folder of the run."""
 NONE = "none"
 """Stands for a wrong answer that no type fits: the unclassified share is always shown."""
@@ -52,7 +54,7 @@ def read_causes(folders: Sequence[Path]) -> list[Cause]:
     Raises:
         DataError: A line is no diagnosis.
     """
-    return [cause for folder in folders if (folder / FILE).is_file() for cause in _read(folder)]
+    return [cause for folder in folders if (folder / _PATH).is_file() for cause in _read(folder)]
 
 
 def share_types(causes: Iterable[Cause]) -> dict[str, int]:
@@ -87,7 +89,7 @@ def draw_causes(causes: Sequence[Cause], words: Words) -> Iterator[Chart]:
 
 
 def _read(folder: Path) -> Iterator[Cause]:
-    path = folder / FILE
+    path = folder / _PATH
     decoder = msgspec.json.Decoder(Diagnosis)
     for number, line in read_lines(path):
         try:
