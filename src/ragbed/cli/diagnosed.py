@@ -51,8 +51,8 @@ def summary_json(tally: Tally, diagnoses: Sequence[Diagnosis]) -> dict[str, obje
 def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], kind: str, *, to_stderr: bool) -> None:
     """Prints errors of a type with their evidence."""
     from ragbed.cli.console import console, say
-    from ragbed.text import printable
     from ragbed.diagnose.summary import UNCLASSIFIED
+    from ragbed.text import printable
 
     found = [one for one in diagnoses if (kind in one.types if kind != UNCLASSIFIED else one.wrong and not one.types)]
     out = console(to_stderr=to_stderr)
