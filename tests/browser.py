@@ -30,7 +30,7 @@ def find_chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its driver keeps a loop in this thread, and other files have loops of their own
 def browser() -> Iterator[Browser]:
     from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415 - other tests go without it
 
