@@ -26,7 +26,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "cup"
     write_run(folder, CASES, REPLIES)
     (folder / "diagnose").mkdir()
-    record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E3 misled by a falsehood"]}
+    evidence = {"type": "E9", "what": "a false document says it", "document": 2, "start": 0, "end": 9, "cue": "x"}
+    record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E9"], "evidence": [evidence]}
     (folder / "diagnose" / "errors.jsonl").write_text(json.dumps(record) + "\n")
     return folder
 
@@ -104,7 +105,7 @@ FACETS = (
     ("Noise", "0.4", 3),
     ("Testbed", "rejection", 3),
     ("Misled", "misled", 1),
-    ("Why it is wrong", "E3 misled by a falsehood", 1),
+    ("Why it is wrong", "E9", 1),
     ("Model", "made/good", 3),
 )
 
@@ -148,8 +149,17 @@ def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: 
         "distracts",
         "contradicts",
     ]
+    assert page.locator(".documents mark.cue").all_inner_texts() == ["The final"]
     trial = page.locator(".trial").inner_text()
-    for told in ("made/misled", "incorrect", "misled", "fake.name.asserted", "E3 misled", "0.41 s", "812 in, 7 out"):
+    for told in (
+        "made/misled",
+        "incorrect",
+        "misled",
+        "fake.name.asserted",
+        "a false document says it",
+        "0.41 s",
+        "812 in, 7 out",
+    ):
         assert told in trial
     page.get_by_text("Prompt as sent").click()
     assert "Answer from the documents." in page.locator(".prompt").inner_text()

@@ -64,7 +64,10 @@ def write_evil(folder: Path) -> list[Case]:
     label = Label(criterion="correct", model=f"model {PAYLOADS[0]}", case=cases[0].case, label=True, rater=PAYLOADS[0])
     (folder / "labels.jsonl").write_bytes(msgspec.json.encode(label) + b"\n")
     named = zip(cases, PAYLOADS, strict=True)
-    records = [{"case": case.case, "repeat": 0, "types": [f"E {payload}"]} for case, payload in named]
+    records = [
+        {"case": case.case, "types": [f"E {payload}"], "evidence": [{"type": "E", "what": f"W {payload}"}]}
+        for case, payload in named
+    ]
     (folder / "diagnose").mkdir()
     (folder / "diagnose" / "x.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
     return cases
@@ -93,7 +96,7 @@ def visit_cases(opened: Watched, cases: list[Case]) -> None:
         page.get_by_role("heading", name=f"Q {payload}", exact=True).wait_for()
         page.locator(".prompt").evaluate("node => { node.open = true; }")
         told = " ".join(page.inner_text("main").split())
-        for letter in ("Q", "G", "F", "D", "K", "M", "P", "E", "model", *(("kind",) if number % 2 else ("R",))):
+        for letter in ("Q", "G", "F", "D", "K", "M", "P", "E", "W", "model", *(("kind",) if number % 2 else ("R",))):
             assert f"{letter} {shown(payload)}" in told, (letter, payload)
 
 

@@ -80,9 +80,7 @@ def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> N
     path.parent.mkdir()
     case = CASES[0].case
     lines = [
-        json.dumps(
-            {"case": case, "model": "made/misled", "repeat": 0, "types": [{"type": "E3", "evidence": []}, "E1"]}
-        ),
+        json.dumps({"case": case, "model": "made/misled", "repeat": 0, "types": ["E10", "E3"], "more": 1}),
         json.dumps({"case": "unknown", "types": ["E1"]}),
         '{"case": 7}',
         "[]",
@@ -90,7 +88,7 @@ def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> N
     ]
     path.write_text("\n".join(lines))
     bring_up(run)
-    assert types(run) == {("E1", "E3"): 1}
+    assert types(run) == {("E3", "E10"): 1}
     path.write_text(json.dumps({"case": case, "types": ["E2"]}))  # of every model
     bring_up(run)
     assert types(run) == {("E2",): 3}

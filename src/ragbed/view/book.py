@@ -14,6 +14,7 @@ from ragbed.run.lock import holder
 from ragbed.run.scoring import open_scored
 from ragbed.run.store import Stored
 from ragbed.view.cells import Cell
+from ragbed.view.diagnosis import Evidence
 from ragbed.view.index import open_for_reading, read_meta
 from ragbed.view.indexing import item_name
 
@@ -132,6 +133,11 @@ class Book:
         query = "SELECT id, result, cell FROM trials WHERE result = ?"
         found = [place for (result,) in rows for place in self._index.execute(query, (result,))]
         return Place(*found[0]) if found else None
+
+    def evidence(self, place: Place) -> list[Evidence]:
+        """Why a trial is wrong, where that was diagnosed."""
+        row = self._index.execute("SELECT told FROM evidence WHERE trial = ?", (place.id,)).fetchone()
+        return [] if row is None else msgspec.json.decode(row[0], type=list[Evidence])
 
     def read(self, place: Place) -> Stored:
         """A trial as the run has it."""

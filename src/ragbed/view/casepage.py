@@ -14,6 +14,7 @@ from ragbed.report.shown import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.run.prices import Price, find_price
 from ragbed.run.store import Stored
 from ragbed.view.book import Book
+from ragbed.view.diagnosis import Evidence
 from ragbed.view.judged import Vote, read_votes
 from ragbed.view.labelling import Asked, asked_of, read_all
 from ragbed.view.library import Library, Row, light_row, read_row
@@ -44,6 +45,7 @@ class Seen(ShownTrial, frozen=True, omit_defaults=True, kw_only=True):
 
     run: str
     types: tuple[str, ...]
+    evidence: list[Evidence]
     judged: list[Vote]
     labels: list[Asked]
     cost: float | None = None
@@ -91,6 +93,7 @@ def _see(book: Book, stored: Stored, rater: str) -> Seen:
     return Seen(
         run=book.name,
         types=() if place is None else book.cell(place).types,
+        evidence=[] if place is None else book.evidence(place),
         judged=read_votes(book.folder, stored),
         labels=asked_of(stored, read_all(book.folder), rater),
         cost=_cost(stored),

@@ -11,6 +11,17 @@ import msgspec
 FOLDER = "diagnose"
 
 
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why an error is of a type."""
+
+    type: str
+    what: str
+    document: int | None = None
+    """Counted from 0; None where it is about the reply."""
+    start: int | None = None
+    end: int | None = None
+
+
 class Diagnosed(NamedTuple):
     """The types of error of one reply; an empty model means every model's reply to the case."""
 
@@ -18,6 +29,7 @@ class Diagnosed(NamedTuple):
     model: str
     repeat: int
     types: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def stamp_of(run: Path) -> str:
@@ -30,10 +42,9 @@ def stamp_of(run: Path) -> str:
 
 
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """All records of a run that name a case and types: lines with `case`, `types` and perhaps `model` and `repeat`.
+    """All records of a run that name a `case` and its `types`, and perhaps `model`, `repeat` and `evidence`.
 
-    Read leniently, since a newer ragbed may write more: a line of another shape is passed over. A type is a name, or
-    an object that has one under `type`.
+    Read leniently, since a newer ragbed may write more: other fields, and lines of another shape, are passed over.
     """
     for path in sorted((run / FOLDER).glob("*.jsonl")):
         with open(path, "rb") as lines:
@@ -42,17 +53,22 @@ def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
                     yield found
 
 
+class _Line(msgspec.Struct, frozen=True):
+    case: str
+    types: tuple[str, ...]
+    model: str = ""
+    repeat: int = 0
+    evidence: tuple[Evidence, ...] = ()
+
+
 def _read(line: bytes) -> Diagnosed | None:
     try:
-        record = msgspec.json.decode(line)
+        told = msgspec.json.decode(line, type=_Line)
     except msgspec.MsgspecError:
         return None
-    if not isinstance(record, dict) or not isinstance(record.get("case"), str):
-        return None
-    listed = record.get("types")
-    named = [one.get("type") if isinstance(one, dict) else one for one in listed] if isinstance(listed, list) else []
-    types = tuple(sorted({name for name in named if isinstance(name, str)}))
-    repeat, model = record.get("repeat", 0), record.get("model", "")
-    if not isinstance(repeat, int) or not isinstance(model, str):
-        return None
-    return Diagnosed(record["case"], model, repeat, types)
+    return Diagnosed(told.case, told.model, told.repeat, tuple(sorted(set(told.types), key=_place)), told.evidence)
+
+
+def _place(name: str) -> tuple[int, str]:
+    """E2 stands before E10."""
+    return len(name), name

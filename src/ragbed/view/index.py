@@ -24,6 +24,7 @@ CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE trials (
   id INTEGER PRIMARY KEY, result INTEGER NOT NULL UNIQUE, cell INTEGER NOT NULL, item INTEGER NOT NULL,
   seal INTEGER NOT NULL);
+CREATE TABLE evidence (trial INTEGER PRIMARY KEY, told TEXT NOT NULL);
 CREATE INDEX in_cell ON trials (cell, id, result);
 CREATE INDEX of_item ON trials (item, cell);
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');

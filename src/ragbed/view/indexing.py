@@ -151,6 +151,7 @@ class Indexer:
         if stamp == (self._note("diagnosed") or ""):
             return False
         with self._transaction():
+            self._index.execute("DELETE FROM evidence")
             for number, cell in self._typed():
                 plain = self._number(msgspec.structs.replace(cell, types=()))
                 self._move(plain, "cell = ?", (number,))
@@ -159,6 +160,8 @@ class Indexer:
                     (told,) = self._index.execute("SELECT cell FROM cells WHERE id = ?", (number,)).fetchone()
                     cell = msgspec.json.decode(told, type=Cell)
                     self._move(self._number(msgspec.structs.replace(cell, types=found.types)), "id = ?", (trial,))
+                    told = msgspec.json.encode(found.evidence).decode()
+                    self._index.execute("INSERT OR REPLACE INTO evidence VALUES (?, ?)", (trial, told))
             self._index.execute("UPDATE cells SET trials = (SELECT COUNT(*) FROM trials WHERE trials.cell = cells.id)")
             write_meta(self._index, diagnosed=stamp)
         return True

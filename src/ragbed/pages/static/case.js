@@ -67,7 +67,7 @@ export function markTrial(documents, shown, trial) {
       el("header", {},
         el("strong", {}, String(place + 1)), tag(one.stance), one.kind === "related" ? null : el("span", {}, one.kind),
         one.item === undefined ? null : el("span", {}, `${say("from another question")} #${one.item}`)),
-      quote(shown.lang, marked(one.text, named([...one.spans, ...(trial?.predicted[place] ?? [])]))))));
+      quote(shown.lang, marked(one.text, [...named([...one.spans, ...(trial?.predicted[place] ?? [])]), ...cues(trial, place)])))));
 }
 
 /** One reply: how it ended, what it says, and what every track, judge and diagnosis makes of it. */
@@ -80,7 +80,7 @@ export function drawTrial(trial, shown) {
       trial.scores?.misled ? tag("misled") : null),
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
-    trial.types?.length ? drawTypes(trial.types) : null,
+    trial.types?.length ? drawTypes(trial) : null,
     trial.scores ? drawScores(trial) : null,
     trial.judged?.length ? drawJudges(trial.judged) : null,
     drawFacts(trial));
@@ -123,9 +123,18 @@ function drawScores(trial) {
         el("tbody", {}, grounds)))) : null);
 }
 
-function drawTypes(types) {
+function drawTypes(trial) {
+  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", one.what));
   return el("div", {}, el("h3", {}, say("Why it is wrong")),
-    el("p", { class: "row" }, types.map((type) => el("span", { class: "tag warn" }, type))));
+    el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, type))),
+    told.length ? el("ul", { class: "small" }, told) : null);
+}
+
+/** The sentences of a document on which the diagnosis of a reply rests. */
+function cues(trial, place) {
+  return (trial?.evidence ?? [])
+    .filter((one) => one.document === place && one.start !== undefined && one.end !== undefined)
+    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${one.what}` }));
 }
 
 function drawJudges(judged) {
