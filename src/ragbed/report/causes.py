@@ -26,7 +26,7 @@ NONE = "none"
 
 
 class Diagnosis(Struct, frozen=True):
-    """What a report needs of a diagnosis; its evidence is for the viewer."""
+    """What a report needs of a diagnosis; its evidence is passed on as it is, to be shown."""
 
     case: str
     model: str
@@ -34,6 +34,7 @@ class Diagnosis(Struct, frozen=True):
     repeat: int = 0
     wrong: bool = True
     """False where only the paper's own scoring calls it wrong; not counted here."""
+    evidence: tuple[dict[str, object], ...] = ()
 
 
 class Cause(NamedTuple):
@@ -46,6 +47,7 @@ class Cause(NamedTuple):
     name: str = ""
     """Of the case, as it was told."""
     repeat: int = 0
+    evidence: tuple[dict[str, object], ...] = ()
 
 
 def read_causes(folders: Sequence[Path]) -> list[Cause]:
@@ -94,7 +96,9 @@ def _read(folder: Path) -> Iterator[Cause]:
     for number, line in read_lines(path):
         try:
             found = decoder.decode(line)
-            cause = Cause(found.model, parse_case(found.case), found.types, str(folder), found.case, found.repeat)
+            cause = Cause(
+                found.model, parse_case(found.case), found.types, str(folder), found.case, found.repeat, found.evidence
+            )
         except (msgspec.MsgspecError, ValueError) as problem:
             raise DataError(path, f"is no diagnosis: {problem}; run `ragbed diagnose` again", line=number) from problem
         if found.wrong:

@@ -68,9 +68,14 @@ def _case(number: int) -> Case:
     )
 
 
+def _evidence(evil: str) -> dict[str, object]:
+    return {"type": "E2", "what": f"{evil} as evidence", "document": 0, "start": 0, "end": 3, "cue": evil}
+
+
 def _diagnose(folder: Path) -> None:
     (folder / "diagnose").mkdir()
     lines = [
-        {"case": _case(number).case, "model": REPLIES, "types": [evil, "E2"]} for number, evil in enumerate(PAYLOADS)
+        {"case": _case(number).case, "model": REPLIES, "types": [evil, "E2"], "evidence": [_evidence(evil)]}
+        for number, evil in enumerate(PAYLOADS)
     ]
     (folder / "diagnose" / "diagnosis.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))

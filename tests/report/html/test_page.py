@@ -253,7 +253,16 @@ def test_no_payload_runs_and_every_one_is_seen(browser: Browser, evil: Path) -> 
 
 def _is_whole(told: str, payload: str) -> bool:
     """Question, answers, documents, prompt, reply, error, judge's text and diagnosis all show it."""
-    after = ("question?", "gold", "fake", "document one", "document two", "gold reply", "question? said by the judge")
+    after = (
+        "question?",
+        "gold",
+        "fake",
+        "document one",
+        "document two",
+        "gold reply",
+        "question? said by the judge",
+        "as evidence",
+    )
     return all(f"{payload} {word}" in told for word in after) and f"server: {payload}" in told
 
 

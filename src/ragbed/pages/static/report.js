@@ -75,7 +75,7 @@ function whole(group, at, first) {
   const text = (piece) => (typeof piece === "number" ? group.texts[piece][0] : piece);
   const documents = brief.documents.map((one) => ({ ...one, text: group.texts[one.text][0], spans: group.texts[one.text][1] }));
   const messages = brief.messages.map((one) => ({ ...one, content: one.content.map(text).join("") }));
-  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here], judged: group.judged[here] } }));
+  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here], evidence: group.evidence[here], judged: group.judged[here] } }));
   return {
     shown: { ...brief, documents, messages },
     trial: trials[at].trial,

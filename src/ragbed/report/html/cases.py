@@ -61,8 +61,9 @@ class _Group:
     judged: list[Sequence[object]] = field(default_factory=list)
     heads: list[ShownCase] = field(default_factory=list)
     types: list[tuple[str, ...]] = field(default_factory=list)
+    evidence: list[tuple[dict[str, object], ...]] = field(default_factory=list)
 
-    def add(self, stored: Stored, types: Sequence[str], votes: Sequence[object]) -> None:
+    def add(self, stored: Stored, cause: Cause | None, votes: Sequence[object]) -> None:
         place = self.cases.get(_name(stored))
         if place is None:
             place = self.cases[_name(stored)] = len(self.cases)
@@ -71,7 +72,8 @@ class _Group:
             self.shown.append(self._brief(case))
         trial = show_trial(stored)
         self.trials.append((place, trial))
-        self.types.append(tuple(types))
+        self.types.append(() if cause is None else cause.types)
+        self.evidence.append(() if cause is None else cause.evidence)
         self.judged.append(votes)
 
     def _brief(self, case: ShownCase) -> dict[str, object]:
@@ -103,7 +105,7 @@ def pack_cases(
     runs: Sequence[Path], causes: Sequence[Cause], votes: Votes | None = None, most_bytes: int = MOST_BYTES
 ) -> Packed:
     """Packs the trials of runs; where not all have room, those of questions drawn evenly, the same every time."""
-    known = {(cause.run, cause.name, cause.model, cause.repeat): cause.types for cause in causes}
+    known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
     chosen, questions = _choose(runs)
     groups: dict[Question, _Group] = {question: _Group() for question in chosen}
     for folder in runs:
@@ -112,7 +114,7 @@ def pack_cases(
                 group = groups.get(Question(stored.case.data, stored.case.item))
                 if group is not None:
                     name = (str(folder), stored.case.case, stored.model, stored.repeat)
-                    group.add(stored, known.get(name, ()), () if votes is None else votes(folder, stored))
+                    group.add(stored, known.get(name), () if votes is None else votes(folder, stored))
     packer = _Packer(most_bytes)
     for group in groups.values():
         if not packer.take(group):
@@ -164,7 +166,7 @@ class _Packer:
             (self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
         )
         texts = [*zip(group.texts, group.spans, strict=True)]
-        told = {"trials": group.trials, "types": group.types, "judged": group.judged}
+        told = {"trials": group.trials, "types": group.types, "evidence": group.evidence, "judged": group.judged}
         self._open.append({"texts": texts, "cases": group.shown, **told})
         for (case, trial), types in zip(group.trials, group.types, strict=True):
             self._waiting.append(self._row(place, group.heads[case], trial, types))
