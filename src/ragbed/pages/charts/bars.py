@@ -43,7 +43,7 @@ def bars(name: str, words: Words, groups: Sequence[tuple[str, Sequence[Bar]]]) -
             top += _BAR
         top += _GAP
     for number, one in enumerate(series):
-        marks.append(el("rect", class_=f"{hue(number)} block", x=8, y=top, width=14, height=14))
+        marks.append(el("rect", class_=f"{hue(number)} block pale", x=8, y=top, width=14, height=14))
         marks.append(el("text", fit(one, WIDTH - 40), x=28, y=top + 11.5))
         top += 20
     columns = (words.groups, *series)
@@ -57,7 +57,7 @@ def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", bar.low), ("h", bar.high))}
     told = el("title", f"{bar.series}: {tell(bar.value, bar.low, bar.high)} %, n = {bar.n}")
     width = at["v"] - _LEFT
-    yield el("rect", told, class_=f"{hue(number)} block", x=_LEFT, y=top, width=width, height=_BAR - 2)
+    yield el("rect", told, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
     middle = top + (_BAR - 2) / 2
     yield el("path", class_="whisker", d=f"M{at['l']:.1f} {middle:.1f}H{at['h']:.1f}")
     yield el("text", f"{percent(bar.value, 1)} %", class_="faint", x=at["h"] + 8, y=top + 11.5)

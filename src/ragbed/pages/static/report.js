@@ -7,15 +7,7 @@
 import { drawCase, drawTrial, tag } from "./case.js";
 import { el, fill } from "./dom.js";
 import { keepLanguage, keepTheme, makeSortable, openForPrint } from "./paper.js";
-import { learn, say } from "./words.js";
-
-learn({
-  "Cases": "案例", "Search questions": "搜索问题", "All": "全部", "Model": "模型", "Data": "数据", "Language": "语言", "Testbed": "测试",
-  "Noise": "噪声", "Verdict": "判定", "Cause": "原因", "{0} of {1} trials": "{1} 次提问中的 {0} 次", "Previous": "上一个", "Next": "下一个",
-  "Back to the list": "返回列表", "Nothing fits. Take a filter away.": "没有符合条件的案例，请减少筛选条件。", "no documents": "无文档",
-  "The same question": "同一问题", "More": "更多", "Keys: j and k move, Esc goes back, / searches.": "按键：j、k 前后移动，Esc 返回，/ 搜索。",
-  "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压案例，请使用较新的浏览器。",
-});
+import { say } from "./words.js";
 
 const STEP = 50;
 const MOST_SIBLINGS = 200;
