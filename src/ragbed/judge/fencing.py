@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from ragbed.prompts.fencing import fence_in, fence_notice
+from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -17,12 +17,12 @@ def render(name: str, subject: Case, reply: str) -> str:
     template = _text(subject.lang, name)
     documents = "\n\n".join(document.text for document in subject.documents)
     parts = {"QUERY": subject.question, "ANSWER": _spell(subject.answer), "DOCS": documents, "REPLY": reply}
-    return fence_in(template, subject.lang, parts)
+    return fence_in(template, _text(subject.lang, "fence"), parts)
 
 
 def prompt_hash(name: str) -> str:
     """Of the instruction texts, in all languages: what a stored judgement was asked with."""
-    texts = [text for lang in _LANGS for text in (_text(lang, name), fence_notice(lang))]
+    texts = [_text(lang, file) for lang in _LANGS for file in (name, "fence")]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 

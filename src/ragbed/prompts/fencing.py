@@ -5,29 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-
-from ragbed.schema import Lang
 
 _PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
 
 
-def fence_in(template: str, lang: Lang, texts: Mapping[str, str]) -> str:
+def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
     """Fills `{NAME}` with the text of that name between two lines with a nonce, and `{FENCE}` with the notice of it.
 
     A single pass: what a text says is not filled in again, and it cannot hold the end of its fence.
     """
     nonce = _nonce("\0".join((template, *texts.values())))
     values = {name: f"{nonce} begin\n{text}\n{nonce} end" for name, text in texts.items()}
-    values["FENCE"] = fence_notice(lang).replace("{NONCE}", nonce)
+    values["FENCE"] = fence.replace("{NONCE}", nonce)
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
-
-
-@cache
-def fence_notice(lang: Lang) -> str:
-    """What tells a model how to know the texts from the instruction."""
-    return (files(__package__) / "fence" / f"{lang}.md").read_bytes().decode().removesuffix("\n")
 
 
 def _nonce(texts: str) -> str:
