@@ -131,6 +131,10 @@ class Passage(Record, frozen=True, kw_only=True):
     """ISO date of the page."""
     snippet_of: str | None = None
     """A search engine's snippet: the URL of the page it was cut from."""
+    page: str | None = None
+    """Id of the article it was cut from: the way to its bytes' hash in `steps/pages.jsonl` of a build."""
+    licence: str | None = None
+    """Under which terms it may be passed on, where that is known."""
     dials: dict[str, int | float | str | bool] | None = None
     """Generated text: what was varied, and how far (docs/world.md)."""
 
@@ -150,6 +154,10 @@ class Item(Question, frozen=True, kw_only=True):
     """The one cause of failure that is turned on in this item."""
     twin: str | None = None
     """Id of the item that is like this one in all but the dial, which is off there."""
+    date: str | None = None
+    """ISO date of the event: a model whose knowledge ends later may know the answer."""
+    known_by: tuple[str, ...] = ()
+    """Models that gave the answer without any document when the item was made."""
 
 
 class Document(Record, frozen=True, kw_only=True):
