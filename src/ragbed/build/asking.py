@@ -16,7 +16,7 @@ from typing import TypeAlias
 from ragbed.prompts.fences import fence
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
-PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "fence")
+PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "fence")
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
 
@@ -66,9 +66,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     return case_of(task, digest, lang, messages, question=question, answer=answer)
 
 
-def case_of(
-    task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer
-) -> Case:
+def case_of(task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
     """A call with its messages as they are."""
     return Case(
         case=f"{task}/{item}",
@@ -92,6 +90,11 @@ def case_of(
         fake=None,
         expect="answer",
     )
+
+
+def spell(answer: Answer) -> str:
+    """An answer as prompts show it: a line for each part, its aliases side by side."""
+    return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 def prompt_hash(*names: str) -> str:

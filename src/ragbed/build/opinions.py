@@ -5,15 +5,12 @@ Nothing is asked here: the pipeline asks, and keeps the replies.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-
 from msgspec.structs import replace
 
+from ragbed.build.asking import spell, write_prompt
 from ragbed.build.mentions import WEAK
-from ragbed.prompts.fencing import fence_in
 from ragbed.prompts.verdict import last_verdict
-from ragbed.schema import Answer, Label, Labelling, Lang, Message, Question
+from ragbed.schema import Label, Labelling, Question
 
 _LABELS: dict[str, Label | None] = {
     "supports": "positive",
@@ -25,10 +22,10 @@ _LABELS: dict[str, Label | None] = {
 """What each word that the model may end with says; none leaves it to the rules."""
 
 
-def ask_opinion(question: Question, text: str) -> tuple[Message, ...]:
+def ask_opinion(question: Question, text: str) -> str:
     """What a model is asked about a passage."""
-    texts = {"QUERY": question.question, "ANSWER": _spell(question.answer), "DOCS": text}
-    return (Message(role="user", content=fence_in(_template(question.lang), question.lang, texts)),)
+    texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
+    return write_prompt(question.lang, "stance", texts)
 
 
 def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
@@ -57,12 +54,3 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
         label = "mention" if said == "positive" else said
     rule = labelling.rule if label == labelling.label else "model"
     return replace(labelling, label=label, rule=rule, reason=f"{labelling.reason}; the model says: {word}")
-
-
-def _spell(answer: Answer) -> str:
-    return "\n".join(" / ".join(aliases) for aliases in answer)
-
-
-@cache
-def _template(lang: Lang) -> str:
-    return (files(__package__) / "prompts" / lang / "stance.md").read_bytes().decode().removesuffix("\n")
