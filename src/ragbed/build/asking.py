@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
-PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "fence")
+PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "rewrite", "fence")
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
@@ -62,9 +62,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     return case_of(task, digest, lang, messages, question=question, answer=answer)
 
 
-def case_of(
-    task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer
-) -> Case:
+def case_of(task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
     """A call with its messages as they are."""
     return Case(
         case=f"{task}/{item}",

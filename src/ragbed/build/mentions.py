@@ -1,4 +1,4 @@
-"""Where a passage says the answer: found by typed matching, and by plain containment where that finds nothing.
+"""Where a passage says the answer: found by typed matching, and by plain containment where that sees nothing.
 
 Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017; plain containment is what RGB's documents
 were split by. A text in which neither finds anything does not hold the answer, as far as rules can tell.
@@ -52,7 +52,10 @@ def find_answer(question: Question, text: str) -> list[list[Held]]:
     found = []
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
         held = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
-        found.append(held or [*_contained(aliases, text), *_vague(slot, reading, text, question)])
+        for one in (*_contained(aliases, text), *_vague(slot, reading, text, question)):
+            if not any(one.start < other.end and other.start < one.end for other in held):
+                held.append(one)
+        found.append(sorted(held))
     return found
 
 
