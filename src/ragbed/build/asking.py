@@ -6,19 +6,18 @@ The run machinery is handed in as a function (`Ask`): it stores, caches, counts 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TypeAlias
 
-from ragbed.prompts.fences import fence
+from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
 PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "fence")
 _LANGS: tuple[Lang, ...] = ("en", "zh")
-_PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
+_NO_BRACES = str.maketrans("{}", "()")
 
 
 @dataclass(frozen=True)
@@ -38,15 +37,12 @@ Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
 """Gives the completions of each case, by its name; every case ends in an outcome."""
 
 
-def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], plain: Mapping[str, str] | None = None) -> str:
-    """A prompt of a language: `texts` come from outside and are fenced, `plain` are our own words.
-
-    In a single pass and by fixed names: what a text says is never a template.
-    """
+def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
+    """A prompt of a language; `texts` come from outside and are fenced, `own` are ours or the user's."""
     template = _text(lang, name)
-    nonce, values = fence(template, texts)
-    values |= {"FENCE": _text(lang, "fence").replace("{NONCE}", nonce), **(plain or {})}
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
+    for placeholder, value in (own or {}).items():
+        template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
+    return fence_in(template, _text(lang, "fence"), texts)
 
 
 def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: Answer = ()) -> Case:
