@@ -14,6 +14,8 @@ from msgspec import Struct
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
+Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
+"""What a passage is to a question, finer than its stance (docs/quality.md)."""
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
 
@@ -84,6 +86,20 @@ class Chunk(Record, frozen=True, kw_only=True):
     """In characters of the article's text."""
     text: str
     tokens: int
+
+
+class Labelling(Record, frozen=True, kw_only=True):
+    """What a passage was found to be to a question, and on which ground."""
+
+    label: Label
+    rule: str
+    """The rule that decided: contains, anchors, surname, dateline, year, part, value, far, model, …"""
+    reason: str
+    """In words, with what was found."""
+    support: tuple[int, int] | None = None
+    """Start and end, in characters, of the sentence that bears the answer."""
+    parts: tuple[int, ...] = ()
+    """The parts of the answer that stand there, counted from 0."""
 
 
 class Question(Record, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
-PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "fence")
+PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "fence")
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
@@ -88,6 +88,11 @@ def case_of(
         fake=None,
         expect="answer",
     )
+
+
+def spell(answer: Answer) -> str:
+    """An answer as prompts show it: a line for each part, its aliases side by side."""
+    return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 def prompt_hash(*names: str) -> str:

@@ -19,11 +19,12 @@ _NAMES = {
     "错误答案": "fake",
 }
 _LINE = re.compile(
-    rf"^[\s>#*_\-\d.、)）]*({'|'.join(_NAMES)})(?:\s*\d+)?[\s*_]*[:：][\s*_]*(.*?)[\s*_]*$", re.IGNORECASE | re.MULTILINE
+    rf"^[\s>#*_\-\d.、)）]*({'|'.join(_NAMES)})(?:\s*\d+)?[\s*_]*[:：][\s*_]*(.*?)[\s*_]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _QUOTES = "\"'“”‘’「」《》`"
-_PAIRS = ("\"\"", "''", "“”", "‘’", "「」", "``")
+_PAIRS = ('""', "''", "“”", "‘’", "「」", "``")
 _NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", "不详", "未知", "暂无"})
 
 
