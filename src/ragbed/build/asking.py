@@ -1,6 +1,6 @@
 """How steps ask models: prompts from files, texts from outside fenced in, every call a case of a run of its own.
 
-The run machinery is handed in as a function (`Ask`): it stores, caches, counts and pays, and building knows nothing of it.
+The run machinery is handed in as a function (`Ask`): it stores, caches, counts and pays.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     return case_of(task, digest, lang, messages, question=question, answer=answer)
 
 
-def case_of(
-    task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer
-) -> Case:
+def case_of(task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
     """A call with its messages as they are."""
     return Case(
         case=f"{task}/{item}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
@@ -29,11 +30,12 @@ _YES_NO = {
 _YES = frozenset({"yes", "no", "true", "false", "是", "否", "对", "不对", "有", "没有", "会", "不会", "不是"})
 _POINTS = {
     "en": re.compile(
-        r"\b(?:th(?:e|is) (?:text|article|passage|report|story|document|author|company|event|city|team|organi[sz]ation)"
-        r"|according to|this (?:year|month|week)|last (?:year|month|week)|they|he|she|it)\b(?! of\b)",
-        re.IGNORECASE,
+        r"\b(?i:th(?:e|is) (?:text|article|passage|report|story|document|author|company|event|city|team|organisation)"
+        r"|according to|this (?:year|month|week)|last (?:year|month|week)|they|he|she|it)\b(?! of\b| [A-Z\"“])"
     ),
-    "zh": re.compile("本文|文中|文章|该(?:公司|市|县|项目|队|校|国|机构|活动|事件|新闻|报道)|这[家位次个起]|此次|本次|今年|去年|他们|她们|上述"),
+    "zh": re.compile(
+        "本文|文中|文章|该(?:公司|市|县|项目|队|校|国|机构|活动|事件|新闻|报道)|这[家位次个起]|此次|本次|今年|去年|他们|她们|上述"
+    ),
 }
 """Words that point at something the question does not name."""
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]|\d|[\"“‘《]")
@@ -84,23 +86,27 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
 
 def _refuse_texts(question: str, answer: str, lang: Lang) -> tuple[str, str] | None:
     """What is wrong with a question and its answer, whatever the article says; outcome and reason."""
+    return next(_faults(question, answer, lang), None)
+
+
+def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
+    """All that is wrong, the plainest first."""
     if not question or is_nothing(question):
-        return "no-question", "the generator gives no question"
+        yield "no-question", "the generator gives no question"
     if not answer or is_nothing(answer):
-        return "no-answer", f"the generator gives no answer to {question!r}"
+        yield "no-answer", f"the generator gives no answer to {question!r}"
     if guess_lang(question) != lang:
-        return "language", f"{question!r} is not in the language of its article"
+        yield "language", f"{question!r} is not in the language of its article"
     if _YES_NO[lang].search(question) or answer.lower().rstrip(".") in _YES:
-        return "yes-no", f"{question!r} ({answer}) can be guessed"
+        yield "yes-no", f"{question!r} ({answer}) can be guessed"
     if _size(answer) > (_LONGEST_HAN if lang == "zh" else _LONGEST_WORDS):
-        return "long-answer", f"{answer!r} is no short fact"
-    if _is_given_away(question, answer, lang):
-        return "in-question", f"{question!r} holds its answer, {answer}"
+        yield "long-answer", f"{answer!r} is no short fact"
+    if is_given_away(question, answer, lang):
+        yield "in-question", f"{question!r} holds its answer, {answer}"
     if _size(question) < (_SHORTEST_HAN if lang == "zh" else _SHORTEST_WORDS) or not _is_named(question, lang):
-        return "vague", f"{question!r} names nothing that could be looked up"
+        yield "vague", f"{question!r} names nothing that could be looked up"
     if pointing := _POINTS[lang].search(question):
-        return "vague", f"{question!r} cannot be understood alone: {pointing[0]!r}"
-    return None
+        yield "vague", f"{question!r} cannot be understood alone: {pointing[0]!r}"
 
 
 def _size(text: str) -> int:
@@ -112,7 +118,7 @@ def _is_named(question: str, lang: Lang) -> bool:
     return lang == "zh" or _NAMED.search(question) is not None
 
 
-def _is_given_away(question: str, answer: str, lang: Lang) -> bool:
+def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     """Whether the answer, or all of its words, stand in the question."""
     asked = Question(question=question, lang=lang, answer=((answer,),))
     if any(find_answer(asked, question)):
@@ -156,4 +162,3 @@ def _day(told: str, article: Article | None) -> str | None:
     except ValueError:
         day = None
     return day if day and (published is None or day <= published) else published
-

@@ -28,8 +28,7 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     with ExitStack() as stack:
         engine = _open(build, stack)
-        for found in drain(_search_all(build, engine, drafts)):
-            yield found
+        yield from drain(_search_all(build, engine, drafts))
 
 
 async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:

@@ -38,9 +38,7 @@ async def _bring_all(build: Build, urls: list[str]) -> AsyncGenerator[Brought | 
             yield found
 
 
-async def _lay_out(
-    build: Build, urls: list[str], desk: Desk
-) -> AsyncIterator[Coroutine[Any, Any, Brought | Reject]]:
+async def _lay_out(build: Build, urls: list[str], desk: Desk) -> AsyncIterator[Coroutine[Any, Any, Brought | Reject]]:
     source = Source("search", build.recipe.search.engine)
     for url in take_turns(urls, lambda one: one):
         yield _bring(url, source, desk, build)

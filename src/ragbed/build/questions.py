@@ -122,7 +122,11 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case]) -> dict[str, 
     prose = [case for case in cases if _is_prose(first[case.case][0])]
     again = {
         case.case: make_case(
-            task, case.lang, case.messages[0].content, first[case.case][0].reply or "", write_prompt(case.lang, "again", {})
+            task,
+            case.lang,
+            case.messages[0].content,
+            first[case.case][0].reply or "",
+            write_prompt(case.lang, "again", {}),
         )
         for case in prose
     }

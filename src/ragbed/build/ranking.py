@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import batched
+from collections.abc import Iterable, Iterator
+from typing import Self
 
+import msgspec
 import numpy as np
 
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Brought, Candidate, Draft, Ranked
 from ragbed.encoders import open_encoder
-from ragbed.encoders.base import Encoder, Matrix, TokenEncoder
+from ragbed.encoders.base import Encoder, Matrix
 from ragbed.encoders.ranking import best, rank
 from ragbed.schema import Article, Chunk, Hit, Reject
 
@@ -26,59 +28,72 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
-    pages = {one.hit: one.article for one in build.read("pages", Brought)}
-    shelf = _Shelf(build)
+    # Without the texts, which are the passages' own: a hundred thousand pages must fit.
+    pages = {one.hit: msgspec.structs.replace(one.article, text="") for one in build.read("pages", Brought)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
-    for draft in build.shown(STEP, drafts):
-        own = {pages[hit.url].id: pages[hit.url] for hit in hits[draft.id] if hit.url in pages}
-        if not own:
-            yield reject(STEP, draft.question, "no-pages", "none of the pages that were found could be had")
-            continue
-        nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in shelf.nearest(draft.question, own)]
-        snippets = [_snippet(hit, pages.get(hit.url)) for hit in hits[draft.id] if hit.snippet.strip()]
-        # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
-        extra = [] if build.recipe.search.engine == "local" else snippets
-        yield Ranked(question=draft.id, candidates=(*nearest, *extra))
+    with _Shelf(build) as shelf:
+        for draft in build.shown(STEP, drafts):
+            own = {pages[hit.url].id: pages[hit.url] for hit in hits[draft.id] if hit.url in pages}
+            if not own:
+                yield reject(STEP, draft.question, "no-pages", "none of the pages that were found could be had")
+                continue
+            nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in shelf.nearest(draft, own)]
+            snippets = [_snippet(hit, pages.get(hit.url)) for hit in hits[draft.id] if hit.snippet.strip()]
+            # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
+            extra = [] if build.recipe.search.engine == "local" else snippets
+            yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
 class _Shelf:
-    """All passages, by article, and their vectors, which are kept on the disk."""
+    """All passages, by article, and their vectors; both stay on the disk, so that memory does not grow with them."""
 
     def __init__(self, build: Build) -> None:
-        self._top = build.recipe.ranking.top
-        self._chunks = list(build.read("passages", Chunk))
-        self._places: dict[str, list[int]] = defaultdict(list)
-        for place, chunk in enumerate(self._chunks):
-            self._places[chunk.article].append(place)
-        self._encoder = open_encoder(build.recipe.ranking.encoder)
-        self._vectors = self._encode(build) if isinstance(self._encoder, Encoder) else None
+        self._top, self._encoder = build.recipe.ranking.top, open_encoder(build.recipe.ranking.encoder)
+        self._file = open(build.file_of("passages"), "rb")  # noqa: SIM115 - closed on leaving
+        self._decoder = msgspec.json.Decoder(Chunk)
+        self._offsets = array("Q")
+        self._places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self._learn_places()
+        self._vectors = self._encode(build, self._encoder) if isinstance(self._encoder, Encoder) else None
 
-    def nearest(self, question: str, articles: Sequence[str] | dict[str, Article]) -> list[tuple[Chunk, float]]:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def nearest(self, draft: Draft, articles: Iterable[str]) -> list[tuple[Chunk, float]]:
         """The passages of some articles that are nearest to a question, with their scores."""
-        places = [place for article in articles for place in self._places[article]]
-        if isinstance(self._encoder, TokenEncoder) or self._vectors is None:
-            found = rank(question, [self._chunks[place].text for place in places], self._encoder, self._top)
-            return [(self._chunks[places[at]], near) for at, near in zip(found.places, found.scores, strict=True)]
-        scores: Matrix = self._vectors[places] @ self._encoder.encode([question], "question").vectors[0]
-        return [(self._chunks[places[at]], float(scores[at])) for at in best(scores, self._top)]
+        places = [place for article in articles for place in self._places.get(article, ())]
+        if self._vectors is None or not isinstance(self._encoder, Encoder):
+            found = rank(draft.question, [self._chunk(place).text for place in places], self._encoder, self._top)
+            return [(self._chunk(places[at]), near) for at, near in zip(found.places, found.scores, strict=True)]
+        scores: Matrix = self._vectors[places] @ self._encoder.encode([draft.question], "question").vectors[0]
+        return [(self._chunk(places[at]), float(scores[at])) for at in best(scores, self._top)]
 
-    def _encode(self, build: Build) -> Matrix:
+    def _learn_places(self) -> None:
+        offset = 0
+        for place, line in enumerate(self._file):
+            self._offsets.append(offset)
+            self._places[self._decoder.decode(line).article].append(place)
+            offset += len(line)
+
+    def _chunk(self, place: int) -> Chunk:
+        self._file.seek(self._offsets[place])
+        return self._decoder.decode(self._file.readline())
+
+    def _encode(self, build: Build, encoder: Encoder) -> Matrix:
         """The vectors of all passages, one after the other in a file that a killed build goes on with."""
-        encoder = self._encoder
-        assert isinstance(encoder, Encoder)  # noqa: S101 - the caller looked
-        width = encoder.encode(["?"], "passage").vectors.shape[1]
+        width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{_mark(build, encoder)}.f32"
-        row_bytes = 4 * width
-        done = path.stat().st_size // row_bytes if path.exists() else 0
+        done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
-            sink.truncate(done * row_bytes)  # half a row of a killed build goes
-            for batch in batched(range(done, len(self._chunks)), _BATCH):
-                build.watch(STEP, batch[0], len(self._chunks))
-                texts = [self._chunks[place].text for place in batch]
+            sink.truncate(done * 4 * width)  # half a row of a killed build goes
+            for start in range(done, count, _BATCH):
+                build.watch(STEP, start, count)
+                texts = [self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
                 sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
-        if not self._chunks:
-            return np.zeros((0, width), np.float32)
-        return np.memmap(path, np.float32, "r", shape=(len(self._chunks), width))
+        return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
 
 def _mark(build: Build, encoder: Encoder) -> str:

@@ -14,6 +14,7 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import (
+    build,
     cache,
     cases,
     compare,
@@ -52,6 +53,7 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    build.build,
     plan.plan,
     paper.paper,
     doctor.doctor,
