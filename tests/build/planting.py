@@ -23,32 +23,66 @@ Planter: TypeAlias = Callable[[Item, Item], Iterator[bool]]
 """From an item, and another one to borrow from, to whether each planted defect was caught."""
 
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
-_DATE_EN = re.compile(rf"(\d+) ({'|'.join(_MONTHS)}) (\d{{4}})")
-_DATE_ZH = re.compile(r"(\d{4})年(\d+)月(\d+)日")
-_SCALED = re.compile(r"([\d.]+) ?(billion|million|bn|m|k|万|亿)\b ?(.*)")
-_WHOLE = re.compile(r"(\d{1,3}(?:,\d{3})*|\d+)(\D*)")
+_DATE_EN = re.compile(rf"(\d+) ({'|'.join(_MONTHS)})(?: (\d{{4}}))?|({'|'.join(_MONTHS)}) (\d+)(?:, (\d{{4}}))?")
+_DATE_ZH = re.compile(r"(?:(\d{4})年)?(\d+)月(\d+)日")
+_YEAR_ZH = re.compile(r"(\d{4})年")
+_SHARE = re.compile(r"([\d.]+) ?(?:%|per ?cent)")
+_SCALED = re.compile(r"([\d.]+) ?(billion|million|bn|m|k|万|亿)(?![a-z])(.*)")
+_WHOLE = re.compile(r"(\d{1,3}(?:,\d{3})*|\d+)([^\d.]*)")
 _FACTORS = {"billion": 10**9, "bn": 10**9, "million": 10**6, "m": 10**6, "k": 1000, "万": 10**4, "亿": 10**8}
+_FOLDS = str.maketrans("0123456789.%", "０１２３４５６７８９．％")
 
 
 def other_forms(alias: str, lang: str) -> list[str]:
-    """Other ways to write an answer, none of which contains it or is contained in it."""
-    if found := _DATE_EN.fullmatch(alias):
-        day, month, year = int(found[1]), _MONTHS.index(found[2]) + 1, found[3]
-        forms = [f"{found[2][:3]}. {day}, {year}", f"{year}-{month:02}-{day:02}", f"the {day}th of {found[2]} {year}"]
-    elif found := _DATE_ZH.fullmatch(alias):
-        year, month, day = (int(part) for part in found.groups())
-        spelled = "".join("〇一二三四五六七八九"[int(digit)] for digit in str(year))
-        forms = [f"{year}-{month:02}-{day:02}", f"{spelled}年{numeral(month)}月{numeral(day)}日", f"{year}年{month}月{day}号"]
-    elif found := _SCALED.fullmatch(alias):
-        value = round(float(found[1]) * _FACTORS[found[2]])
-        forms = _number_forms(value, found[3], lang)
-    elif found := _WHOLE.fullmatch(alias):
-        forms = _number_forms(int(found[1].replace(",", "")), found[2], lang)
-    elif lang == "en":
-        forms = [alias.upper(), alias.replace(" ", "  "), alias.replace(" ", "\u00a0")]
-    else:
-        forms = [alias.replace("·", "・"), " ".join(alias)]
+    """Other ways in which people write an answer, none of which contains it or is contained in it."""
+    forms = _dates(alias) if _is_date(alias) else _numbers(alias, lang) if alias[0].isdigit() else _names(alias, lang)
     return [form for form in forms if form.lower() not in alias.lower() and alias.lower() not in form.lower()]
+
+
+def _is_date(alias: str) -> bool:
+    return any(pattern.fullmatch(alias) for pattern in (_DATE_EN, _DATE_ZH, _YEAR_ZH))
+
+
+def _dates(alias: str) -> list[str]:
+    if found := _YEAR_ZH.fullmatch(alias):
+        return [f"{_digit_by_digit(found[1])}年"]
+    if found := _DATE_ZH.fullmatch(alias):
+        year, month, day = found[1], int(found[2]), int(found[3])
+        spelled = f"{_digit_by_digit(year)}年" if year else ""
+        forms = [f"{spelled}{numeral(month)}月{numeral(day)}日", f"{year + '年' if year else ''}{month}月{day}号"]
+        return [*forms, f"{year}-{month:02}-{day:02}"] if year else forms
+    match = _DATE_EN.fullmatch(alias)
+    assert match is not None
+    date, name, in_year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
+    forms = [f"{name[:3]}. {date}", f"the {date}th of {name}", f"{date} {name[:3]}"]
+    if in_year:
+        forms = [f"{form}, {in_year}" for form in forms]
+        forms.append(f"{in_year}-{_MONTHS.index(name) + 1:02}-{int(date):02}")
+    return forms
+
+
+def _digit_by_digit(year: str) -> str:
+    return "".join("〇一二三四五六七八九"[int(digit)] for digit in year)
+
+
+def _numbers(alias: str, lang: str) -> list[str]:
+    if found := _SHARE.fullmatch(alias):
+        return (
+            [f"百分之{found[1]}", alias.translate(_FOLDS)]
+            if lang == "zh"
+            else [f"{found[1]} percent", f"{found[1]} pct"]
+        )
+    if found := _SCALED.fullmatch(alias):
+        return _number_forms(round(float(found[1]) * _FACTORS[found[2]]), found[3], lang)
+    if found := _WHOLE.fullmatch(alias):
+        return _number_forms(int(found[1].replace(",", "")), found[2], lang)
+    return [alias.translate(_FOLDS)]
+
+
+def _names(alias: str, lang: str) -> list[str]:
+    if lang == "en":
+        return [alias.upper(), alias.replace(" ", "  "), alias.replace(" ", "\u00a0")]
+    return [alias.replace("·", "・"), " ".join(alias)]
 
 
 def _number_forms(value: int, unit: str, lang: str) -> list[str]:
@@ -96,16 +130,19 @@ def plant_duplicates(item: Item, _: Item) -> Iterator[bool]:
     texts = [passage.text for passage in item.passages if passage.stance != "contradicts"]
     lead = {"en": "Read also: ", "zh": "阅读全文："}[item.lang]
     for text in texts:
-        for copy in (text, text.replace(" ", "\n") + "\n", text[: len(text) * 9 // 10], lead + text):
-            labels = [Labelling(label="related", rule="planted", reason="")] * (len(texts) + 1)
-            yield bool(sift([*texts, copy], labels)[-1])
+        copies = (text, text.replace(" ", "\n") + "\n", text[: len(text) * 9 // 10], lead + text)
+        labels = [Labelling(label="related", rule="planted", reason="")] * (len(texts) + len(copies))
+        yield from map(bool, sift([*texts, *copies], labels)[len(texts) :])
 
 
 def plant_twins(item: Item, _: Item) -> Iterator[bool]:
     """Cross-label duplicates: evidence with the answer taken out, as a distractor."""
     for passage, alias in _evidence(item):
         blanked = passage.text.replace(alias, {"en": "it", "zh": "某某"}[item.lang])
-        labels = [Labelling(label="related", rule="planted", reason=""), Labelling(label="positive", rule="", reason="")]
+        labels = [
+            Labelling(label="related", rule="planted", reason=""),
+            Labelling(label="positive", rule="", reason=""),
+        ]
         if len(alias) * 6 < len(passage.text):  # more, and the two texts are not nearly the same
             yield bool(sift([blanked, passage.text], labels)[0])
 
@@ -167,23 +204,35 @@ def _unrelated(item: Item, other: Item) -> Item:
     return replace(other, passages=tuple(p for p in other.passages if p.stance != "contradicts"))
 
 
+ALARMS = (
+    "evidence not labelled positive",
+    "distractor not labelled so",
+    "good edit refused",
+    "good false answer refused",
+)
+
+
 def false_alarms(items: Iterable[Item]) -> dict[str, tuple[int, int]]:
     """What the same checks say of items that have no defect: alarms, of how many."""
-    counts = {"evidence not labelled positive": [0, 0], "distractor not labelled so": [0, 0], "good edit refused": [0, 0]}
+    counts = {
+        "evidence not labelled positive": [0, 0],
+        "distractor not labelled so": [0, 0],
+        "good edit refused": [0, 0],
+    }
     counts["good false answer refused"] = [0, 0]
     for item in items:
         for passage in item.passages:
             stance = STANCES[label_passage(item, passage.text).label]
             if passage.stance == "supports":
-                _count(counts["evidence not labelled positive"], stance != "supports")
+                _count(counts[ALARMS[0]], stance != "supports")
             elif passage.stance == "distracts":
-                _count(counts["distractor not labelled so"], stance != "distracts")
+                _count(counts[ALARMS[1]], stance != "distracts")
             elif item.fake is not None and passage.edit_of is not None:
                 true = item.passages[passage.edit_of].text
                 edited = edit_passage(item, item.fake, true).text
-                _count(counts["good edit refused"], bool(check_edit(item, item.fake, true, edited)))
+                _count(counts[ALARMS[2]], bool(check_edit(item, item.fake, true, edited)))
         if item.fake is not None:
-            _count(counts["good false answer refused"], bool(check_fake(item, _first(item.fake))))
+            _count(counts[ALARMS[3]], bool(check_fake(item, _first(item.fake))))
     return {name: (alarms, of) for name, (alarms, of) in counts.items()}
 
 

@@ -1,6 +1,6 @@
 """How steps ask models: prompts from files, texts from outside fenced in, every call a case of a run of its own.
 
-The run machinery is handed in as a function (`Ask`): it stores, caches, counts and pays, and building knows nothing of it.
+The run machinery is handed in as a function (`Ask`): it stores, caches, counts and pays.
 """
 
 from __future__ import annotations

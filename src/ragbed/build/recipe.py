@@ -100,6 +100,8 @@ class Pools(_Part, frozen=True, kw_only=True):
     """Hosts, or files, among all passages of an item."""
     per_source: int = 8
     """Passages of one host or file, at the most."""
+    judge: str | None = None
+    """A model that is asked what every passage is to its question; none named: rules alone decide."""
     reader: str | None = None
     """The model that must find the answer in the supporting passages; none named: the generator."""
 

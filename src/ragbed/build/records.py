@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ragbed.schema import Answer, Lang, Passage, Question, Record
+from ragbed.schema import Answer, Article, Lang, Passage, Question, Record
 
 
 class Draft(Question, frozen=True, kw_only=True):
@@ -34,6 +34,14 @@ class Probe(Record, frozen=True, kw_only=True):
     def is_known(self) -> bool:
         """Whether most of the models that were asked know the answer."""
         return 2 * len(self.known_by) > len(self.asked)
+
+
+class Brought(Record, frozen=True, kw_only=True):
+    """A page that a search named, read."""
+
+    hit: str
+    """The address that the search gave; redirects may have led elsewhere."""
+    article: Article
 
 
 class Candidate(Record, frozen=True, kw_only=True):
@@ -89,7 +97,8 @@ class Edited(Record, frozen=True, kw_only=True):
     of: int
     """Index among the pool's passages."""
     text: str
-    support: tuple[int, int] | None = None
+    spans: tuple[tuple[int, int], ...]
+    """Where the false answer was put."""
 
 
 class Falsehood(Record, frozen=True, kw_only=True):

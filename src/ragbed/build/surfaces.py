@@ -10,10 +10,11 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from ragbed.schema import Lang
-from ragbed.scorers.robust.dates import Date, find_dates, lone_years
+from ragbed.scorers.robust.dates import Date
 from ragbed.scorers.robust.gold import Slot
+from ragbed.scorers.robust.match import Reading
 from ragbed.scorers.robust.normalise import fold
-from ragbed.scorers.robust.quantities import Quantity, find_quantities
+from ragbed.scorers.robust.quantities import Quantity
 from ragbed.text.numerals import in_words, numeral, spoken
 
 _MONTHS = (
@@ -55,7 +56,7 @@ def _in_case_of(said: str, false: str) -> str:
 def _write_quantity(said: str, wanted: Quantity, lang: Lang) -> str | None:
     """The number alone is exchanged, so that unit, sign and scale stay as the text has them."""
     folded = fold(said, lang)
-    read = next((one for one in find_quantities(folded) if one.value), None)
+    read = next((one for one in Reading(folded).quantities if one.value), None)
     if read is None or (read.unit != wanted.unit and read.unit and wanted.unit):
         return None
     digits = _NUMBER.search(said)
@@ -88,7 +89,7 @@ def _in_words(said: str, value: Decimal, lang: Lang) -> str | None:
 
 def _number_part(words: str) -> tuple[str, str]:
     """'forty-four billion dollars' as its number and what follows."""
-    end = max((one.end for one in find_quantities(words.lower()) if not one.unit), default=0)
+    end = max((one.end for one in Reading(words.lower()).quantities if not one.unit), default=0)
     if end:
         return words[:end], words[end:]
     head, space, tail = words.rpartition(" ")
@@ -98,7 +99,8 @@ def _number_part(words: str) -> tuple[str, str]:
 def _write_date(said: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
     """Day, month and year are exchanged one by one; what the false date does not tell stays."""
     folded = fold(said, lang)
-    readings = find_dates(folded)[0] or lone_years(folded)
+    reading = Reading(folded)
+    readings = reading.dates or reading.years
     if not readings:
         return None
     told = min(readings, key=lambda one: any(one.denies(date) for date in true))  # 12/11/2020 can be read in two ways

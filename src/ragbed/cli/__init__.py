@@ -15,6 +15,7 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import (
+    build,
     cache,
     cases,
     compare,
@@ -53,6 +54,7 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    build.build,
     plan.plan,
     paper.paper,
     doctor.doctor,

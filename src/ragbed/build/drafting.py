@@ -1,0 +1,164 @@
+"""One question of a generator, checked by rules: short typed answer, self-contained, not given away, in the article."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from ragbed.build.fields import is_nothing, split_aliases
+from ragbed.build.mentions import find_answer
+from ragbed.build.records import Draft
+from ragbed.schema import Article, Lang, Question
+from ragbed.scorers.robust.gold import Slot, prepare
+from ragbed.scorers.robust.normalise import fold
+from ragbed.text import guess_lang
+
+_LONGEST_WORDS, _LONGEST_HAN = 10, 24
+"""Of an answer. RGB's longest have 9 words and 22 characters; beyond that it is a sentence, which nobody repeats
+word for word."""
+_SHORTEST_WORDS, _SHORTEST_HAN = 5, 7
+"""Of a question: fewer cannot name what it is about."""
+_YES_NO = {
+    "en": re.compile(
+        r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might)\b", re.IGNORECASE
+    ),
+    "zh": re.compile(r"吗[？?]?$|是否|是不是|有没有|能否|可否"),
+}
+_YES = frozenset({"yes", "no", "true", "false", "是", "否", "对", "不对", "有", "没有", "会", "不会", "不是"})
+_POINTS = {
+    "en": re.compile(
+        r"\b(?i:th(?:e|is) (?:text|article|passage|report|story|document|author|company|event|city|team|organisation)"
+        r"|according to|this (?:year|month|week)|last (?:year|month|week)|they|he|she|it)\b(?! of\b| [A-Z\"“])"
+    ),
+    "zh": re.compile(
+        "本文|文中|文章|该(?:公司|市|县|项目|队|校|国|机构|活动|事件|新闻|报道)|这[家位次个起]|此次|本次|今年|去年|他们|她们|上述"
+    ),
+}
+"""Words that point at something the question does not name."""
+_NAMED = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]|\d|[\"“‘《]")
+"""A capital inside the sentence, a figure or a title: something that can be looked up."""
+_NO_WORD = re.compile(r"\W+")
+
+
+class Drafted(NamedTuple):
+    """A draft, or why there is none."""
+
+    draft: Draft | None
+    outcome: str = ""
+    reason: str = ""
+    dropped: tuple[str, ...] = ()
+    """Aliases that were not believed."""
+
+
+def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -> Drafted:
+    """A block of fields as a draft.
+
+    Args:
+        block: The generator's fields.
+        lang: That was asked for.
+        article: The source; None for what the generator says it knows.
+    """
+    question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。")
+    if problem := _refuse_texts(question, answer, lang):
+        return Drafted(None, *problem)
+    if article is not None and not _says(article, question, answer):
+        return Drafted(None, "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}")
+    named = split_aliases(block.get("aliases", ""))
+    aliases = [alias for alias in named if _is_alias(alias, answer, question, lang)]
+    return Drafted(
+        Draft(
+            id=hashlib.sha256(f"{lang}\0{_folded(question, lang)}".encode()).hexdigest()[:12],
+            question=question,
+            lang=lang,
+            answer=(tuple(dict.fromkeys((answer, *aliases))),),
+            article=None if article is None else article.id,
+            origin="known" if article is None else "article",
+            kind=_slot(question, answer, lang).kind.split()[0],
+            event=block.get("event", ""),
+            date=_day(block.get("date", ""), article),
+        ),
+        dropped=tuple(alias for alias in named if alias not in aliases),
+    )
+
+
+def _refuse_texts(question: str, answer: str, lang: Lang) -> tuple[str, str] | None:
+    """What is wrong with a question and its answer, whatever the article says; outcome and reason."""
+    return next(_faults(question, answer, lang), None)
+
+
+def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
+    """All that is wrong, the plainest first."""
+    if not question or is_nothing(question):
+        yield "no-question", "the generator gives no question"
+    if not answer or is_nothing(answer):
+        yield "no-answer", f"the generator gives no answer to {question!r}"
+    if guess_lang(question) != lang:
+        yield "language", f"{question!r} is not in the language of its article"
+    if _YES_NO[lang].search(question) or answer.lower().rstrip(".") in _YES:
+        yield "yes-no", f"{question!r} ({answer}) can be guessed"
+    if _size(answer) > (_LONGEST_HAN if lang == "zh" else _LONGEST_WORDS):
+        yield "long-answer", f"{answer!r} is no short fact"
+    if is_given_away(question, answer, lang):
+        yield "in-question", f"{question!r} holds its answer, {answer}"
+    if _size(question) < (_SHORTEST_HAN if lang == "zh" else _SHORTEST_WORDS) or not _is_named(question, lang):
+        yield "vague", f"{question!r} names nothing that could be looked up"
+    if pointing := _POINTS[lang].search(question):
+        yield "vague", f"{question!r} cannot be understood alone: {pointing[0]!r}"
+
+
+def _size(text: str) -> int:
+    """Han characters and Latin words."""
+    return len(re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text))
+
+
+def _is_named(question: str, lang: Lang) -> bool:
+    return lang == "zh" or _NAMED.search(question) is not None
+
+
+def is_given_away(question: str, answer: str, lang: Lang) -> bool:
+    """Whether the answer, or all of its words, stand in the question."""
+    asked = Question(question=question, lang=lang, answer=((answer,),))
+    if any(find_answer(asked, question)):
+        return True
+    folded, held = _folded(answer, lang), _folded(question, lang)
+    return bool(folded) and (f" {folded} " in f" {held} " if lang == "en" else folded in held)
+
+
+def _says(article: Article, question: str, answer: str) -> bool:
+    asked = Question(question=question, lang=article.lang, answer=((answer,),))
+    return any(find_answer(asked, f"{article.title}\n{article.text}"))
+
+
+def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
+    """Whether another spelling surely means the same: the same value, the same letters, or its initials."""
+    if _refuse_texts(question, alias, lang):
+        return False
+    mine, other = _slot(question, answer, lang), _slot(question, alias, lang)
+    if mine.forms & other.forms:
+        return True
+    if mine.kind != "name" or other.kind != "name":
+        return False
+    short, long = sorted((_folded(alias, lang), _folded(answer, lang)), key=len)
+    return short == "".join(word[0] for word in long.split())
+
+
+def _slot(question: str, answer: str, lang: Lang) -> Slot:
+    return prepare(question, ((answer,),), None, lang).slots[0]
+
+
+def _folded(text: str, lang: Lang) -> str:
+    return _NO_WORD.sub(" " if lang == "en" else "", fold(text, lang)).strip()
+
+
+def _day(told: str, article: Article | None) -> str | None:
+    """The generator's date if it is one, and none after its article; else the article's."""
+    published = None if article is None else article.date
+    found = re.search(r"\d{4}-\d{2}-\d{2}", told)
+    try:
+        day = date.fromisoformat(found[0]).isoformat() if found else None
+    except ValueError:
+        day = None
+    return day if day and (published is None or day <= published) else published
