@@ -6,7 +6,7 @@ HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build test-hf bench-gpu
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build bench-labels test-hf bench-gpu
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -67,6 +67,9 @@ bench-encoders: $(STAMP)  ## what encoders find and what they cost, into docs/en
 
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py
+
+bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted defects are caught
+	@$(BIN)/python scripts/bench_labels.py $${RAGBED_RGB_DIR:-../shared/rgb-data}
 
 bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py

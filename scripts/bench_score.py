@@ -87,7 +87,7 @@ def _reply(case: Case, random_: random.Random) -> str:
     fake = case.fake[0][0] if case.fake else "Berlin"
     said = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
     said += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
-    filler = case.documents[0].text if case.documents else case.question
+    filler = case.documents[0].text[5:] if case.documents else case.question  # news, but no document copied whole
     return (said + filler * 20)[:LENGTH]
 
 

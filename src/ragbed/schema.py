@@ -123,6 +123,8 @@ class Passage(Record, frozen=True, kw_only=True):
     """Integration: the sub-question it supports, counted from 0."""
     edit_of: int | None = None
     """Counterfactual: index, among the item's passages, of the true passage it falsifies."""
+    edits: tuple[tuple[int, int], ...] = ()
+    """Counterfactual: where the false answer was put, start and end in characters."""
     support: tuple[int, int] | None = None
     """Start and end, in characters, of the sentence that bears the answer."""
     url: str | None = None

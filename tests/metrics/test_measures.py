@@ -177,10 +177,10 @@ def test_a_question_laid_out_by_two_seeds_is_two_rows_of_the_position_test() -> 
 
 def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     replies: list[dict[str, ScoreValue]] = [
-        {"correct": True, "misled": False},
-        {"correct": True, "misled": False, "flagged": True},
-        {"correct": False, "misled": True},
-        {"correct": True, "misled": True, "flagged": True},
+        {"correct": True, "partial": 1.0, "misled": False},
+        {"correct": True, "partial": 1.0, "misled": False, "flagged": True},
+        {"correct": False, "partial": 0.0, "misled": True},
+        {"correct": False, "partial": 1.0, "misled": True, "flagged": True},
         {"misled": False, "refused": True},
         {"misled": False, "flagged": True},
         {"misled": False},
@@ -197,8 +197,8 @@ def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     }
     assert sum(share or 0 for share in shares.values()) == pytest.approx(7 / 8)
     assert cells["misled_at_all"].value == 0.25
-    assert cells["corrected_of_flagged"].value == pytest.approx(2 / 3)
-    assert cells["corrected"].value == 0.25
+    assert cells["corrected_of_flagged"].value == pytest.approx(1 / 3)
+    assert cells["corrected"].value == 0.125
     assert cells["error_detection"].n == 8
 
 

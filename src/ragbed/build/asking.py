@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
-PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "fence")
+PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "rewrite", "fence")
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 

@@ -7,7 +7,7 @@ from math import ceil
 
 from ragbed.build.answers import limit_sources
 from ragbed.build.asking import make_case, spell, write_prompt
-from ragbed.build.edits import edit_passage, refuse_fake
+from ragbed.build.edits import check_edit, check_fake, edit_passage
 from ragbed.build.fields import read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
@@ -47,16 +47,18 @@ def _prompt(draft: Draft) -> str:
 def _falsify(draft: Draft, passages: Sequence[Passage], reply: str | tuple[str, str], least: int) -> Falsehood | Reject:
     if not isinstance(reply, str):
         return reject(STEP, draft.question, *reply)
-    fake = read_blocks(reply)[0].get("fake", "").strip().rstrip("。.")
-    if problem := refuse_fake(draft, fake):
-        return reject(STEP, draft.question, "fake", problem)
+    told = read_blocks(reply)[0].get("fake", "").strip().rstrip("。.")
+    fake = ((told,),)
+    if faults := check_fake(draft, fake) if told else ["there is none"]:
+        return reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}")
     edits = []
     for place, passage in enumerate(passages):
-        edited = edit_passage(draft, passage.text, fake) if passage.stance == "supports" else None
-        if edited is not None:
-            edits.append(Edited(of=place, text=edited))
+        if passage.stance == "supports":
+            edit = edit_passage(draft, fake, passage.text)
+            if not check_edit(draft, fake, passage.text, edit.text):
+                edits.append(Edited(of=place, text=edit.text, spans=edit.spans))
     if len(edits) < max(1, least):
         return reject(
             STEP, draft.question, "edits", f"the answer can be replaced for certain in {len(edits)} passages only"
         )
-    return Falsehood(question=draft.id, fake=((fake,),), edits=tuple(edits))
+    return Falsehood(question=draft.id, fake=fake, edits=tuple(edits))

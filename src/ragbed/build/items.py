@@ -100,7 +100,7 @@ def _counterfactual(stock: _Stock, one: Falsehood) -> Item:
     for edit in one.edits:
         true = passages[edit.of]
         false = msgspec.structs.replace(
-            true, text=edit.text, stance="contradicts", edit_of=edit.of, support=edit.support, kind="edited"
+            true, text=edit.text, stance="contradicts", edit_of=edit.of, support=None, edits=edit.spans, kind="edited"
         )
         passages.append(false)
     return msgspec.structs.replace(_item(draft, draft.question, passages, stock), fake=one.fake)

@@ -1,4 +1,4 @@
-"""Where a passage says the answer: found by typed matching, and by plain containment where that finds nothing.
+"""Where a passage says the answer: found by typed matching, and by plain containment where that sees nothing.
 
 Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017; plain containment is what RGB's documents
 were split by. A text in which neither finds anything does not hold the answer, as far as rules can tell.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from ragbed.schema import Question
+from ragbed.schema import Lang, Question
 from ragbed.scorers.robust.assertion import judge_mention
 from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention, Reading, find_mentions
@@ -47,13 +48,20 @@ WEAK = {
 def find_answer(question: Question, text: str) -> list[list[Held]]:
     """For each part of the answer, where a passage says it, in characters of the passage."""
     gold = prepare(question.question, question.answer, None, question.lang)
-    folded = fold(text, question.lang)
-    reading = Reading(folded, (text,))
+    reading = _read(text, question.lang)
     found = []
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
         held = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
-        found.append(held or [*_contained(aliases, text), *_vague(slot, reading, text, question)])
+        for one in (*_contained(aliases, text), *_vague(slot, reading, text, question)):
+            if not any(one.start < other.end and other.start < one.end for other in held):
+                held.append(one)
+        found.append(sorted(held))
     return found
+
+
+@lru_cache(maxsize=16)  # the parts of a question, the true and the false answer are looked for in turn
+def _read(text: str, lang: Lang) -> Reading:
+    return Reading(fold(text, lang), (text,))
 
 
 def _typed(slot: Slot, gold: Gold, reading: Reading, text: str, question: Question) -> Iterator[Held]:

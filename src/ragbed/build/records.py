@@ -97,7 +97,8 @@ class Edited(Record, frozen=True, kw_only=True):
     of: int
     """Index among the pool's passages."""
     text: str
-    support: tuple[int, int] | None = None
+    spans: tuple[tuple[int, int], ...]
+    """Where the false answer was put."""
 
 
 class Falsehood(Record, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ Two ways. `label_plainly` is RGB's: a document that contains the answer is posit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.mentions import WEAK, Held, find_answer
 from ragbed.build.sentences import split_sentences
-from ragbed.schema import Answer, Label, Labelling, Question, Stance
+from ragbed.schema import Answer, Label, Labelling, Lang, Question, Stance
 from ragbed.scorers.robust.normalise import fold
 from ragbed.text import holds_answer, plain
 
@@ -41,16 +42,16 @@ class _View(NamedTuple):
     """A passage as it is looked at."""
 
     question: Question
-    text: str
-    title: str
     anchors: frozenset[str]
+    title: str
+    """Folded."""
     sentences: list[tuple[int, int]]
+    folded: list[str]
+    """The sentences."""
 
     def read(self, first: int, last: int) -> str:
         """Some sentences with the title, folded."""
-        return fold(
-            f"{self.title}\n{self.text[self.sentences[first][0] : self.sentences[last][1]]}", self.question.lang
-        )
+        return "\n".join((self.title, *self.folded[first : last + 1]))
 
     def share(self, first: int, last: int) -> float:
         """The share of anchors that they hold."""
@@ -83,8 +84,7 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
         title: Of its page, which readers see too; it counts as standing beside every sentence.
         fake: A false answer; a passage that gives it, and not the true one, contradicts.
     """
-    anchors = find_anchors(question.question, question.lang)
-    view = _View(question, text, title, anchors, list(split_sentences(text)) or [(0, 0)])
+    view = _look_at(question, text, title)
     held = find_answer(question, text)
     parts = tuple(number for number, some in enumerate(held) if some)
     if fake is not None and not parts and all(find_answer(replace(question, answer=fake), text)):
@@ -95,6 +95,18 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
         lacking = next(question.answer[number][0] for number, some in enumerate(held) if not some)
         return Labelling(label="partial", rule="part", reason=f"it does not give {lacking}", parts=parts)
     return _label_with(view, held)
+
+
+def _look_at(question: Question, text: str, title: str) -> _View:
+    anchors = find_anchors(question.question, question.lang)
+    return _View(question, anchors, fold(title, question.lang), *_sentences(text, question.lang))
+
+
+@lru_cache(maxsize=16)  # a passage is looked at for each part of a question in turn
+def _sentences(text: str, lang: Lang) -> tuple[list[tuple[int, int]], list[str]]:
+    """Where the sentences are, and what they say, folded."""
+    places = list(split_sentences(text)) or [(0, 0)]
+    return places, [fold(text[start:end], lang) for start, end in places]
 
 
 def _label_with(view: _View, held: Sequence[Sequence[Held]]) -> Labelling:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ SCORES = {
     "closed-book": ("accuracy", "correct"),
 }
 """What a testbed is about, as the paper has it: the score's name, and what counts."""
+
+
+def load_meanwhile() -> None:
+    """Loads what tables are made with in another thread: while replies are waited for it costs no time."""
+    Thread(target=import_module, args=("ragbed.run.scoring",), daemon=True).start()
 
 
 def read_cells(folder: Path) -> list[Cell]:

@@ -77,7 +77,7 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --docs 2
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import print_cells, read_cells
+    from ragbed.cli.results import load_meanwhile, print_cells, read_cells
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.run.running import run as run_job
@@ -87,7 +87,7 @@ def run(
         _print_forecasts(job, to_json=json)
         return
     try:
-        with RunProgress() as progress:
+        with RunProgress(at_first=load_meanwhile) as progress:
             run_job(job, progress.watch)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")

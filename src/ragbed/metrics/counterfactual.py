@@ -54,13 +54,13 @@ def _false_documents(maker: Maker, here: Mask, true: float, ratio: float, k: int
 
 def outcomes(sheet: Sheet, track: str) -> dict[str, Floats]:
     """The table {correct, misled, both, refused, other} × {flagged, not}: exactly one of ten is 1 for every reply."""
-    correct, misled, refused, flagged = (
-        sheet.score(name, track) == 1 for name in ("correct", "misled", "refused", "flagged")
+    correct, told, misled, refused, flagged = (
+        sheet.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
     kinds = {
         "correct": correct & ~misled,
-        "misled": misled & ~correct,
-        "both": correct & misled,
+        "misled": misled & ~told,
+        "both": misled & told,  # who asserts the false answer beside the true one is not correct, yet has told it
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }

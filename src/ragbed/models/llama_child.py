@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 _ERRORS_ONLY = 1
@@ -27,8 +28,11 @@ def main() -> None:
         server = xllamacpp.Server(parameters(xllamacpp.CommonParams(), wanted))
     except RuntimeError:
         sys.exit(1)  # why stands in what llama.cpp has written
-    answer.write(json.dumps(server.listening_address) + "\n")
-    answer.flush()
+    # Who asked may be gone by now. An exception would take down the interpreter under the server's threads, which
+    # can block for ever; so this process has one way to end.
+    with suppress(BrokenPipeError):
+        answer.write(json.dumps(server.listening_address) + "\n")
+        answer.flush()
     sys.stdin.read()
     os._exit(0)  # without waiting for what is being computed
 

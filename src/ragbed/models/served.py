@@ -17,6 +17,10 @@ from ragbed.models.secret import Key, shown
 from ragbed.models.transport import Transport
 from ragbed.schema import Case, Completion
 
+_QUEUE = 4
+"""One for so many calls at once stands ready: a runner notes on the disk what it asks before and after, and no turn is
+to go unused meanwhile."""
+
 
 @dataclass(frozen=True)
 class Service:
@@ -85,8 +89,9 @@ class ServedModel(ABC):
         self._transport.make_room = call
 
     def _open(self) -> None:
-        """The server can be asked, so as many go in as the pace lets."""
-        self.concurrency = self._service.pace.most
+        """The server can be asked: as many go in as the pace lets, and some who wait at the gate for the next turn."""
+        most = self._service.pace.most
+        self.concurrency = most + -(-most // _QUEUE)
         self.make_room()
 
     @abstractmethod

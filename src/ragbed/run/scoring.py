@@ -16,8 +16,8 @@ from ragbed.run.tables import Cell, add_planned, merge_cells, tabulate
 
 WORTH_WORKERS = 20_000
 """Results from which on a second process saves more than it costs: its start takes about as long as 2,000 of them."""
-_CHUNK = 10_000
-"""Cases of one task: little enough that workers end together, much enough that asking for them costs nothing."""
+_SHARES = 16
+"""Tasks for each worker: enough that they end together, and few enough that asking for them costs nothing."""
 
 Part = tuple[list[Cell], int, int]
 
@@ -48,8 +48,9 @@ def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WO
     wanted = (os.cpu_count() or 1) if workers is None else workers
     with open_scored(folder) as store:
         models, last = list(store.models()), store.last_case()
-        if wanted > 1 and last * len(models) >= worth:
-            tasks = [(model, first) for model in models for first in range(1, last + 1, _CHUNK)]
+        if wanted > 1 and store.noted_results() >= worth:
+            size = last // (_SHARES * wanted) + 1
+            tasks = [(model, first, first + size) for model in models for first in range(1, last + 1, size)]
             parts = _score_in_pool(folder, tasks, wanted)
             if store.is_whole(sum(rows for _, rows, _ in parts), sum(seals for _, _, seals in parts)):
                 return add_planned(merge_cells(cells for cells, _, _ in parts), store)
@@ -57,7 +58,7 @@ def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WO
         return add_planned(tabulate(store.results()), store)
 
 
-def _score_in_pool(folder: Path, tasks: list[tuple[int, int]], workers: int) -> list[Part]:
+def _score_in_pool(folder: Path, tasks: list[tuple[int, int, int]], workers: int) -> list[Part]:
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
     try:
         return list(pool.map(_score_part, [folder] * len(tasks), *zip(*tasks, strict=True)))
@@ -65,13 +66,13 @@ def _score_in_pool(folder: Path, tasks: list[tuple[int, int]], workers: int) -> 
         pool.shutdown(cancel_futures=True)
 
 
-def _score_part(folder: Path, model: int, first: int) -> Part:
+def _score_part(folder: Path, model: int, first: int, end: int) -> Part:
     rows, seals = 0, 0
     with open_store(folder, create=False) as store:
 
         def results() -> Iterator[Stored]:
             nonlocal rows, seals
-            for result, seal in store.results_between(model, first, first + _CHUNK):
+            for result, seal in store.results_between(model, first, end):
                 rows, seals = rows + 1, seals + seal
                 yield result
 

@@ -236,6 +236,11 @@ class RunStore:
         """Whether as many results as were read, with these seals together, are what the ledger says."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
+    def noted_results(self) -> int:
+        """How many results there are, as the ledger says."""
+        ((rows,),) = self.read("SELECT rows FROM ledger WHERE what = 'results'")
+        return int(rows)
+
     def last_case(self) -> int:
         """The highest number of a case; 0 if there is none."""
         ((last,),) = self.read("SELECT COALESCE(MAX(id), 0) FROM cases")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
+from ragbed.scorers.robust.seen import look
 
 Told = tuple[int | None, int | None, int | None]
 
@@ -31,15 +32,15 @@ Told = tuple[int | None, int | None, int | None]
     ],
 )
 def test_dates_are_found(text: str, found: list[tuple[int | None, ...]]) -> None:
-    assert [date[:3] for date in find_dates(text)[0]] == found
+    assert [date[:3] for date in find_dates(text, look(text))[0]] == found
 
 
 def test_an_ambiguous_date_is_read_both_ways() -> None:
-    assert {date[:3] for date in find_dates("3/4/2023")[0]} == {(2023, 3, 4), (2023, 4, 3)}
+    assert {date[:3] for date in find_dates("3/4/2023", look("3/4/2023"))[0]} == {(2023, 3, 4), (2023, 4, 3)}
 
 
 def test_what_is_a_date_is_blotted_out_and_the_rest_keeps_its_place() -> None:
-    _, rest = find_dates("on 3 may 2020 there were 3")
+    _, rest = find_dates("on 3 may 2020 there were 3", look("on 3 may 2020 there were 3"))
     assert rest.endswith(" there were 3")
     assert len(rest) == len("on 3 may 2020 there were 3")
 

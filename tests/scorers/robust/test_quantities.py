@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.scorers.robust.quantities import find_quantities
+from ragbed.scorers.robust.seen import look
 
 
 @pytest.mark.parametrize(
@@ -32,4 +33,4 @@ from ragbed.scorers.robust.quantities import find_quantities
     ],
 )
 def test_quantities_are_found_with_what_they_count(text: str, found: list[tuple[float, str]]) -> None:
-    assert [(float(one.value), one.unit) for one in find_quantities(text)] == found
+    assert [(float(one.value), one.unit) for one in find_quantities(text, look(text))] == found

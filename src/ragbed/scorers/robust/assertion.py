@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import FALSE_ZH, NOT_RIGHT, WRONG
+from ragbed.scorers.robust.seen import NEGATIONS, Seen, words
 
 _REACH = 240
 """Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
@@ -83,18 +84,21 @@ _OR_AFTER = re.compile(
 _CALLED_RIGHT = re.compile(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _MAYBE = re.compile("可能|也许|或许|maybe|perhaps|possibly")
 
-_DOUBT = re.compile(
-    r"\b(?:not|never|neither|nor|no|cannot|or|rather|instead|contrary|other|opposed|whether|unlike)\b|n't|but\b|however"
-    rf"|{WRONG}|wrong|mistaken|error|contradict|inconsistent|correct|right|true|actual"
-    r"|\b(?:none|nothing|nope|formerly|previously|once|originally|initially|at first)\b|[无否]|以为"
-    r"|say|said|stat|claim|mention|list|suggest|report|indicat|contain|according|based|[不非未没或误错]|是否|还是|矛盾|实际|其实"
-    r"|可能|也许|maybe|perhaps|possibly"
+_DOUBT_EN = NEGATIONS | words(
+    "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "
+    "wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated incorrectly wrongly "
+    "mistakenly falsely erroneously error errors mistake mistakes contradict contradicts inconsistent correct "
+    "right true actual actually real reality fact say says said state states stated stating claim claims claimed "
+    "mention mentions mentioned list lists listed suggest suggests suggested report reports reported indicate "
+    "indicates indicated contain contains according based nothing nope formerly previously once originally "
+    "initially first"
 )
+_DOUBT = _DOUBT_EN | frozenset("不非未没或误错否还矛实可也无以")
 
 
-def is_plain(text: str) -> bool:
+def is_plain(seen: Seen) -> bool:
     """Whether a reply has no word on which anything here turns, so that all it mentions is asserted."""
-    return _DOUBT.search(text) is None
+    return seen.isdisjoint(_DOUBT)
 
 
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ragbed.scorers.robust.numerals import ENGLISH, chinese_value, english_value, year_in_words
+from ragbed.scorers.robust.seen import Seen, in_order
 
 
 class Date(NamedTuple):
@@ -36,88 +37,50 @@ class Date(NamedTuple):
         return any(mine is not None and theirs is not None and mine != theirs for mine, theirs in pairs)
 
 
-_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_NAMES = in_order("january february march april may june july august september october november december")
 _MONTHS = {name[:length]: number for number, name in enumerate(_NAMES, start=1) for length in (3, len(name))} | {
     "sept": 9
 }
 _MONTH = "(?P<month>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"
-_ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-]
+_ORDINALS = in_order(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
 _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
     **{f"twenty-{word}": 20 + number for number, word in enumerate(_ORDINALS[:9], start=1)},
     "thirtieth": 30,
     "thirty-first": 31,
 }
-_DAY = r"(?P<day>(?:[0-9]{1,2}(?:st|nd|rd|th)?)|" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
+# Patterns begin with a character rather than with what must not stand before it: the engine is quick to find those.
+_FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
+_DAY = rf"(?P<day>(?:[0-9]{_FREE}[0-9]?(?:st|nd|rd|th)?)|" + "|".join(sorted(_DAYS, key=len, reverse=True)) + r")\b"
 _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
+_DIGIT_YEAR = rf"[12]{_FREE}[0-9]{{3}}"
 _HAN = "[零〇一二三四五六七八九十]"
-_FREE = r"(?<![0-9a-z])(?<![0-9][.,/-])"
 _WITH_MONTH_NAMES = [
-    re.compile(rf"{_FREE}{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
+    re.compile(rf"{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
     re.compile(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
     re.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
 ]
 _IN_DIGITS = [
-    re.compile(
-        rf"{_FREE}(?P<year>[12][0-9]{{3}})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"
-    ),
+    re.compile(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
+_MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE = [
+    re.compile(rf"(?P<year>{_DIGIT_YEAR}|[一二]{_HAN}{{3}})年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
+    re.compile(rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
+    re.compile(rf"(?P<year>{_DIGIT_YEAR}|[一二][零〇一二三四五六七八九]{{3}})年(?![前后以来间内])"),
     re.compile(
-        rf"(?:{_FREE}(?P<year>[12][0-9]{{3}}|{_HAN}{{4}})年)?(?<![0-9])(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月份?"
-        rf"(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
+        rf"(?P<day>[0-9](?<![0-9月年.-].)[0-9]?|{_HAN}(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}})[日号](?![线楼院店机])"
     ),
-    re.compile(
-        rf"{_FREE}(?P<year>[12][0-9]{{3}}|[一二][零〇一二三四五六七八九]{{3}})年(?![0-9]{{1,2}}月|{_HAN}{{1,2}}月|[前后以来间内])"
-    ),
-    re.compile(rf"(?<![0-9月年.-])(?<!{_HAN})(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号](?![线楼院店机])"),
 ]
-_NUMERIC = re.compile(rf"{_FREE}([0-9]{{1,2}})([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
-_LONE_YEAR = re.compile(
-    r"(?<![0-9a-z$€£¥])(?<![0-9][.,])(?<!-)(1[0-9]{3}|20[0-9]{2})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
-)
-_HINTS = {
-    re.compile("|".join(name[:3] for name in _NAMES)): _WITH_MONTH_NAMES,
-    re.compile("[0-9][-/.][0-9]"): _IN_DIGITS,
-    re.compile("[年月日号]"): _CHINESE,
-}
-"""What a text must have for the patterns to be worth trying."""
+_NUMERIC = re.compile(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
+_LONE_YEAR = re.compile(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
+_CHINESE_SIGNS = frozenset("年月日号")
+_DIGITS = frozenset("0123456789")
 
 
-def find_dates(text: str) -> tuple[list[Date], str]:
+def find_dates(text: str, seen: Seen) -> tuple[list[Date], str]:
     """Every date of a text, an ambiguous one (3/4/2023) in both readings; and the text with all of them blotted out."""
     found: list[Date] = []
 
@@ -129,10 +92,10 @@ def find_dates(text: str) -> tuple[list[Date], str]:
         kept = match.end() - date.end
         return "\0" * (len(match[0]) - kept) + match[0][len(match[0]) - kept :]
 
-    for hint, patterns in _HINTS.items():
-        if hint.search(text):
-            for pattern in patterns:
-                text = pattern.sub(blot, text)
+    for pattern in _worth_trying(seen):
+        text = pattern.sub(blot, text)
+    if seen.isdisjoint(_DIGITS):
+        return found, text
     for match in _NUMERIC.finditer(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         for month, day in {(first, second), (second, first)}:
@@ -141,9 +104,19 @@ def find_dates(text: str) -> tuple[list[Date], str]:
     return found, _NUMERIC.sub(lambda match: "\0" * len(match[0]), text)
 
 
+def _worth_trying(seen: Seen) -> Iterator[re.Pattern[str]]:
+    if not seen.isdisjoint(_MONTHS.keys()):
+        yield from _WITH_MONTH_NAMES
+    if not seen.isdisjoint(_DIGITS):
+        yield from _IN_DIGITS
+    if not seen.isdisjoint(_CHINESE_SIGNS):
+        yield from _CHINESE
+
+
 def lone_years(text: str) -> list[Date]:
     """Four digits that may be a year, and may be a number."""
-    return [Date(int(match[1]), None, None, *match.span()) for match in _LONE_YEAR.finditer(text)]
+    years = ((int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text))
+    return [Date(year, None, None, *span) for year, span in years if year < 2100]
 
 
 def _read(match: re.Match[str]) -> Date | None:

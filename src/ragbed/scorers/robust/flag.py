@@ -6,6 +6,7 @@ import re
 
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import NOT_RIGHT, WRONG, any_of
+from ragbed.scorers.robust.seen import Seen, words
 
 _ERRORS = any_of(
     "errors? inaccurac(?:y|ies) mistakes? inconsistenc(?:y|ies) contradictions? misinformation discrepanc(?:y|ies) "
@@ -35,7 +36,7 @@ _RULES = {
     ),
     "flag.correction": re.compile(
         rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
-        r"|\bnot [^.,;\n]{1,40}? as (?:the|stated|claimed|mentioned|documents?|suggested|it says)"
+        rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
         rf"|{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
     ),
     "flag.错误": re.compile(
@@ -43,12 +44,26 @@ _RULES = {
         rf"|不符合?{_FACTS_ZH}|与{_FACTS_ZH}[^,。;]{{0,6}}(?:不符|相悖|矛盾|不一致)"
     ),
 }
-_HINT = re.compile(
-    rf"{_ERRORS}|{WRONG}|outdated|{_WRONGLY}"
-    r"|not \w*? ?(?:correct|true|accurate|right|factual)|isn't|contra|\bas \w|but\b"
-    r"|however|although|[错误不失谬非但然]"
+_WRONG_WORDS = words(
+    "incorrect wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated outdated"
 )
-"""What a text must have for the rules to be worth trying."""
+_RIGHT_WORDS = words("correct true accurate right factual actually fact reality actual")
+_HINTS = {
+    "flag.errors": _WRONG_WORDS
+    | words(
+        "error errors inaccuracy inaccuracies mistake mistakes inconsistency inconsistencies contradiction "
+        "contradictions misinformation discrepancy discrepancies falsehood falsehoods untruth untruths"
+    ),
+    "flag.wrong": _WRONG_WORDS | _RIGHT_WORDS,
+    "flag.wrongly": words("incorrectly wrongly mistakenly falsely erroneously"),
+    "flag.contrary": words("contrary contradict contradicts") | frozenset("非不"),
+    "flag.correction": _RIGHT_WORDS
+    | words("says stated claimed mentioned suggested document documents passage passages text texts source sources")
+    | words("article articles")
+    | frozenset("但然过"),
+    "flag.错误": frozenset("错误失实谬确属真矛对符悖"),
+}
+"""Words and characters of which a text must have one for a rule to be worth trying."""
 
 _DENIED = re.compile(
     r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero)\b|n't\b)(?: \w+){0,4} $"
@@ -60,15 +75,14 @@ _SUPPOSED = re.compile(
 )
 
 
-def find_flags(text: str) -> list[Mention]:
+def find_flags(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply blames the documents; the first place of each rule that holds."""
-    if not _HINT.search(text):
-        return []
     found = []
     for rule, pattern in _RULES.items():
-        match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
-        if match:
-            found.append(Mention(*match.span(), rule))
+        if not seen.isdisjoint(_HINTS[rule]):
+            match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
+            if match:
+                found.append(Mention(*match.span(), rule))
     return found
 
 

@@ -10,7 +10,9 @@ from itertools import pairwise
 from ragbed.schema import Answer, Lang
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
 from ragbed.scorers.robust.normalise import fold
+from ragbed.scorers.robust.numerals import Digits, digits_of
 from ragbed.scorers.robust.quantities import Quantity, find_quantities
+from ragbed.scorers.robust.seen import look
 from ragbed.scorers.robust.units import LOOSE
 
 _EDGES = " \n\"'.,;:!?。、《》〈〉()[]<>"
@@ -33,8 +35,9 @@ class Name:
 
     key: str
     """Its longest run of letters or digits: where this is missing, the name is."""
-    pattern: re.Pattern[str]
-    bearers: re.Pattern[str] | None = None
+    pattern: str
+    """For `compiled`, which most replies do not need: compiling is half the work of reading an answer."""
+    bearers: str | None = None
     """Of a family name that the data do not list by itself: finds, in unfolded text, the given names before it."""
     given: str = ""
     """The given name of the one who is meant."""
@@ -49,6 +52,10 @@ class Slot:
     quantities: tuple[Quantity, ...]
     nouns: frozenset[str]
     """What the quantities count, in the answer's own words."""
+    fullest_date: Date
+    """All that the dates say together."""
+    digits: tuple[Digits, ...]
+    """What each quantity looks like at a glance."""
     forms: frozenset[object]
     """What it says, for telling whether another answer says the same."""
 
@@ -76,12 +83,16 @@ class Gold:
     """The false answer says the same as the true one: nobody can be misled by it."""
 
 
+compiled = lru_cache(maxsize=16_384)(re.compile)
+"""A pattern of a name, kept: `re` itself keeps only a few hundred."""
+
+
 @lru_cache(maxsize=16_384)
 def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> Gold:
     """Reads an answer and a false answer; the same case is asked under many conditions, so the work is kept."""
     asked = fold(question, lang)
-    dates = find_dates(asked)[0] + lone_years(asked)
-    known = Date(_only({date.year for date in dates}), _only({date.month for date in dates}), None, 0, 0)
+    dates = find_dates(asked, look(asked))[0] + lone_years(asked)
+    known = _together(dates)._replace(day=None)
     slots = tuple(_slot(aliases, asked, lang) for aliases in answer)
     fakes = tuple(_slot(aliases, asked, lang) for aliases in fake or ())
     same = any(false.forms & true.forms for false in fakes for true in slots)
@@ -92,6 +103,12 @@ def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> G
         asks_share=bool(re.search(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例", asked)),
         fake_is_gold=same,
     )
+
+
+def _together(dates: list[Date]) -> Date:
+    """What dates say, where they do not contradict each other."""
+    year, month, day = (_only({date[place] for date in dates}) for place in range(3))
+    return Date(year, month, day, 0, 0)
 
 
 def _only(values: set[int | None]) -> int | None:
@@ -121,7 +138,15 @@ def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> Slot:
         elif name := _as_name(alias, folded, lang):
             names.append(name)
             names += _surname(alias, folded, asked)
-    return Slot(tuple(names), tuple(dates), tuple(quantities), frozenset(nouns), frozenset(forms))
+    return Slot(
+        names=tuple(names),
+        dates=tuple(dates),
+        quantities=tuple(quantities),
+        nouns=frozenset(nouns),
+        fullest_date=_together(dates),
+        digits=tuple({digits_of(one.value) for one in quantities}),
+        forms=frozenset(forms),
+    )
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
@@ -137,7 +162,7 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
 
 
 def _as_date(folded: str, asked: str) -> Date | None:
-    for date in find_dates(folded)[0]:
+    for date in find_dates(folded, look(folded))[0]:
         if date.start == 0 and date.end == len(folded):
             return date
     years = lone_years(folded)
@@ -148,7 +173,7 @@ def _as_quantities(alias: str, folded: str) -> list[Quantity]:
     """The readings of an alias that is a number and what it counts; none for names such as '7 Rings' or 三亚."""
     if _CAPITAL_AFTER_NUMBER.match(alias.strip()) or _SCORE.fullmatch(folded):
         return []
-    found = [one for one in find_quantities(folded) if one.start == 0]
+    found = [one for one in find_quantities(folded, look(folded)) if one.start == 0]
     return [one for one in found if _is_whole(folded[one.end :], one)]
 
 
@@ -169,7 +194,7 @@ def _is_whole(rest: str, quantity: Quantity) -> bool:
 def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     if score := _SCORE.fullmatch(folded):
         first, second = (_either_script(number) for number in score.groups())
-        return Name("", re.compile(rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])"))
+        return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|to) ?{second}(?![0-9十]|\.[0-9])")
     spaced = fold(_ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias)), "en").strip(_EDGES)
     words = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(words))
@@ -182,7 +207,7 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         apart = lang == "en" and words_meet and between.strip("'-")
         parts += [r"[\W_]{1,3}" if apart else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
-    return Name(key, re.compile(_bounded("".join(parts), runs[0][0][0], runs[-1][0][-1])))
+    return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]))
 
 
 def _either_script(number: str) -> str:
@@ -198,9 +223,9 @@ def _surname(alias: str, folded: str, asked: str) -> list[Name]:
     last = parts[-1]
     if len(last) < 3 or last in asked:
         return []
-    given, *_, family = re.split(r"[ ·・•]", alias.strip())
-    bearers = re.compile(rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}")
-    return [Name(last, re.compile(_bounded(re.escape(last), last[0], last[-1])), bearers, given)]
+    given, *_, family = re.split(r"[\s·・•]+", alias.strip())
+    bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
+    return [Name(last, _bounded(re.escape(last), last[0], last[-1]), bearers, given)]
 
 
 def _escape(run: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -9,41 +10,23 @@ from itertools import islice
 from typing import NamedTuple
 
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
-from ragbed.scorers.robust.gold import Gold, Name, Slot
+from ragbed.scorers.robust.gold import Gold, Name, Slot, compiled
+from ragbed.scorers.robust.numerals import SIGNS, WORDS
 from ragbed.scorers.robust.quantities import Quantity, find_quantities
+from ragbed.scorers.robust.seen import look, words
 from ragbed.scorers.robust.units import LOOSE
 
 MOST_MENTIONS = 64
 """Of one answer that are looked at: a reply that says more has made its point."""
 
 
-_TITLES = frozenset(
-    [
-        "Mr",
-        "Mrs",
-        "Ms",
-        "Miss",
-        "Dr",
-        "Sir",
-        "Lord",
-        "Lady",
-        "Professor",
-        "Prof",
-        "President",
-        "Director",
-        "Minister",
-        "Mayor",
-        "Judge",
-        "Captain",
-        "Coach",
-        "Author",
-        "The",
-        "By",
-        "And",
-        "Is",
-        "Was",
-    ]
+_TITLES = words(
+    "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
+    "The By And Is Was"
 )
+
+
+_NO_DIGIT = re.compile("[^0-9]+")
 
 
 class Mention(NamedTuple):
@@ -63,11 +46,11 @@ class Reading:
     """
 
     def __init__(self, text: str, context: Sequence[str] = ()) -> None:
-        self.text, self.context = text, context
+        self.text, self.context, self.seen = text, context, look(text)
 
     @cached_property
     def _dated(self) -> tuple[list[Date], str]:
-        return find_dates(self.text)
+        return find_dates(self.text, self.seen)
 
     @property
     def dates(self) -> list[Date]:
@@ -80,9 +63,14 @@ class Reading:
         return lone_years(self._dated[1])
 
     @cached_property
+    def digits(self) -> str:
+        """Its digits, and nothing between them."""
+        return _NO_DIGIT.sub("", self.text)
+
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """Every quantity outside the dates."""
-        return find_quantities(self._dated[1])
+        return find_quantities(self._dated[1], self.seen)
 
 
 def find_mentions(slot: Slot, gold: Gold, reading: Reading) -> list[Mention]:
@@ -90,10 +78,19 @@ def find_mentions(slot: Slot, gold: Gold, reading: Reading) -> list[Mention]:
     found = [*_names(slot, reading)]
     if slot.dates:
         found += _dates(slot, gold, reading)
-    if slot.quantities:
+    if slot.quantities and _may_say(slot, reading):
         found += _quantities(slot, gold, reading)
     some = sorted(set(found))[:MOST_MENTIONS]
     return [one for one in some if not any(_contains(other, one) for other in some)]
+
+
+def _may_say(slot: Slot, reading: Reading) -> bool:
+    """Whether at a glance a text may have one of the numbers: in digits, in Chinese numerals or in words."""
+    if not reading.seen.isdisjoint(WORDS) or any(one.run in reading.digits for one in slot.digits):
+        return True
+    return not reading.seen.isdisjoint(SIGNS) and any(
+        not any(reading.seen.isdisjoint(signs) for signs in one.signs) for one in slot.digits
+    )
 
 
 def drop_contained(owned: list[list[Mention]]) -> list[list[Mention]]:
@@ -114,27 +111,25 @@ def _names(slot: Slot, reading: Reading) -> Iterator[Mention]:
     for name in slot.names:
         if name.key in reading.text and (name.bearers is None or _is_unique(name, reading.context)):
             rule = "name.surname" if name.bearers else "name"
-            yield from (
-                Mention(*match.span(), rule) for match in islice(name.pattern.finditer(reading.text), MOST_MENTIONS)
-            )
+            matches = compiled(name.pattern).finditer(reading.text)
+            yield from (Mention(*match.span(), rule) for match in islice(matches, MOST_MENTIONS))
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
     """Whether nobody else of that family name is spoken of."""
-    others = {given for text in context for given in name.bearers.findall(text)} if name.bearers else set()
+    others = {given for text in context for given in compiled(name.bearers).findall(text)} if name.bearers else set()
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
 
 def _dates(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:
-    for wanted in slot.dates:
-        found = reading.dates + reading.years if wanted[1:3] == (None, None) else reading.dates
-        for date in found:
-            if any(date.denies(other) for other in slot.dates):  # 30 May 2018 is not '30 May', also called 30 May 2017
-                continue
-            if date.tells(wanted):
-                yield Mention(date.start, date.end, "date")
-            elif date.tells(wanted, gold.asked):
-                yield Mention(date.start, date.end, "date.asked")
+    only_year = any(wanted[1:3] == (None, None) for wanted in slot.dates)
+    for date in reading.dates + reading.years if only_year else reading.dates:
+        if date.denies(slot.fullest_date):  # 30 May 2018 is not '30 May', also called 30 May 2017
+            continue
+        if any(date.tells(wanted) for wanted in slot.dates):
+            yield Mention(date.start, date.end, "date")
+        elif any(date.tells(wanted, gold.asked) for wanted in slot.dates):
+            yield Mention(date.start, date.end, "date.asked")
 
 
 def _quantities(slot: Slot, gold: Gold, reading: Reading) -> Iterator[Mention]:

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import NamedTuple
 
-_UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+from ragbed.scorers.robust.seen import in_order
+
+_UNITS = in_order(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_WORD = "|".join(sorted([*_SMALL, "hundred", *_LARGE], key=len, reverse=True))
+WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
+"""What English numbers are made of; 'one' alone is hardly ever one."""
+_WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
 ENGLISH = re.compile(
     rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
@@ -41,8 +28,11 @@ ENGLISH = re.compile(
 """A run of number words: 'forty-four billion', 'a hundred and five', 'one point five million'."""
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
+SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
+"""What Chinese numerals are made of."""
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
+_SIGNS_OF_PLACE = frozenset("十百千万亿")
 _PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
 CHINESE = re.compile(
     rf"(?:(?<![0-9a-z])(?<![0-9][.,])[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})|[零〇一二两三四五六七八九]|{_PLACE})"
@@ -107,35 +97,55 @@ def year_in_words(words: str) -> int | None:
     return _SMALL[tokens[0]] * 100 + sum(rest) if fits and sum(rest) < 100 else None
 
 
-def chinese_value(numerals: str) -> Decimal | None:
+def chinese_value(numerals: str) -> Decimal:
     """The number that a run of Chinese numerals says; digit by digit (二〇二三) if it has no places."""
     whole, _, tail = numerals.replace(",", "").partition("点")
-    scale = 1
-    while tail and tail[-1] in _MYRIADS:
-        scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
-    if any(character in _PLACES or character in _MYRIADS for character in whole):
-        value = _chinese_whole(_TOKEN.findall(whole))
+    if _SIGNS_OF_PLACE.isdisjoint(whole):
+        value: Decimal | int = int("".join(str(_DIGITS.get(character, character)) for character in whole))
     else:
-        value = Decimal("".join(str(_DIGITS.get(character, character)) for character in whole))
-    fraction = "".join(str(_DIGITS[character]) for character in tail)
-    return (value + Decimal(f"0.{fraction or 0}")) * scale
+        value = _chinese_whole(_TOKEN.findall(whole))
+    if not tail:
+        return Decimal(value)
+    scale = 1
+    while tail[-1] in _MYRIADS:
+        scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
+    return (value + Decimal("0." + "".join(str(_DIGITS[character]) for character in tail))) * scale
 
 
-def _chinese_whole(parts: list[str]) -> Decimal:
-    total, section, digit, place = Decimal(0), Decimal(0), Decimal(0), 1
+def _chinese_whole(parts: list[str]) -> Decimal | int:
+    total: Decimal | int = 0
+    section: Decimal | int = 0
+    digit: Decimal | int = 0
+    place = 1
     for part in parts:
         if part in _MYRIADS:
             section += digit
             if part == "亿":  # counts what 万 has counted too: 一万亿
-                section, total = section + total, Decimal(0)
+                section, total = section + total, 0
             total += (section or 1) * _MYRIADS[part]
-            section, digit, place = Decimal(0), Decimal(0), _MYRIADS[part]
+            section, digit, place = 0, 0, _MYRIADS[part]
         elif part in _PLACES:
             section += (digit or 1) * _PLACES[part]
-            digit, place = Decimal(0), _PLACES[part]
+            digit, place = 0, _PLACES[part]
         elif part in {"零", "〇"}:
             place = 1  # the next digit stands for itself: 三百零五
         else:
-            digit = Decimal(_DIGITS.get(part, part))
+            digit = _DIGITS[part] if part in _DIGITS else Decimal(part)
     # A last digit right after a place stands one place below it: 两百五 is 250, 三万五 is 35,000.
     return total + section + digit * (place // 10 if place > 1 and digit < 10 else 1)
+
+
+class Digits(NamedTuple):
+    """What a text must have to say a number in digits or in Chinese numerals."""
+
+    run: str
+    """Its digits, in this order, without the zeros at the end."""
+    signs: tuple[str, ...]
+    """For each of its digits, what may stand for it among Chinese numerals; zeros and ones may be left out (十)."""
+
+
+def digits_of(value: Decimal) -> Digits:
+    """How to tell at a glance that a number is not in a text."""
+    run = f"{abs(value):f}"
+    signs = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
+    return Digits(run.replace(".", "").strip("0"), tuple(sorted({signs[digit] for digit in run if digit in signs})))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from ragbed.scorers.robust.numerals import CHINESE, ENGLISH, chinese_value, english_value
+from ragbed.scorers.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
+from ragbed.scorers.robust.seen import Seen, words
 from ragbed.scorers.robust.units import SCALES, UNITS
 
 
@@ -23,79 +24,25 @@ class Quantity(NamedTuple):
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
 _DIGITS = re.compile(
-    r"(?:(?P<currency>us\$|[$€£¥])\s?)?"
-    r"(?<![a-z0-9])(?<![0-9][.,])(?<![a-z]-)"  # not inside 170, 12.3 or covid-19
-    r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)(?![0-9])(?![.,][0-9])"
-    r"(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
-    rf"(?:(?P<gap>[ -]?)(?P<scale>{_SCALE})(?![a-z]))?"
+    # Begins with a character rather than with what must not stand before it (170, 12.3, covid-19): that is faster.
+    r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
+    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
+    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"
 )
+_MONEY_BEFORE = frozenset("$€£¥ ")
+_CURRENCY = re.compile(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = re.compile(r"[ -]{0,2}(per cent|percentage points?|years? old|[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})")
-_PERCENT_BEFORE = re.compile(r"百分之$")
 _MINUS = re.compile(
     r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
+_MINUS_ENDS = frozenset("- 下负")
 _NOT_COUNTED = re.compile(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
 _LIST_MARK = re.compile(r"[.)、]\s*\S")
-_STOP = frozenset(
-    [
-        "in",
-        "at",
-        "on",
-        "by",
-        "of",
-        "the",
-        "and",
-        "or",
-        "to",
-        "for",
-        "from",
-        "with",
-        "was",
-        "were",
-        "is",
-        "are",
-        "has",
-        "had",
-        "have",
-        "as",
-        "per",
-        "it",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "which",
-        "who",
-        "when",
-        "where",
-        "while",
-        "but",
-        "so",
-        "than",
-        "then",
-        "there",
-        "after",
-        "before",
-        "during",
-        "since",
-        "until",
-        "up",
-        "down",
-        "over",
-        "under",
-        "between",
-        "including",
-        "respectively",
-        "also",
-        "only",
-        "each",
-        "a",
-        "an",
-        "according",
-        "votes",
-    ]
+_STOP = words(
+    "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
+    "which who when where while but so than then there after before during since until up down over under between "
+    "including respectively also only each a an according votes"
 )
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
 """Units of several words, by how they begin."""
@@ -103,9 +50,14 @@ _LONE_BEFORE = re.compile(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = re.compile(r"[,.。;!?\n)\"]|$")
 
 
-def find_quantities(text: str) -> list[Quantity]:
+def find_quantities(text: str, seen: Seen) -> list[Quantity]:
     """Every quantity of a text whose dates are blotted out; one span may be read in two ways."""
-    return [*_in_digits(text), *_in_english(text), *_in_chinese(text)]
+    found = _in_digits(text)
+    if not seen.isdisjoint(WORDS):
+        found += _in_english(text)
+    if not seen.isdisjoint(SIGNS):
+        found += _in_chinese(text)
+    return found
 
 
 def _in_digits(text: str) -> list[Quantity]:
@@ -113,19 +65,18 @@ def _in_digits(text: str) -> list[Quantity]:
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
-        if unit is None or not _is_counted(text, match.start("number"), match.end("number")):
+        if unit is None or not _is_counted(text, start, match.end("number")):
             continue
         name, stop = unit
-        if match["currency"]:
-            name, stop = UNITS[match["currency"]], end
-        elif _PERCENT_BEFORE.search(text, max(0, start - 3), start):
+        if text[start - 1 : start] in _MONEY_BEFORE and (currency := _CURRENCY.search(text, max(0, start - 4), start)):
+            name, stop, start = UNITS[currency[0].strip()], end, currency.start()
+        elif text.endswith("百分之", max(0, start - 3), start):
             name, start = "%", start - 3
         sign, start = _sign_before(text, start)
         number, scale = sign * Decimal(match["number"].replace(",", "")), match["scale"]
-        value = number * SCALES[scale] if scale else number
         if scale == "m":  # 5.1m is metres or millions
             found.append(Quantity(number, "m", start, end))
-        found.append(Quantity(value, name, start, stop))
+        found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
     return found
 
 
@@ -144,29 +95,37 @@ def _in_chinese(text: str) -> Iterator[Quantity]:
         start, end = match.span()
         if match[0][0] in "万亿" or text[start - 1 : start] == "第" or text[start - 1 : start].isdigit():
             continue
-        value = chinese_value(match[0])
         name, stop = _unit_after(text, end) or ("", end)
-        if _PERCENT_BEFORE.search(text, max(0, start - 3), start):
-            name, start = "%", start - 3
-        sign, start = _sign_before(text, start)
-        alone = _LONE_BEFORE.search(text, max(0, start - 1), start) and _LONE_AFTER.match(text, end)
+        first = start
+        if text.endswith("百分之", max(0, start - 3), start):
+            name, first = "%", start - 3
+        sign, first = _sign_before(text, first)
         # 一 and 百 are in a thousand words; a numeral of one character counts with a unit, or all alone.
-        if value is not None and (end - start > 1 or name or alone):
-            yield Quantity(sign * value, name, start, stop)
+        if end - start > 1 or name or _stands_alone(text, first, end):
+            yield Quantity(sign * chinese_value(match[0]), name, first, stop)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before = _LONE_BEFORE.search(text, max(0, start - 1), start)
+    return before is not None and _LONE_AFTER.match(text, end) is not None
 
 
 def _sign_before(text: str, start: int) -> tuple[int, int]:
     """The sign of a number and where it begins with it: 12 is not −12."""
+    if text[start - 1 : start] not in _MINUS_ENDS:
+        return 1, start
     minus = _MINUS.search(text, max(0, start - 10), start)
     return (-1, minus.start()) if minus else (1, start)
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
     """Whether a number says how many: not which document, which item of a list or which of a series."""
-    if _NOT_COUNTED.search(text, max(0, start - 12), start):
+    before = text[start - 1 : start]
+    if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
         return False
-    line = text.rfind("\n", 0, start) + 1
-    return bool(text[line:start].strip()) or end - start > 2 or not _LIST_MARK.match(text, end)
+    if end - start > 2 or not _LIST_MARK.match(text, end):
+        return True
+    return bool(text[text.rfind("\n", 0, start) + 1 : start].strip())
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:

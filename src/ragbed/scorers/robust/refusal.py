@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.phrases import any_of
+from ragbed.scorers.robust.seen import NEGATIONS, Seen, words
 
 _KNOWING = any_of(
     "answer determine confirm verify identify establish deduce infer pinpoint answered determined found confirmed"
@@ -40,45 +41,74 @@ _KNOWING_ZH = any_of(
 _TELLING_ZH = any_of(
     "提及 提到 提供 说明 包含 给出 涉及 明确 指出 记载 找到 披露 透露 显示 写明 列出 介绍 说到 公布 标明 告知 注明 详细"
 )
-_ENGLISH = {
-    "refusal.insufficient": re.compile(
-        rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
-        rf"|\b{_MATTER} (?:is|are) insufficient"
+_ZH_NOT = frozenset("无不没未缺难")
+_RULES = (
+    (
+        "refusal.insufficient",
+        words("insufficient enough inadequate lack lacks lacking limited without no"),
+        re.compile(
+            rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
+            rf"|\b{_MATTER} (?:is|are) insufficient"
+        ),
     ),
-    "refusal.unable": re.compile(
-        rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
-        # Others may be unable to find their keys.
-        rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
+    (
+        "refusal.unable",
+        words("can cannot can't unable able possible impossible could couldn't"),
+        re.compile(
+            rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
+            # Others may be unable to find their keys.
+            rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
+        ),
     ),
-    "refusal.unsaid": re.compile(
-        rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
-        rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
-        rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+)?? {_TOLD}\b"
-        r"|\b(?:none|neither) of the (?:\w+ )?(?:documents?|passages?|texts?)\b"
+    (
+        "refusal.unsaid",
+        NEGATIONS | words("fail fails failed"),
+        re.compile(
+            rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
+            rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
+            rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+)?? {_TOLD}\b"
+            r"|\b(?:none|neither) of the (?:\w+ )?(?:documents?|passages?|texts?)\b"
+        ),
     ),
-    "refusal.unknown": re.compile(
-        rf"{_DO_NOT}(?: \w+)?? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
-        rf"|^\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"
-        r"|\bno idea\b|\bi(?:'m| am) not (?:sure|certain|aware)\b|\bnot aware of\b"
+    (
+        "refusal.unknown",
+        words("know unknown unclear uncertain idea sure certain aware"),
+        re.compile(
+            rf"{_DO_NOT}(?: \w+)?? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
+            r"|\bno idea\b|\bi(?:'m| am) not (?:sure|certain|aware)\b|\bnot aware of\b"
+        ),
     ),
-}
-_CHINESE = {
-    "refusal.insufficient": re.compile(
-        rf"(?:信息|资料|内容|材料|证据|文档)并?(?:不足|不够|有限|缺失)"
-        rf"|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?{_MATTER_ZH}"
+    (
+        "refusal.unknown",
+        words("unknown unclear none not /"),
+        re.compile(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
     ),
-    "refusal.unable": re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
-    "refusal.unsaid": re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
-    "refusal.unknown": re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
-}
-_BANKS = {
-    # What a text must have for a bank to be worth trying.
-    re.compile(
-        r"not|n't|\bno\b|insuffic|unable|imposs|unknown|unclear|uncertain|lack|fail|none|neither|never|n/a|limited"
-        r"|without|inadeq"
-    ): _ENGLISH,
-    re.compile("[无不没未缺难]"): _CHINESE,
-}
+    (
+        "refusal.insufficient",
+        _ZH_NOT | frozenset("有"),
+        re.compile(
+            r"(?:信息|资料|内容|材料|证据|文档)并?(?:不足|不够|有限|缺失)"
+            rf"|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?{_MATTER_ZH}"
+        ),
+    ),
+    (
+        "refusal.unable",
+        _ZH_NOT,
+        re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
+    ),
+    (
+        "refusal.unsaid",
+        _ZH_NOT,
+        re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
+    ),
+    (
+        "refusal.unknown",
+        _ZH_NOT,
+        re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
+    ),
+)
+"""Rule, words and characters of which a text must have one for it to be worth trying, and its pattern."""
+
 _ABOUT_ERRORS = re.compile(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
     r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
@@ -100,15 +130,14 @@ def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
     return _ANSWERS_ANYWAY.search(text, first) is not None
 
 
-def find_refusals(text: str) -> list[Mention]:
+def find_refusals(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply declines; the first place of each rule that holds."""
     found = []
-    for hint, bank in _BANKS.items():
-        if hint.search(text):
-            for rule, pattern in bank.items():
-                match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
-                if match:
-                    found.append(Mention(*match.span(), rule))
+    for rule, hints, pattern in _RULES:
+        if not seen.isdisjoint(hints):
+            match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
+            if match:
+                found.append(Mention(*match.span(), rule))
     return found
 
 

@@ -26,6 +26,7 @@ LONGEST = 200_000
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
 _FINAL = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:) ?:? ?|答案(?:应?(?:是|为):?|:) ?")
+_FINAL_HINTS = frozenset({"answer", "答"})
 _NAMED_WITHIN = 60
 """Characters after 'the answer is' in which it is expected."""
 _QUOTED_WHOLE = 40
@@ -65,7 +66,7 @@ def judge(case: Case, reply: str) -> Judged:
     reading = Reading(text, (reply, *(document.text for document in case.documents)))
     copied = [document.text for document in case.documents if _is_copied(document.text, reply)]
     own = _OwnWords(text, [fold(document, case.lang) for document in copied])
-    flags, refusals = own.keep(find_flags(text)), own.keep(find_refusals(text))
+    flags, refusals = own.keep(find_flags(text, reading.seen)), own.keep(find_refusals(text, reading.seen))
     grounds: list[Mention] = []
     if len(copied) > 1:  # that is copying, not answering
         held: list[list[Mention]] = [[] for _ in gold.slots]
@@ -82,7 +83,7 @@ def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
     places = origins(_as_read(reply), case.lang)
     left_out = max(0, len(reply) - LONGEST - 1)
     found = []
-    for mention in judged.mentions:
+    for mention in sorted(judged.mentions):
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
         if start > LONGEST // 2:
             start, end = start + left_out, end + left_out
@@ -113,7 +114,7 @@ def _conclude(
         verdict = "refused"
     elif flagged and not misled and _is_only_flag(text, grounds):
         verdict = "flag-only"
-    return Judged(verdict, verdict == "correct", share, aligned, refused, flagged, misled, tuple(sorted(grounds)))
+    return Judged(verdict, verdict == "correct", share, aligned, refused, flagged, misled, tuple(grounds))
 
 
 def _nothing(gold: Gold, verdict: Name, grounds: tuple[Mention, ...]) -> Judged:
@@ -165,7 +166,7 @@ def _assertions(
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
     true, false = owned[: len(gold.slots)], [mention for mentions in owned[len(gold.slots) :] for mention in mentions]
     every = [mention for mentions in true for mention in mentions]
-    plain = is_plain(text)
+    plain = is_plain(reading.seen)
     grounds: list[Mention] = []
 
     def asserted(mentions: Sequence[Mention], rivals: Sequence[Mention], whose: str) -> list[Mention]:
@@ -194,11 +195,12 @@ def _final(
 
     If that is a value of the answer's kind ('the answer is 6'), what stands after it does not count either.
     """
-    markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS))
+    every = [*false, *(one for some in held for one in some)]
+    told = every and not reading.seen.isdisjoint(_FINAL_HINTS)
+    markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS)) if told else []
     if not markers:
         return held, false
     place = markers[0 if len(gold.slots) > 1 else -1].end()  # parts may each be announced
-    every = [*false, *(one for some in held for one in some)]
     end = next((one.end for one in _values(gold, reading) if place <= one.start <= place + 2), None)
     if end is None:
         if not any(place <= one.start <= place + _NAMED_WITHIN for one in every):

@@ -1,0 +1,96 @@
+/* The interface in English and Chinese.
+ *
+ * `say("Documents")` gives the words in the language that was chosen; the English ones are the key, so that the code
+ * reads as it shows. `{0}` stands for a value. What is not in the list is data, and is shown as it is.
+ */
+
+const ZH = {
+  "Question": "问题",
+  "Answer": "标准答案",
+  "False answer": "错误答案",
+  "Expected": "应有的回答",
+  "answer": "回答",
+  "refuse": "拒答",
+  "correct the documents": "指出并纠正文档",
+  "Documents": "文档",
+  "No documents were given.": "未提供文档。",
+  "Prompt as sent": "实际发送的提示词",
+  "Reply": "回复",
+  "Reasoning": "推理过程",
+  "Verdicts": "判定",
+  "Track": "评分口径",
+  "Score": "得分",
+  "robust": "稳健",
+  "code": "原代码",
+  "paper": "论文",
+  "verdict": "判定",
+  "correct": "正确",
+  "partial": "部分正确",
+  "incorrect": "错误",
+  "refused": "拒答",
+  "flagged": "指出错误",
+  "flag-only": "仅指出错误",
+  "empty": "空回复",
+  "unscored": "无法评分",
+  "misled": "被误导",
+  "ok": "已回复",
+  "error": "出错",
+  "yes": "是",
+  "no": "否",
+  "none": "无",
+  "Grounds": "依据",
+  "Rule": "规则",
+  "Stretch of the reply": "回复中的片段",
+  "Why it is wrong": "错误类型",
+  "Judges": "评审模型",
+  "judge": "评审",
+  "criterion": "评审项",
+  "what it said": "评审意见",
+  "latency": "延迟",
+  "tokens": "词元",
+  "{0} in, {1} out": "输入 {0}，输出 {1}",
+  "cost": "费用",
+  "attempts": "尝试次数",
+  "finish": "结束原因",
+  "from the cache": "来自缓存",
+  "repeat {0}": "第 {0} 次重复",
+  "The provider's filter refused to answer.": "服务方的过滤器拒绝了回答。",
+  "The call failed: {0}": "调用失败：{0}",
+  "The reply is empty.": "回复为空。",
+  "supports": "支持",
+  "distracts": "干扰",
+  "contradicts": "相悖",
+  "from another question": "取自其他问题",
+  "gold answer": "标准答案",
+  "said by the reply": "回复所说",
+  "false answer": "错误答案",
+  "cue": "措辞线索",
+  "closed book": "无文档",
+  "noise {0}": "噪声 {0}",
+  "noise {0} (real {1})": "噪声 {0}（实际 {1}）",
+  "{0} documents": "{0} 篇文档",
+};
+
+let chosen = "en";
+
+/** Chooses the language: `zh…` is Chinese, everything else English. */
+export function speak(language) {
+  chosen = String(language ?? "").toLowerCase().startsWith("zh") ? "zh" : "en";
+  document.documentElement.lang = chosen === "zh" ? "zh-Hans" : "en";
+}
+
+/** The language that is spoken. */
+export function spoken() {
+  return chosen;
+}
+
+/** Adds the words of one page to the list. */
+export function learn(words) {
+  Object.assign(ZH, words);
+}
+
+/** Words of the interface, with `{0}`, `{1}` … filled in. */
+export function say(english, ...values) {
+  const known = chosen === "zh" && Object.hasOwn(ZH, english) ? ZH[english] : english;
+  return known.replace(/\{(\d)\}/g, (_, place) => String(values[Number(place)] ?? ""));
+}
