@@ -15,12 +15,13 @@ from ragbed.web.language import tell_language
 _COUNTS = {
     "integration": re.compile(r"(\d+)\s*(?:[a-z-]+\s+)?integration|(\d+)\s*[个道条]?(?:信息)?整合", re.IGNORECASE),
     "counterfactual": re.compile(r"(\d+)\s*(?:[a-z-]+\s+)?counterfactual|(\d+)\s*[个道条]?反事实", re.IGNORECASE),
-    "base": re.compile(r"(\d+)\s*(?:[a-z-]+\s+){0,2}(?:base\b|questions?\b|items?\b)|(\d+)\s*[个道条]", re.IGNORECASE),
+    "base": re.compile(r"(\d+)\s*(?:[a-z-]+\s+){0,4}(?:base\b|questions?\b|items?\b)|(\d+)\s*[个道条]", re.IGNORECASE),
 }
 _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
 }
+_TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _LOOKED_AT = 200
 """Documents that are looked at to tell the languages of a folder."""
 _HEAD_BYTES = 20_000
@@ -43,7 +44,7 @@ def write_recipe(brief: str, documents: Path, generator: str) -> str:
         f"name = {_quote(_slug(documents))}",
         f"generator = {_quote(generator)}  # any model string: who writes the questions",
         f"langs = {json.dumps(langs)}",
-        f"about = {_quote(' '.join(brief.split()))}",
+        f"about = {_quote(_topic(brief))}  # what the questions should be about; may be left empty",
         "",
         "[wanted]  # for each language",
         f"base = {base}  # noise and rejection",
@@ -77,6 +78,11 @@ def _kind(documents: Path) -> str:
 def _count(pattern: re.Pattern[str], brief: str) -> int | None:
     found = pattern.search(brief)
     return int(next(filter(None, found.groups()))) if found else None
+
+
+def _topic(brief: str) -> str:
+    found = _TOPIC.search(" ".join(brief.split()))
+    return next(filter(None, found.groups())) if found else ""
 
 
 def _langs_of(documents: Path) -> list[Lang]:

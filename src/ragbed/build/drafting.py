@@ -28,16 +28,24 @@ _YES_NO = {
     "zh": re.compile(r"吗[？?]?$|是否|是不是|有没有|能否|可否"),
 }
 _YES = frozenset({"yes", "no", "true", "false", "是", "否", "对", "不对", "有", "没有", "会", "不会", "不是"})
-_POINTS = {
+_AWAY = {
     "en": re.compile(
-        r"\b(?i:th(?:e|is) (?:text|article|passage|report|story|document|author|company|event|city|team|organisation)"
-        r"|according to|this (?:year|month|week)|last (?:year|month|week)|they|he|she|it)\b(?! of\b| [A-Z\"“])"
+        r"\b(?:the|this|that) (?:text|article|passage|report|story|document|author)\b(?! of\b| [A-Z\"“])"
+        r"|\b(?:this|last|next) (?:year|month|week)\b|\b(?:today|yesterday|recently)\b",
+        re.IGNORECASE,
     ),
-    "zh": re.compile(
-        "本文|文中|文章|该(?:公司|市|县|项目|队|校|国|机构|活动|事件|新闻|报道)|这[家位次个起]|此次|本次|今年|去年|他们|她们|上述"
-    ),
+    "zh": re.compile("本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日"),
 }
-"""Words that point at something the question does not name."""
+"""Words that point at the article, or at the day it was read."""
+_BACK = {
+    "en": re.compile(
+        r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! of\b)|\b(?:they|he|she|it)\b", re.IGNORECASE
+    ),
+    "zh": re.compile("[该此](?:公司|市|县|项目|队|校|国|机构|活动|事件)|这[家位次个起]|此次|本次|他们|她们|上述"),
+}
+"""Words that point back: at something in the question, or else at nothing that its reader knows."""
+_NAME_HAN = 4
+"""Characters of a Chinese question before such a word in which a name can stand."""
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]|\d|[\"“‘《]")
 """A capital inside the sentence, a figure or a title: something that can be looked up."""
 _NO_WORD = re.compile(r"\W+")
@@ -105,8 +113,20 @@ def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]
         yield "in-question", f"{question!r} holds its answer, {answer}"
     if _size(question) < (_SHORTEST_HAN if lang == "zh" else _SHORTEST_WORDS) or not _is_named(question, lang):
         yield "vague", f"{question!r} names nothing that could be looked up"
-    if pointing := _POINTS[lang].search(question):
-        yield "vague", f"{question!r} cannot be understood alone: {pointing[0]!r}"
+    if pointing := _pointing(question, lang):
+        yield "vague", f"{question!r} cannot be understood alone: {pointing!r}"
+
+
+def _pointing(question: str, lang: Lang) -> str:
+    """A word that points at something outside the question; empty if there is none."""
+    if away := _AWAY[lang].search(question):
+        return away[0]
+    back = _BACK[lang].search(question)
+    if back is None:
+        return ""
+    before = question[: back.start()]
+    is_named = _NAMED.search(before) is not None if lang == "en" else _size(before) >= _NAME_HAN
+    return "" if is_named else back[0]
 
 
 def _size(text: str) -> int:

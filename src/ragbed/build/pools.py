@@ -8,9 +8,9 @@ from ragbed.build.asking import Request, make_case
 from ragbed.build.opinions import ask_opinion, weigh_opinion
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Candidate, Draft, Pool, Ranked
+from ragbed.build.sieve import sift
 from ragbed.build.stances import STANCES, label_passage
 from ragbed.schema import Case, Completion, Labelling, Passage, Reject
-from ragbed.text.duplicates import find_near
 
 STEP = "stances"
 _FAR = "random"
@@ -18,55 +18,43 @@ _FAR = "random"
 
 
 def make_pools(build: Build) -> Iterator[Pool | Reject]:
-    """The step: labels by rules, and by a model where the recipe names one."""
+    """The step: labels by rules, and by a model where the recipe names one; then what cannot stand together goes."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    ranked = [(drafts[one.question], _once(one.candidates)) for one in build.read("ranking", Ranked)]
+    ranked = [(drafts[one.question], one.candidates) for one in build.read("ranking", Ranked)]
     opinions = _ask(build, ranked)
-    for number, (draft, (candidates, twice)) in enumerate(ranked):
+    for number, (draft, candidates) in enumerate(ranked):
         build.watch(STEP, number, len(ranked))
-        for candidate, original in twice:
-            reason = f"for {draft.question!r} it is nearly the text from {original.url}"
-            yield reject(STEP, candidate.url, "near-duplicate", reason)
+        failed = [place for place, one in enumerate(candidates) if _has_failed(draft, one, opinions)]
+        for place in failed:
+            yield reject(STEP, candidates[place].url, "error", f"for {draft.question!r} the judge could not be asked")
+        able = [one for place, one in enumerate(candidates) if place not in failed]
+        labellings = [_label(draft, candidate, opinions) for candidate in able]
+        reasons = sift([candidate.text for candidate in able], labellings)
         passages = []
-        for candidate in candidates:
-            labelling = _label(draft, candidate, opinions)
-            stance = STANCES[labelling.label]
-            if stance is None or labelling.label == _FAR:
-                yield reject(STEP, candidate.url, labelling.label, f"for {draft.question!r}: {labelling.reason}")
+        for candidate, labelling, reason in zip(able, labellings, reasons, strict=True):
+            far = f"{_FAR}: {labelling.reason}" if labelling.label == _FAR else ""
+            outcome, _, why = (reason or far).partition(": ")
+            if outcome:
+                yield reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}")
             else:
                 passages.append(_passage(candidate, labelling))
         yield Pool(question=draft.id, passages=tuple(passages))
 
 
-_Once = tuple[list[Candidate], list[tuple[Candidate, Candidate]]]
-"""Candidates, each once; and those that were left out, each with the one it is nearly."""
-
-
-def _once(candidates: Sequence[Candidate]) -> _Once:
-    """Of texts that are nearly the same the nearest to the question stays."""
-    near = find_near([candidate.text for candidate in candidates])
-    first = {candidate.text: place for place, candidate in reversed(list(enumerate(candidates)))}
-    kept: list[int] = []
-    twice = []
-    for place, candidate in enumerate(candidates):
-        original = next((one for one in kept if one in near[place] or one == first[candidate.text]), None)
-        if original is None:
-            kept.append(place)
-        else:
-            twice.append((candidate, candidates[original]))
-    return [candidates[place] for place in kept], twice
-
-
-def _ask(build: Build, ranked: Sequence[tuple[Draft, _Once]]) -> Mapping[str, Sequence[Completion]]:
+def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> Mapping[str, Sequence[Completion]]:
     judge = build.recipe.pools.judge
     if judge is None:
         return {}
-    cases = [_case(draft, candidate) for draft, (candidates, _) in ranked for candidate in candidates]
+    cases = [_case(draft, candidate) for draft, candidates in ranked for candidate in candidates]
     return build.ask(Request(STEP, judge, list({case.case: case for case in cases}.values())))
 
 
 def _case(draft: Draft, candidate: Candidate) -> Case:
     return make_case(STEP, draft.lang, ask_opinion(draft, candidate.text))
+
+
+def _has_failed(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> bool:
+    return bool(opinions) and opinions[_case(draft, candidate).case][0].outcome == "error"
 
 
 def _label(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> Labelling:

@@ -18,6 +18,9 @@ STEP = "questions"
 _MOST_CHARS = 12_000
 """Of an article that a generator is shown: 3,000 words. The news is told in the first of them."""
 
+_BATCH = 32
+"""Articles that are asked about together, at the least: the last few drafts would else take a round each."""
+
 
 @dataclass
 class _Taken:
@@ -55,7 +58,7 @@ def _from_articles(build: Build, articles: Sequence[Article], taken: _Taken) -> 
     enough, done = drafts_wanted(build), 0
     while done < len(articles) and len(taken.drafts) < enough:
         missing = ceil((enough - len(taken.drafts)) / build.recipe.questions.per_article)
-        batch = articles[done : done + missing]
+        batch = articles[done : done + max(missing, _BATCH)]
         done += len(batch)
         yield from _ask_batch(build, batch, taken)
 

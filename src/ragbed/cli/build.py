@@ -151,12 +151,12 @@ def _deliver(work: Build, state: State, models: Mapping[str, str], old: Lock | N
 def _going_on() -> Iterator[None]:
     """Says how to go on, whatever ends a build."""
     from ragbed.cli.console import say
-    from ragbed.errors import RagbedError
+    from ragbed.errors import RagbedError, Stopped
 
     try:
         yield
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
-        why = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit) else "Not done"
+        why = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not done"
         say(f"{why}; all that came and every finished step is kept. To go on, type the same command again.")
         raise
 
