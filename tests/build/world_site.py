@@ -32,7 +32,8 @@ _BAD = {
     "问题：霖原市的市政厅在霖原市哪里？\n关键信息：霖原市",
     "elsewhere": "Question: Who founded the Velden Chess Club in 1904?\nKey information: Otto Zwetschge\n"
     "问题：1904年谁创办了维尔登棋社？\n关键信息：欧阳不存在",
-    "language": "Question: 谁在1904年创办了维尔登棋社？\nKey information: 欧阳\n问题：Who founded the club in Velden?\n关键信息：Otto",
+    "language": "Question: 谁在1904年创办了维尔登棋社？\nKey information: 欧阳\n"
+    "问题：Who founded the club in Velden?\n关键信息：Otto",
     "nothing": "",
 }
 
@@ -50,8 +51,8 @@ class World:
     items: list[Item]
     asked: Counter[str] = field(default_factory=Counter)
     """Calls by task, as they came over the wire."""
-    down: bool = False
-    """Whether the generator's server fails."""
+    closed: bool = False
+    """Whether the generator takes no key."""
 
     def documents(self) -> Iterator[tuple[str, Item, Passage]]:
         """The articles, by name: true documents and distracting ones; the false ones are for the builder to make."""
@@ -127,7 +128,7 @@ def _fields(item: Item, passage: Passage) -> str:
     )
 
 
-def make_world(base: int = 4, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -> World:
+def make_world(base: int = 3, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -> World:
     """A world of so many items a language."""
     items: list[Item] = []
     for lang in langs:
@@ -147,8 +148,8 @@ class _Talk(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.server.world.down:
-            self._answer(500, {"error": {"message": "down"}})
+        if self.server.world.closed:
+            self._answer(401, {"error": {"message": "no such key"}})
             return
         content = self.server.world.reply([turn["content"] for turn in body["messages"]])
         message = {"role": "assistant", "content": content}

@@ -79,7 +79,7 @@ def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapp
         prompts={name: prompt_hash(name) for name in PROMPTS},
         sources={one.url: one.sha256 for one in build.read("articles", Article)},
         pages={one.hit: one.article.sha256 for one in build.read("pages", Brought)},
-        steps={name: done.sha256 for name, done in state.steps.items()},
+        steps={name: hash_file(build.file_of(name)) for name in state.steps},
         files=dict(files),
     )
 
@@ -101,13 +101,19 @@ def read_lock(folder: Path) -> Lock:
         raise DataError(path, f"is no lock of this version: {error}; build once without --locked") from error
 
 
+def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
+    """Refuses another recipe than the lock's, before anything is made of it."""
+    if lock.recipe != recipe:
+        raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference('recipe', lock.recipe, recipe)}.")
+
+
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
     """Refuses a build that is not what its lock says, and names the first cause of the difference.
 
     Raises:
         RagbedError: Something is not as it was.
     """
-    for what in ("ragbed", "recipe", "encoder", "prompts", "sources", "pages", "steps", "files"):
+    for what in ("ragbed", "encoder", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, what), getattr(new, what)
         if was != now:
             raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")

@@ -66,7 +66,6 @@ def _losses(state: State, steps: Sequence[str]) -> str:
     return main_reasons(
         Done(
             stamp="",
-            sha256="",
             entered=0,
             made=0,
             rejected=dict(sum((Counter(state.steps[name].rejected) for name in steps), Counter[str]())),

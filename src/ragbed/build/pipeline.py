@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -104,8 +104,6 @@ class Done(Struct, frozen=True, kw_only=True):
 
     stamp: str
     """Of what it was made from; empty if something of it is to be tried again."""
-    sha256: str
-    """Of its file, as it was made."""
     entered: int
     """Records of the step before; for the first one, documents that were looked at."""
     made: int
@@ -148,7 +146,7 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
     state = read_state(build.folder) or State(begun=build.today)
-    build.file_of("articles").parent.mkdir(parents=True, exist_ok=True)
+    _make_room(build.folder / "steps")
     again = False
     for name, step in STEPS.items():
         again = again or name == start
@@ -161,6 +159,13 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
             _write_state(build.folder, state)
         tell(name, before, is_done)
     return state
+
+
+def _make_room(steps: Path) -> None:
+    """The folder of the steps, without the halves of files that a killed build left."""
+    steps.mkdir(parents=True, exist_ok=True)
+    for half in steps.glob(".*.part"):
+        half.unlink()
 
 
 def _run(build: Build, name: str, step: Step, stamp: str) -> Done:
@@ -176,7 +181,6 @@ def _run(build: Build, name: str, step: Step, stamp: str) -> Done:
                 records.write(encoder.encode(found) + b"\n")
     return Done(
         stamp="" if step.retried & counts.rejected.keys() else stamp,
-        sha256=hash_file(build.file_of(name)),
         entered=_count_lines(build.file_of(step.reads[0])) if step.reads else counts.made + counts.rejected.total(),
         made=counts.made,
         rejected=dict(sorted(counts.rejected.items())),
@@ -204,13 +208,3 @@ def _count_lines(path: Path) -> int:
 def _write_state(folder: Path, state: State) -> None:
     with write_whole(folder / "steps" / _STATE) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
-
-
-def rejected(build: Build, names: Iterable[str] = STEPS) -> Iterator[Reject]:
-    """All that did not pass some steps, with its reasons."""
-    for name in names:
-        path = build.rejects_of(name)
-        if path.exists():
-            decoder = msgspec.json.Decoder(Reject)
-            with open(path, "rb") as source:
-                yield from (decoder.decode(line) for line in source)

@@ -149,6 +149,12 @@ def read_recipe(path: Path) -> Recipe:
     )
 
 
+def models_of(recipe: Recipe) -> frozenset[str]:
+    """Every model that a build asks."""
+    named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader)
+    return frozenset(name for name in named if name)
+
+
 def check_day(day: str | None, what: str) -> None:
     """Refuses what is no ISO date."""
     try:

@@ -128,10 +128,11 @@ def _build(
     """Runs the steps and writes what they give."""
     from datetime import UTC, datetime
 
-    from ragbed.build.delivery import read_lock
+    from ragbed.build.delivery import check_recipe, read_lock
     from ragbed.build.funnel import compare_delivery
     from ragbed.build.pipeline import read_state, run_steps
     from ragbed.build.place import Build, Outside
+    from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
     from ragbed.cli.quality import ship_quality
@@ -139,6 +140,8 @@ def _build(
 
     with hold(folder), StepProgress() as progress:
         lock = read_lock(folder) if locked else None
+        if lock is not None:
+            check_recipe(folder, lock, recipe)
         before = read_state(folder)
         is_anew = before is None or start == "articles"
         today = datetime.now(UTC).date() if is_anew or before is None else before.begun
@@ -151,7 +154,7 @@ def _build(
 
         with _going_on():
             state = run_steps(work, "articles" if locked else start, tell)
-            _deliver(work, state, ask.models, lock)
+            _deliver(work, state, ask.identities(models_of(recipe)), lock)
             ship_quality(folder)
         return state, compare_delivery(work, state)
 

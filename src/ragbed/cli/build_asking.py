@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,6 @@ class Asker:
 
     def __init__(self, folder: Path, chosen: AskingOptions, *, locked: bool) -> None:
         self._folder, self._chosen, self._locked = folder, chosen, locked
-        self.models: dict[str, str] = {}
-        """Every model that was asked for, and what it said it was."""
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """The completions of all cases; those that failed in an earlier session are asked again."""
@@ -47,6 +45,16 @@ class Asker:
                 )
             self._run(folder, request, sampling)
             found = self._read(folder, request)
+        return found
+
+    def identities(self, models: Collection[str]) -> dict[str, str]:
+        """What models that were asked, in this session or before, said they were."""
+        from ragbed.run.store import open_store
+
+        found: dict[str, str] = {}
+        for path in sorted(self._folder.glob("*/run.sqlite")):
+            with open_store(path.parent, create=False) as store:
+                found |= {name: identity for name, identity in store.models().values() if name in models}
         return found
 
     def _run(self, folder: Path, request: Request, sampling: Sampling) -> None:
@@ -91,7 +99,6 @@ class Asker:
         found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
         if (folder / "run.sqlite").is_file():
             with open_store(folder, create=False) as store:
-                self.models |= dict(store.models().values())
                 for result in store.results():
                     if result.case.case in found and result.repeat < request.samples:
                         found[result.case.case].append(result.completion)
