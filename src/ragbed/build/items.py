@@ -100,7 +100,13 @@ def _counterfactual(stock: _Stock, one: Falsehood) -> Item:
     for edit in one.edits:
         true = passages[edit.of]
         false = msgspec.structs.replace(
-            true, text=edit.text, stance="contradicts", edit_of=edit.of, support=None, edits=edit.spans, kind="edited"
+            true,
+            text=edit.text,
+            stance="contradicts",
+            edit_of=edit.of,
+            support=None,
+            edits=edit.spans,
+            kind="rewritten" if edit.is_fluent else "edited",
         )
         passages.append(false)
     return msgspec.structs.replace(_item(draft, draft.question, passages, stock), fake=one.fake)

@@ -89,7 +89,7 @@ STEPS: dict[str, Step] = {
         make_falsehoods,
         ("answers", "stances", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
-        ("falsehoods", "again", "fence"),
+        ("falsehoods", "again", "rewrite", "fence"),
     ),
     "items": Step(
         make_items,
