@@ -28,7 +28,7 @@ from ragbed.build.hits import RETRIED, make_hits
 from ragbed.build.items import make_items
 from ragbed.build.pages import make_pages
 from ragbed.build.passages import make_passages
-from ragbed.build.place import Build
+from ragbed.build.place import Build, hash_file
 from ragbed.build.pools import make_pools
 from ragbed.build.probes import make_probes
 from ragbed.build.questions import make_questions
@@ -192,12 +192,6 @@ def _stamp(build: Build, step: Step) -> str:
     inputs = [hash_file(build.file_of(name)) for name in step.reads]
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-
-
-def hash_file(path: Path) -> str:
-    """The sha256 of a file."""
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def _count_lines(path: Path) -> int:
