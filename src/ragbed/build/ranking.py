@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Set
+from functools import cache
 from typing import Self
 
 import msgspec
@@ -15,7 +16,7 @@ from ragbed.build.place import Build, hash_file, reject
 from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Brought, Candidate, Draft, Ranked
 from ragbed.encoders import open_encoder
-from ragbed.encoders.base import Encoder, Matrix
+from ragbed.encoders.base import Encoder, Matrix, TokenEncoder
 from ragbed.encoders.ranking import best, rank
 from ragbed.schema import Article, Chunk, Hit, Reject
 
@@ -32,10 +33,11 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     # Without the texts, which are the passages' own: a hundred thousand pages must fit.
     pages = {one.hit: msgspec.structs.replace(one.article, text="") for one in build.read("pages", Brought)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
+    open_once = cache(open_encoder)
     for lang in build.recipe.langs:
         own = [draft for draft in drafts if draft.lang == lang]
         readable = {page.id for page in pages.values() if page.lang == lang}
-        with _Shelf(build, encoder_of(build.recipe, lang), readable) as shelf:
+        with _Shelf(build, open_once(encoder_of(build.recipe, lang)), readable) as shelf:
             for draft in build.shown(STEP, own):
                 yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], shelf)
 
@@ -59,10 +61,10 @@ def _rank(
 
 
 class _Shelf:
-    """The passages of some articles and their vectors; both stay on the disk, so that memory does not grow with them."""
+    """The passages of some articles and their vectors; both stay on the disk, so that memory does not grow."""
 
-    def __init__(self, build: Build, encoder: str, articles: Set[str]) -> None:
-        self._top, self._encoder = build.recipe.ranking.top, open_encoder(encoder)
+    def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
+        self._top, self._encoder = build.recipe.ranking.top, encoder
         self._file = open(build.file_of("passages"), "rb")  # noqa: SIM115 - closed on leaving
         self._decoder = msgspec.json.Decoder(Chunk)
         self._offsets = array("Q")
