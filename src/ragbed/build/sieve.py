@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragbed.build.mentions import find_answer
+from ragbed.build.mentions import WEAK, Held, find_answer
 from ragbed.build.stances import STANCES
 from ragbed.schema import Labelling, Question
 from ragbed.text.duplicates import find_near, unspaced
@@ -39,7 +39,11 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """The passages that alone hold every part of a several-part answer: with one of them nothing needs integrating."""
+    """The passages that alone say every part of a several-part answer: with one of them nothing needs integrating."""
     if len(question.answer) == 1:
         return []
-    return [place for place, text in enumerate(texts) if all(find_answer(question, text))]
+    return [place for place, text in enumerate(texts) if all(map(_says, find_answer(question, text)))]
+
+
+def _says(held: Sequence[Held]) -> bool:
+    return any(one.rule not in WEAK for one in held)

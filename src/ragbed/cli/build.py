@@ -12,6 +12,7 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.build.delivery import Lock
@@ -25,24 +26,32 @@ _NO_MODEL = "openai/gpt-4o-mini"
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(path_type=Path), metavar="RECIPE.toml")
+@click.argument("recipe", type=click.Path(path_type=Path), metavar="[RECIPE.toml]", required=False)
 @options.option("--output", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Default: builds/<name>.")
 @options.option("--model", "-m", metavar="MODEL", help="The generator, in place of the recipe's.")
 @options.option("--from", "start", metavar="STEP", help="Make this step and all after it again.")
 @options.option("--since", metavar="DATE", help="Only articles of this day and later: the next edition.")
 @options.option("--locked", is_flag=True, help="Make the same bytes again from what is kept, offline.")
 @options.option("--brief", metavar="TEXT", help="Write a recipe for the documents in RECIPE, a folder; build nothing.")
+@options.option("--relabel", metavar="DATA", help="Only label a dataset's own pools again, and compare; build nothing.")
+@options.option(
+    "--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."
+)
+@options.option("--against", metavar="DATA", help="With --quality: what changed since this edition.")
 @asking_options
 @options.json_option
 @options.config_option
 def build(
-    recipe: Path,
+    recipe: Path | None,
     output: Path | None,
     model: str | None,
     start: str | None,
     since: str | None,
     locked: bool,
     brief: str | None,
+    relabel: str | None,
+    quality: str | None,
+    against: str | None,
     json: bool,
     **chosen: Unpack[AskingOptions],
 ) -> None:
@@ -50,7 +59,7 @@ def build(
 
     A recipe names sources, a model that writes questions, and how many items of each kind are wanted. DIR receives
     {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of all that they were made
-    from, and in steps/ what every step made and rejected, with reasons.
+    from, quality.html and quality.json, and in steps/ what every step made and rejected, with reasons.
 
     Whatever stops a build, the same command goes on with it: pages, replies and finished steps are kept. A changed
     recipe or a file in steps/ that you changed makes the steps again that depend on it.
@@ -62,9 +71,21 @@ def build(
       ragbed build news.toml --since 2026-11-01 -o builds/news-november
       ragbed build news.toml --from ranking
       ragbed build news.toml --locked
+      ragbed build --relabel zh_refine
+      ragbed build --quality builds/news --against builds/news-october -o quality.html
     """
     from ragbed.cli.console import print_json
+    from ragbed.cli.quality import report_quality
+    from ragbed.cli.relabel import relabel_data
 
+    if relabel is not None:
+        relabel_data(relabel, json=json)
+        return
+    if quality is not None:
+        report_quality(quality, against, output, json=json)
+        return
+    if recipe is None:
+        raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
     if brief is not None:
         _write_recipe(brief, recipe, model or _NO_MODEL, output)
         return
@@ -80,7 +101,6 @@ def build(
 def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
     from ragbed.build.brief import write_recipe
     from ragbed.cli.console import say
-    from ragbed.errors import UsageError
     from ragbed.store import write_whole
 
     target = output or Path(f"{documents.resolve().stem}.toml")
@@ -115,6 +135,7 @@ def _build(
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
+    from ragbed.cli.quality import ship_quality
     from ragbed.run.lock import hold
 
     with hold(folder), StepProgress() as progress:
@@ -134,6 +155,7 @@ def _build(
         with _going_on():
             state = run_steps(work, "articles" if locked else start, tell)
             _deliver(work, state, ask.identities(models_of(recipe)), lock)
+            ship_quality(folder)
         return state, compare_delivery(work, state)
 
 

@@ -43,6 +43,21 @@ def report_quality(data: str, against: str | None, output: Path | None, *, json:
         raise click.exceptions.Exit(4)
 
 
+def ship_quality(folder: Path) -> None:
+    """Writes the report of a build into its folder, beside the files; nothing where there are none."""
+    from ragbed.build.quality import measure_quality
+    from ragbed.cli.console import say
+
+    if not any(folder.glob("*.jsonl")):
+        return
+    quality = measure_quality(*_open(str(folder)))
+    for name in ("quality.html", "quality.json"):
+        write_quality(folder / name, quality)
+    failed = ", ".join(one.name for one in quality.failed)
+    verdict = f"these gates do not hold: {failed}" if failed else "every gate that was measured holds"
+    say(f"{folder / 'quality.html'}: {verdict}.")
+
+
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
     """Writes a report: JSON by the end of the name, else a page."""
     import msgspec

@@ -12,8 +12,8 @@ from ragbed.build.sieve import find_shortcuts
 
 _SHORTCUTS = Kind(
     "integration shortcuts",
-    "supporting passages of integration items that hold all parts of the answer",
-    "zh_int 0 of 1,578, by containment",
+    "supporting passages of integration items that say all parts of the answer",
+    "zh_int 0 of 1,578 by containment; 13 by these rules, 7 of them on reading (other characters, 3,499 for 3499)",
     Gate("=", 0),
 )
 _ALONE = Kind(

@@ -23,6 +23,16 @@ _TITLES = {
 _TINTS = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Figure", "Value", "95 %", "Out of", "Gate", "", "RGB", "Note")
 _NUMBERS = {"Value", "95 %", "Out of"}
+_STYLE = """
+.figures { table-layout: fixed; width: 100%; min-width: 64rem; }
+.figures th:nth-child(1) { width: 30%; }
+.figures th:nth-child(2), .figures th:nth-child(4), .figures th:nth-child(5) { width: 6.5%; }
+.figures th:nth-child(3), .figures th:nth-child(6) { width: 9%; }
+.figures th:nth-child(8) { width: 14%; }
+tbody th { white-space: normal; font-size: inherit; color: var(--ink); border-bottom-color: var(--line); }
+.gate { white-space: nowrap; }
+"""
+"""What tables with so much text in them need beside the common look."""
 
 
 def show_value(measure: Measure) -> str:
@@ -38,7 +48,7 @@ def write_page(quality: Quality, drift: Drift | None = None) -> str:
     """The whole page."""
     names = ", ".join(quality.data)
     body = el("main", _head(quality, names), *_tables(quality), _yield(quality), _drift(drift), class_="page")
-    style = read_static("look.css")
+    style = read_static("look.css") + _STYLE
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = el(
@@ -82,7 +92,7 @@ def _tables(quality: Quality) -> Iterator[Node]:
             heads = [
                 el("th", column, scope="col", class_="number" if column in _NUMBERS else None) for column in _COLUMNS
             ]
-            table = el("table", el("thead", el("tr", *heads)), el("tbody", *rows))
+            table = el("table", el("thead", el("tr", *heads)), el("tbody", *rows), class_="figures")
             yield el("div", table, class_="scroll", tabindex="0", role="region", aria_label=_TITLES.get(name, name))
 
 
@@ -95,7 +105,7 @@ def _row(measure: Measure) -> Node:
         el("td", show_value(measure), class_="number"),
         el("td", interval, class_="number interval"),
         el("td", f"{measure.n:,}", class_="number"),
-        el("td", measure.gate or ""),
+        el("td", measure.gate or "", class_="gate"),
         el("td", el("span", word, class_=f"tag {_TINTS[measure.passed]}") if word else ""),
         el("td", measure.reference, class_="small"),
         el("td", measure.note, class_="small"),
