@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,17 @@ def test_the_shipped_recipe_asks_for_the_papers_sizes() -> None:
     assert (recipe.langs, recipe.wanted) == (("en", "zh"), Wanted(base=300, integration=100, counterfactual=100))
     assert (recipe.search.hits, recipe.ranking.top, recipe.ranking.tokens) == (10, 30, 300)
     assert recipe.ranking.encoders == {"en": "all-mpnet-base-v2", "zh": "m3e-base"}
+
+
+def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
+    shown = tomllib.loads(re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
+    recipe = read_recipe(write(tmp_path, re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1]))  # type: ignore[index]
+    bare = read_recipe(write(tmp_path, GOOD))
+    assert set(shown) == set(recipe.__struct_fields__)
+    for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
+        part, default = getattr(recipe, table), getattr(bare, table)
+        assert set(shown[table]) == set(part.__struct_fields__), table
+        for field in part.__struct_fields__:
+            empty = getattr(default, field) in (None, (), {})
+            assert empty or getattr(part, field) == getattr(default, field), f"{table}.{field}"
