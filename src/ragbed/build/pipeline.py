@@ -34,6 +34,7 @@ from ragbed.build.probes import make_probes
 from ragbed.build.questions import make_questions
 from ragbed.build.ranking import make_ranking
 from ragbed.build.recipe import Recipe
+from ragbed.build.rewrites import make_rewrites
 from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
@@ -91,9 +92,12 @@ STEPS: dict[str, Step] = {
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
         ("falsehoods", "again", "fence"),
     ),
+    "rewrites": Step(
+        make_rewrites, ("falsehoods", "questions"), lambda recipe: recipe.pools, ("rewrite", "fence")
+    ),
     "items": Step(
         make_items,
-        ("answers", "stances", "questions", "probes", "combinations", "falsehoods"),
+        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "rewrites"),
         lambda recipe: (recipe.wanted, recipe.langs, recipe.pools),
     ),
 }  # fmt: skip

@@ -106,6 +106,8 @@ class Pools(_Part, frozen=True, kw_only=True):
     """A model that is asked what every passage is to its question; none named: rules alone decide."""
     reader: str | None = None
     """The model that must find the answer in the supporting passages; none named: the generator."""
+    rewriter: str | None = None
+    """A model that makes edited passages read smoothly, for a second file of counterfactual items; none named: none."""
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
@@ -158,7 +160,7 @@ def encoder_of(recipe: Recipe, lang: Lang) -> str:
 
 def models_of(recipe: Recipe) -> frozenset[str]:
     """Every model that a build asks."""
-    named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader)
+    named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
     return frozenset(name for name in named if name)
 
 
