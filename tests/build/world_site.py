@@ -41,7 +41,7 @@ _BAD = {
 @cache
 def _beginning(lang: str, name: str) -> str:
     text = (files("ragbed.prompts") / "build" / lang / f"{name}.md").read_text("utf-8")
-    return text[:18]
+    return text[:18].split("{")[0]
 
 
 @dataclass
@@ -82,7 +82,7 @@ class World:
         """What the generator says."""
         prompt = turns[-1] if len(turns) < 3 else turns[-3]
         for lang in LANGS:
-            for name in ("questions", "reader", "combinations", "falsehoods", "known"):
+            for name in ("questions", "reader", "combinations", "falsehoods", "known", "rewrite"):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
                     return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
@@ -114,6 +114,12 @@ class World:
         item = next(item for item in self.items if item.question in prompt)
         assert item.fake is not None
         return f"{'Wrong answer: ' if lang == 'en' else '错误答案：'}{item.fake[0][0]}"
+
+    def _rewrite(self, lang: str, prompt: str, _: bool) -> str:
+        """The edited passage, a little smoother: what comes last in the prompt."""
+        before, rest = prompt.rsplit(" begin\n", 1)
+        passage = rest.split(f"\n{before.splitlines()[-1]} end")[0]
+        return f"{passage}{' So it was.' if lang == 'en' else '如此而已。'}"
 
 
 def _fields(item: Item, passage: Passage) -> str:

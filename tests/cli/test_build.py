@@ -40,6 +40,7 @@ surplus = 2
 encoder = "e5-static"
 [pools]
 distracts = 3
+rewriter = "openai-api/world/generator"
 """
 
 
@@ -96,11 +97,11 @@ def test_a_folder_becomes_a_benchmark_of_all_kinds_in_both_languages(shared: tup
     code, said = (folder / "said.txt").read_text().split("\n", 1)
     assert code == "0", said
     files = json.loads((folder / "summary.json").read_text())["files"]
-    wanted = {"base": 2, "int": 1, "fact": 1}
+    wanted = {"base": 2, "int": 1, "fact": 1, "fluent": 1}
     assert {(one["file"], one["wanted"], one["made"]) for one in files} == {
         (f"{lang}_{kind}.jsonl", count, count) for lang in ("en", "zh") for kind, count in wanted.items()
     }
-    kinds = {"base": "base", "int": "integration", "fact": "counterfactual"}
+    kinds = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
     for item in items_of(folder):
         lang, kind, _ = item.id.split("-")
         assert (item.lang, kind_of(item)) == (lang, kinds[kind])
@@ -157,7 +158,7 @@ def test_no_document_of_an_integration_item_answers_it_alone(shared: tuple[World
 def test_a_counterfactual_item_is_known_and_its_false_documents_hide_the_truth(shared: tuple[World, Path]) -> None:
     _, folder = shared
     false = [item for item in items_of(folder) if kind_of(item) == "counterfactual"]
-    assert len(false) == 2
+    assert [item.id for item in false] == ["en-fact-0", "en-fluent-0", "zh-fact-0", "zh-fluent-0"]
     for item in false:
         assert item.known_by == ("openai-api/world/generator",)
         assert item.fake is not None
@@ -183,6 +184,18 @@ def test_the_linter_finds_no_error_in_what_was_built(shared: tuple[World, Path])
     assert done.code == 0, done.out
 
 
+def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    report = json.loads((folder / "out" / "quality.json").read_text())["quality"]
+    items = items_of(folder)
+    assert report["items"] == len(items)
+    assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
+    figures = {one["name"]: one for family in report["families"].values() for one in family}
+    for name in ("label fidelity, supporting", "negative purity", "cross-label duplicates", "edits that will not do"):
+        assert figures[name]["passed"] == "passed", figures[name]
+    assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
 def test_what_was_built_can_be_run(place: Path) -> None:
     done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--docs", "3", "--json")
     assert done.code == 0, done.err
@@ -197,7 +210,7 @@ def test_the_same_command_again_asks_nobody_and_changes_nothing(place: Path, sha
     shared[0].closed = True
     done = build()
     assert done.code == 0, done.err
-    assert done.err.count("as before") == 12
+    assert done.err.count("as before") == 13
     assert contents(place / "out") == before
 
 

@@ -14,9 +14,9 @@ from msgspec import Struct
 from ragbed import __version__
 from ragbed.build.asking import PROMPTS, prompt_hash
 from ragbed.build.items import KINDS, file_of
-from ragbed.build.pipeline import State, hash_file
-from ragbed.build.place import Build
-from ragbed.build.recipe import Recipe
+from ragbed.build.pipeline import State
+from ragbed.build.place import Build, hash_file
+from ragbed.build.recipe import Recipe, encoder_of
 from ragbed.build.records import Brought
 from ragbed.datasets.native import to_line
 from ragbed.encoders import open_encoder
@@ -37,7 +37,7 @@ class Lock(Struct, frozen=True, kw_only=True):
     recipe: Recipe
     models: dict[str, str]
     """Every model that was asked, and what it said it was."""
-    encoder: str
+    encoders: dict[str, str]
     prompts: dict[str, str]
     sources: dict[str, str]
     """Every article's address and the hash of its bytes."""
@@ -68,14 +68,14 @@ def write_files(build: Build) -> dict[str, str]:
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
     """The lock of what is there now."""
     recipe = msgspec.json.encode(build.recipe)
-    encoder = build.recipe.ranking.encoder
+    encoders = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     return Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),
         canary=f"ragbed-canary-{hashlib.sha256(recipe + str(state.begun).encode()).hexdigest()[:32]}",
         recipe=build.recipe,
         models=dict(sorted(models.items())),
-        encoder=f"{encoder} {open_encoder(encoder).identity()}",
+        encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
         prompts={name: prompt_hash(name) for name in PROMPTS},
         sources={one.url: one.sha256 for one in build.read("articles", Article)},
         pages={one.hit: one.article.sha256 for one in build.read("pages", Brought)},
@@ -113,7 +113,7 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
     Raises:
         RagbedError: Something is not as it was.
     """
-    for what in ("ragbed", "encoder", "prompts", "sources", "pages", "steps", "files"):
+    for what in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, what), getattr(new, what)
         if was != now:
             raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")

@@ -170,6 +170,12 @@ def _dependent_forms(question: Question, fake: Answer, edited: str) -> list[str]
     return [match[0] for match in found if match and match[0].lower() not in known]
 
 
+def find_fake(question: Question, fake: Answer, text: str) -> tuple[tuple[int, int], ...]:
+    """Where a passage says the false answer, start and end in characters."""
+    held = find_answer(replace(question, answer=fake), text)
+    return tuple(sorted({(one.start, one.end) for some in held for one in some}))
+
+
 def ask_rewrite(question: Question, fake: Answer, edited: str) -> str:
     """What a model is asked, to make an edited passage read as if it had always said so."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "FAKE": spell(fake), "DOCS": edited}

@@ -12,7 +12,6 @@ from ragbed.build.fields import read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
 from ragbed.build.records import Draft, Edited, Falsehood, Pool, Probe, Verified
-from ragbed.build.rewrites import smooth
 from ragbed.schema import Passage, Reject
 
 STEP = "falsehoods"
@@ -36,14 +35,9 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         own = [draft for draft in drafts if draft.lang == lang][: ceil(wanted * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
         replies = ask_for_fields(build, STEP, cases) if cases else {}
-        found = []
         for draft, case in zip(own, cases, strict=True):
-            made = _falsify(draft, pools[draft.id], replies[case.case], build.recipe.pools.supports)
-            if isinstance(made, Reject):
-                yield made
-            else:
-                found.append((draft, made))
-        yield from smooth(build, STEP, found)
+            reply = replies[case.case]
+            yield _falsify(draft, pools[draft.id], reply, build.recipe.pools.supports)
 
 
 def _prompt(draft: Draft) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ragbed.build.items import KINDS
 from ragbed.build.pipeline import Done, State
 from ragbed.build.place import Build
+from ragbed.build.questions import drafts_wanted
 from ragbed.build.records import Draft, Probe, Verified
 from ragbed.schema import Article, Item
 
@@ -31,7 +32,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
             wanted, count = getattr(build.recipe.wanted, name), made[f"{lang}-{kind}"]
-            if wanted:
+            if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
                 found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
     return found
@@ -52,14 +53,16 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
     probes = {one.question: one for one in build.read("probes", Probe) if one.question in drafts}
     verified = {one.question for one in build.read("answers", Verified)} & drafts
     known = sum(probe.is_known for probe in probes.values())
+    enough = drafts_wanted(build)
     way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
     way += f"{len(verified):,} were verified"
     if kind == "int":
         return f"{way}; pairs were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {_ADVICE[kind]}"
-    if kind == "fact":
+    if kind in ("fact", "fluent"):
         kept = sum(probes[name].is_known for name in verified)
         return f"{way}, {kept:,} of these known. {_ADVICE[kind]}"
-    return f"{way}; most were lost to: {_losses(state, ('questions', 'answers'))}. {_ADVICE[kind]}"
+    more = " Not all articles were asked about: a larger questions.surplus helps." if len(drafts) >= enough else ""
+    return f"{way}; most were lost to: {_losses(state, ('questions', 'answers'))}.{more} {_ADVICE[kind]}"
 
 
 def _losses(state: State, steps: Sequence[str]) -> str:
@@ -77,4 +80,5 @@ _ADVICE = {
     "base": "More articles, a larger questions.per_article, or less of [pools] would help.",
     "int": "More base questions would help.",
     "fact": "Documents about well-known facts, or a web search engine, would help.",
+    "fluent": "Another pools.rewriter may do better; steps/rewrites.rejects.jsonl says where it failed.",
 }

@@ -14,8 +14,8 @@ from ragbed.build.records import Combination, Draft, Falsehood, Pool, Probe, Ver
 from ragbed.schema import Item, Passage, Reject
 
 STEP = "items"
-KINDS = {"base": "base", "int": "integration", "fact": "counterfactual"}
-"""The ends of the files' names, and what the recipe calls them."""
+KINDS = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
+"""The ends of the files' names, and what the recipe calls them; `fluent` are the rewritten ones of `fact`."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,14 @@ class _Stock:
 def make_items(build: Build) -> Iterator[Item | Reject]:
     """The step: for each language and kind as many as are wanted, those of different events first."""
     stock = _read(build)
-    combined, false = list(build.read("combinations", Combination)), list(build.read("falsehoods", Falsehood))
+    combined = list(build.read("combinations", Combination))
+    false, fluent = (list(build.read(name, Falsehood)) for name in ("falsehoods", "rewrites"))
     for lang in build.recipe.langs:
         made = {
             "base": [_base(stock, one) for one in stock.pools if not stock.probes[one].is_known],
             "int": [_integration(stock, one) for one in combined],
             "fact": [_counterfactual(stock, one) for one in false],
+            "fluent": [_counterfactual(stock, one, "rewritten") for one in fluent],
         }
         for kind, items in made.items():
             wanted = getattr(build.recipe.wanted, KINDS[kind])
@@ -94,19 +96,13 @@ def _integration(stock: _Stock, one: Combination) -> Item:
     return _item(whole, one.question, passages, stock)
 
 
-def _counterfactual(stock: _Stock, one: Falsehood) -> Item:
+def _counterfactual(stock: _Stock, one: Falsehood, kind: str = "edited") -> Item:
     draft = stock.drafts[one.question]
     passages = list(stock.pools[one.question])
     for edit in one.edits:
         true = passages[edit.of]
         false = msgspec.structs.replace(
-            true,
-            text=edit.text,
-            stance="contradicts",
-            edit_of=edit.of,
-            support=None,
-            edits=edit.spans,
-            kind="rewritten" if edit.is_fluent else "edited",
+            true, text=edit.text, stance="contradicts", edit_of=edit.of, support=None, edits=edit.spans, kind=kind
         )
         passages.append(false)
     return msgspec.structs.replace(_item(draft, draft.question, passages, stock), fake=one.fake)

@@ -28,12 +28,13 @@ from ragbed.build.hits import RETRIED, make_hits
 from ragbed.build.items import make_items
 from ragbed.build.pages import make_pages
 from ragbed.build.passages import make_passages
-from ragbed.build.place import Build
+from ragbed.build.place import Build, hash_file
 from ragbed.build.pools import make_pools
 from ragbed.build.probes import make_probes
 from ragbed.build.questions import make_questions
 from ragbed.build.ranking import make_ranking
 from ragbed.build.recipe import Recipe
+from ragbed.build.rewrites import make_rewrites
 from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
@@ -89,11 +90,14 @@ STEPS: dict[str, Step] = {
         make_falsehoods,
         ("answers", "stances", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
-        ("falsehoods", "again", "rewrite", "fence"),
+        ("falsehoods", "again", "fence"),
+    ),
+    "rewrites": Step(
+        make_rewrites, ("falsehoods", "questions"), lambda recipe: recipe.pools, ("rewrite", "fence")
     ),
     "items": Step(
         make_items,
-        ("answers", "stances", "questions", "probes", "combinations", "falsehoods"),
+        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "rewrites"),
         lambda recipe: (recipe.wanted, recipe.langs, recipe.pools),
     ),
 }  # fmt: skip
@@ -192,12 +196,6 @@ def _stamp(build: Build, step: Step) -> str:
     inputs = [hash_file(build.file_of(name)) for name in step.reads]
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-
-
-def hash_file(path: Path) -> str:
-    """The sha256 of a file."""
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def _count_lines(path: Path) -> int:

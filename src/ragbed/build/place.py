@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -86,3 +87,9 @@ class Build:
 def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
     """What does not pass a step, and why."""
     return Reject(step=step, what=what, outcome=outcome, reason=reason)
+
+
+def hash_file(path: Path) -> str:
+    """The sha256 of a file."""
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from functools import cache
 from typing import Self
 
 import msgspec
 import numpy as np
 
-from ragbed.build.place import Build, reject
+from ragbed.build.place import Build, hash_file, reject
+from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Brought, Candidate, Draft, Ranked
 from ragbed.encoders import open_encoder
-from ragbed.encoders.base import Encoder, Matrix
+from ragbed.encoders.base import Encoder, Matrix, TokenEncoder
 from ragbed.encoders.ranking import best, rank
 from ragbed.schema import Article, Chunk, Hit, Reject
 
@@ -31,29 +33,43 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     # Without the texts, which are the passages' own: a hundred thousand pages must fit.
     pages = {one.hit: msgspec.structs.replace(one.article, text="") for one in build.read("pages", Brought)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
-    with _Shelf(build) as shelf:
-        for draft in build.shown(STEP, drafts):
-            own = {pages[hit.url].id: pages[hit.url] for hit in hits[draft.id] if hit.url in pages}
-            if not own:
-                yield reject(STEP, draft.question, "no-pages", "none of the pages that were found could be had")
-                continue
-            nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in shelf.nearest(draft, own)]
-            snippets = [_snippet(hit, pages.get(hit.url)) for hit in hits[draft.id] if hit.snippet.strip()]
-            # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
-            extra = [] if build.recipe.search.engine == "local" else snippets
-            yield Ranked(question=draft.id, candidates=(*nearest, *extra))
+    open_once = cache(open_encoder)
+    for lang in build.recipe.langs:
+        own = [draft for draft in drafts if draft.lang == lang]
+        readable = {page.id for page in pages.values() if page.lang == lang}
+        with _Shelf(build, open_once(encoder_of(build.recipe, lang)), readable) as shelf:
+            for draft in build.shown(STEP, own):
+                yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], shelf)
+
+
+def _rank(
+    build: Build, draft: Draft, found: list[tuple[Hit, Article | None]], shelf: _Shelf
+) -> Iterator[Ranked | Reject]:
+    """One question; pages in another language are told of."""
+    own = {page.id: page for _, page in found if page is not None and page.lang == draft.lang}
+    for _, page in found:
+        if page is not None and page.lang != draft.lang:
+            yield reject(STEP, page.url, "language", f"it is {page.lang}; {draft.question!r} is {draft.lang}")
+    if not own:
+        yield reject(STEP, draft.question, "no-pages", "none of the pages that were found could be had")
+        return
+    nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in shelf.nearest(draft, own)]
+    snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
+    # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
+    extra = [] if build.recipe.search.engine == "local" else snippets
+    yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
 class _Shelf:
-    """All passages, by article, and their vectors; both stay on the disk, so that memory does not grow with them."""
+    """The passages of some articles and their vectors; both stay on the disk, so that memory does not grow."""
 
-    def __init__(self, build: Build) -> None:
-        self._top, self._encoder = build.recipe.ranking.top, open_encoder(build.recipe.ranking.encoder)
+    def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
+        self._top, self._encoder = build.recipe.ranking.top, encoder
         self._file = open(build.file_of("passages"), "rb")  # noqa: SIM115 - closed on leaving
         self._decoder = msgspec.json.Decoder(Chunk)
         self._offsets = array("Q")
         self._places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
-        self._learn_places()
+        self._learn_places(articles)
         self._vectors = self._encode(build, self._encoder) if isinstance(self._encoder, Encoder) else None
 
     def __enter__(self) -> Self:
@@ -71,11 +87,13 @@ class _Shelf:
         scores: Matrix = self._vectors[places] @ self._encoder.encode([draft.question], "question").vectors[0]
         return [(self._chunk(places[at]), float(scores[at])) for at in best(scores, self._top)]
 
-    def _learn_places(self) -> None:
+    def _learn_places(self, articles: Set[str]) -> None:
         offset = 0
-        for place, line in enumerate(self._file):
-            self._offsets.append(offset)
-            self._places[self._decoder.decode(line).article].append(place)
+        for line in self._file:
+            article = self._decoder.decode(line).article
+            if article in articles:
+                self._places[article].append(len(self._offsets))
+                self._offsets.append(offset)
             offset += len(line)
 
     def _chunk(self, place: int) -> Chunk:
@@ -85,7 +103,7 @@ class _Shelf:
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
         """The vectors of all passages, one after the other in a file that a killed build goes on with."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
-        path = build.kept / f"vectors-{_mark(build, encoder)}.f32"
+        path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
             sink.truncate(done * 4 * width)  # half a row of a killed build goes
@@ -95,12 +113,10 @@ class _Shelf:
                 sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
-
-def _mark(build: Build, encoder: Encoder) -> str:
-    """What the vectors hang on: the passages and the encoder."""
-    with open(build.file_of("passages"), "rb") as source:
-        digest = hashlib.file_digest(source, "sha256").hexdigest()
-    return hashlib.sha256(f"{digest}\0{encoder.name}\0{encoder.identity()}".encode()).hexdigest()[:12]
+    def _mark(self, build: Build, encoder: Encoder) -> str:
+        """What the vectors hang on: the passages, which of them, and the encoder."""
+        parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
+        return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 
 
 def _candidate(article: Article, chunk: Chunk, score: float) -> Candidate:

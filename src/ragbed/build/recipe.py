@@ -81,6 +81,8 @@ class Ranking(_Part, frozen=True, kw_only=True):
 
     encoder: str = "e5"
     """The default's weights are in a package: nothing is downloaded."""
+    encoders: dict[Lang, str] = {}
+    """For a language in place of it, as the paper has one for each."""
     top: int = 30
     """R17: thirty passages for a question."""
     tokens: int = 300
@@ -105,7 +107,7 @@ class Pools(_Part, frozen=True, kw_only=True):
     reader: str | None = None
     """The model that must find the answer in the supporting passages; none named: the generator."""
     rewriter: str | None = None
-    """A model that makes edited passages read smoothly; none named: strings are exchanged and nothing more."""
+    """A model that makes edited passages read smoothly, for a second file of counterfactual items; none named: none."""
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
@@ -149,6 +151,11 @@ def read_recipe(path: Path) -> Recipe:
         sources=tuple(_found_from(path.parent, source) for source in recipe.sources),
         search=msgspec.structs.replace(recipe.search, recorded=_join(path.parent, recipe.search.recorded)),
     )
+
+
+def encoder_of(recipe: Recipe, lang: Lang) -> str:
+    """The encoder that ranks passages of a language."""
+    return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
 
 
 def models_of(recipe: Recipe) -> frozenset[str]:

@@ -99,8 +99,6 @@ class Edited(Record, frozen=True, kw_only=True):
     text: str
     spans: tuple[tuple[int, int], ...]
     """Where the false answer was put."""
-    is_fluent: bool = False
-    """Smoothed by a model; else strings were exchanged and nothing more."""
 
 
 class Falsehood(Record, frozen=True, kw_only=True):

@@ -1,50 +1,50 @@
-"""Edited passages → the same, smoothed by a model where the recipe names one: the fluent variant of R22.
-
-What a model makes of a passage is taken only if it passes all checks; else the exchanged strings stay.
-"""
+"""Falsehoods → the same with their passages rewritten, so that what depends on the false answer fits it too (R22)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from ragbed.build.asking import Request, make_case
-from ragbed.build.edits import ask_rewrite, check_rewrite
-from ragbed.build.mentions import find_answer
-from ragbed.build.place import Build
+from ragbed.build.edits import ask_rewrite, check_rewrite, find_fake
+from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft, Edited, Falsehood
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case, Reject
 
-_MAX_TOKENS = 700
-"""Of a reply: a passage of 300 tokens in the tokens of a model that was not made for its language."""
+STEP = "rewrites"
+_MOST_TOKENS = 700
+"""Of a reply: a passage has 300 of our tokens, and tokenizers that were not made for Chinese give twice as many."""
 
 
-def smooth(build: Build, step: str, found: Sequence[tuple[Draft, Falsehood]]) -> Iterator[Falsehood]:
-    """The same falsehoods, every edit in its fluent variant where there is one."""
+def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
+    """The step: every edited passage that a model rewrote without telling another story; none without such a model."""
     rewriter = build.recipe.pools.rewriter
-    replies: Mapping[str, Sequence[Completion]] = {}
-    if rewriter is not None:
-        cases = {
-            case.case: case for draft, one in found for edit in one.edits for case in [_case(step, draft, one, edit)]
-        }
-        replies = build.ask(Request(f"{step}-rewrites", rewriter, list(cases.values()), max_tokens=_MAX_TOKENS))
-    for draft, one in found:
-        edits = tuple(
-            _smoothed(draft, one, edit, replies.get(_case(step, draft, one, edit).case)) for edit in one.edits
-        )
-        yield replace(one, edits=edits)
+    if rewriter is None:
+        return
+    drafts = {draft.id: draft for draft in build.read("questions", Draft)}
+    falsehoods = list(build.read("falsehoods", Falsehood))
+    cases = {
+        (one.question, edit.of): _case(drafts[one.question], one, edit) for one in falsehoods for edit in one.edits
+    }
+    unique = {case.case: case for case in cases.values()}
+    replies = build.ask(Request(STEP, rewriter, list(unique.values()), max_tokens=_MOST_TOKENS))
+    for one in falsehoods:
+        draft, kept = drafts[one.question], []
+        for edit in one.edits:
+            completion = replies[cases[one.question, edit.of].case][0]
+            text = (completion.reply or "").strip()
+            if completion.outcome == "error":
+                yield reject(STEP, draft.question, "error", f"the rewriter could not be asked: {completion.error}")
+            elif faults := check_rewrite(draft, one.fake, edit.text, text):
+                yield reject(STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
+            else:
+                kept.append(Edited(of=edit.of, text=text, spans=find_fake(draft, one.fake, text)))
+        if len(kept) >= max(1, build.recipe.pools.supports):
+            yield replace(one, edits=tuple(kept))
+        else:
+            yield reject(STEP, draft.question, "edits", f"{len(kept)} of its passages could be rewritten")
 
 
-def _case(step: str, draft: Draft, one: Falsehood, edit: Edited) -> Case:
-    return make_case(f"{step}-rewrites", draft.lang, ask_rewrite(draft, one.fake, edit.text))
-
-
-def _smoothed(draft: Draft, one: Falsehood, edit: Edited, said: Sequence[Completion] | None) -> Edited:
-    text = (said[0].reply or "").strip() if said else ""
-    if not text or text == edit.text or check_rewrite(draft, one.fake, edit.text, text):
-        return edit
-    spans = tuple(
-        (held.start, held.end) for some in find_answer(replace(draft, answer=one.fake), text) for held in some
-    )
-    return replace(edit, text=text, spans=spans, is_fluent=True)
+def _case(draft: Draft, falsehood: Falsehood, edit: Edited) -> Case:
+    return make_case(STEP, draft.lang, ask_rewrite(draft, falsehood.fake, edit.text))
