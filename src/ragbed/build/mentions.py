@@ -23,7 +23,7 @@ from ragbed.text.borders import bounded
 
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
-    r"\s*(?:\.\.\.|…|·|—|-)"
+    r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
 """A search engine puts the day of a page before its snippet: it tells nothing about the event."""
 
