@@ -36,7 +36,7 @@ from ragbed.run.asking import Progress
 from ragbed.run.running import Job, run
 from ragbed.run.store import open_store
 from ragbed.schema import Case
-from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings
 
 MAX_TOKENS = 64
@@ -93,7 +93,7 @@ def main() -> None:
 
 def _cases(items: int) -> list[Case]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
-    laid = (one for data in datasets for bed in TESTBEDS.values() for one in bed.cases(data, Settings(limit=items)))
+    laid = (one for data in datasets for bed in USUAL for one in TESTBEDS[bed].cases(data, Settings(limit=items)))
     return [case for case in laid if case.feasible]
 
 

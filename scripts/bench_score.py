@@ -23,7 +23,7 @@ from ragbed.datasets import Dataset
 from ragbed.prompts import FLAG, REFUSAL
 from ragbed.run.store import RECORD, Ask, RunStore, open_store
 from ragbed.schema import Case, Completion
-from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings
 
 SECONDS, MEGABYTES, CORES = 180, 400, 2
@@ -93,7 +93,7 @@ def _reply(case: Case, random_: random.Random) -> str:
 
 def _cases() -> Iterator[Case]:
     for name in sorted(BUNDLED.glob("ragbed-mini-*.jsonl")):
-        for testbed in TESTBEDS.values():
+        for testbed in (TESTBEDS[usual] for usual in USUAL):
             dataset = Dataset(name.stem, name)
             yield from (case for case in testbed.cases(dataset, Settings()) if case.feasible)
 

@@ -150,6 +150,8 @@ class Item(Question, frozen=True, kw_only=True):
     """Counterfactual: the false answer that the edited passages give."""
     rgb: dict[str, int | RawAnswer] | None = None
     """Fields of the RGB record it came from, as spelled there; needed to write the same bytes again."""
+    sub_questions: tuple[str, ...] = ()
+    """Integration: a question for each part of the answer, in its order, that can be asked by itself."""
     event: str | None = None
     """The event or series of events it is about; items that share one are not independent."""
     dial: str | None = None

@@ -56,6 +56,7 @@ def test_items_come_back_as_they_were(item: object) -> None:
         ({"passages": [_PASSAGE | {"part": -1}]}, "passages", "count them from 0 without gaps"),
         ({"passages": [_PASSAGE | {"part": 0}, _PASSAGE | {"part": 2}]}, "passages", "the parts are [0, 2]"),
         ({"passages": [_PASSAGE | {"stance": "distracts", "part": 0}]}, "passages[0].part", "does not support"),
+        ({"sub_questions": ["Who?", "When?"]}, "sub_questions", "2 questions for 1 parts"),
         ({"passages": [{"stance": "supports"}]}, "passages[0].text", "is missing"),
         ({"extra": 1}, "extra", "is not a field of this record"),
         ({"passages": [_PASSAGE | {"extra": 1}]}, "passages[0].extra", "is not a field of this record"),

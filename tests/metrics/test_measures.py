@@ -164,6 +164,25 @@ def test_joint_loss_is_over_questions_with_both_scores() -> None:
     assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
 
 
+def test_integration_tax_is_what_is_known_part_by_part_and_lost_at_once() -> None:
+    parts = {"a": (True, True), "b": (True, True), "c": (True, False), "d": (True, True)}
+    trials = [_trial(item, "parts", 0.0, correct=part) for item, both in parts.items() for part in both]
+    trials += [_trial(item, "integration", 0.0, correct=item == "a") for item in (*parts, "never asked in parts")]
+    cells = _estimates(trials, "integration")
+    assert (cells["part_accuracy"].value, cells["part_accuracy"].n) == (7 / 8, 8)
+    assert (cells["every_part_alone"].value, cells["every_part_alone"].n) == (0.75, 4)
+    assert (cells["integration_tax"].value, cells["integration_tax"].n) == (0.5, 4)
+
+
+def test_declining_is_told_with_and_without_the_instruction_for_it() -> None:
+    trials = [_trial(item, "closed-book", None, refused=False, correct=item == "a") for item in "ab"]
+    trials += [_trial(item, "no-documents", None, refused=True, correct=False) for item in "ab"]
+    cells = _estimates(trials, "closed-book")
+    assert {name: cells[name].value for name in cells} == {
+        "accuracy": 0.5, "refusal": 0.0, "accuracy_instructed": 0.0, "refusal_instructed": 1.0
+    }  # fmt: skip
+
+
 def test_a_question_laid_out_by_two_seeds_is_two_rows_of_the_position_test() -> None:
     def asked(item: int, seed: int, slot: int) -> Scored:
         trial = _trial(str(item), "noise", 0.5, correct=slot == 0 and seed == item % 2)

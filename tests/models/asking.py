@@ -31,7 +31,7 @@ def case(number: int = 0) -> Case:
 def model_at(*urls: str, patience: Patience = QUICK, spec: str = "openai-api/t/m", **wishes: Any) -> Model:
     environ = {"T_BASE_URL": ",".join(urls), "T_API_KEY": KEY, "OLLAMA_BASE_URL": ",".join(urls)}
     environ |= {"ANTHROPIC_BASE_URL": urls[0], "ANTHROPIC_API_KEY": KEY}
-    return open_model(spec, lambda name: Wish(name, environ, patience=patience, **wishes))
+    return open_model(spec.format(url=urls[0]), lambda name: Wish(name, environ, patience=patience, **wishes))
 
 
 def ask(*script: Fault, patience: Patience = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:

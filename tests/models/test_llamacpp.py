@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +17,7 @@ import pytest
 
 from ragbed.catalog import CATALOG
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models import Wish, open_model
+from ragbed.models import Wish, llama_child, open_model
 from ragbed.models.base import Sampling
 from ragbed.models.bundled import find_weights
 from ragbed.models.llama_engine import count_cores
@@ -217,3 +220,16 @@ def test_threads_are_as_many_as_the_cores_that_may_be_used() -> None:
         assert count_cores() == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+def test_an_engine_whose_asker_is_gone_ends_in_good_order_even_while_it_loads() -> None:
+    wanted = {"path": str(find_weights("smollm2")), "context": 512, "slots": 1, "threads": 1, "key": "k"}
+    script = Path(llama_child.__file__)
+    command = [sys.executable, "-P", str(script)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(wanted) + "\n")
+        child.stdin.close()
+        child.stdout.close()
+        assert child.wait(60) == 0

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from ragbed.datasets import Dataset, native
 from ragbed.models.scripted import SCRIPTS, ScriptedModel
@@ -23,6 +24,10 @@ _ITEMS: dict[str, list[Item]] = {
     "integration": [integration_item(number, (3, 2)) for number in range(20)],
     "counterfactual": [fact_item(number) for number in range(20)],
     "closed-book": [base_item(number) for number in range(20)],
+    "no-documents": [base_item(number) for number in range(20)],
+    "parts": [
+        structs.replace(integration_item(number, (3, 2)), sub_questions=("Who?", "When?")) for number in range(20)
+    ],
 }
 
 

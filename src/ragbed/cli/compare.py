@@ -90,7 +90,10 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     from ragbed.report.comparing import describe
 
     columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
-    rows = [(*describe(flip.condition), flip.item, f"{flip.first:.3g}", f"{flip.second:.3g}") for flip in flipped]
+    rows = [
+        (*describe(flip.condition), f"{flip.item}: {flip.question}", f"{flip.first:.3g}", f"{flip.second:.3g}")
+        for flip in flipped
+    ]
     print_table(f"{len(flipped):,} questions flipped", columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:
         say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")

@@ -138,7 +138,8 @@ def print_path(name: str, json: bool) -> None:
 
     names = dataset_names()
     entry = names[name][0] if name in names else _look_up(name)
-    here, folder = files_here(entry, data_root()), folder_of(entry, data_root())
+    here = files_here(entry, data_root())
+    folder = here[0].parent if here else folder_of(entry, data_root())
     path = folder / names[name][1].name if name in names else folder
     if not here or (name in names and path not in here):
         raise RagbedError(f"{name} is not here; bring it with: ragbed data get {entry.name}")
@@ -246,7 +247,8 @@ def _show(entry: Entry) -> list[str]:
     from ragbed.catalog import files_here, folder_of
 
     root = data_root()
-    here, folder = len(files_here(entry, root)), folder_of(entry, root)
+    found = files_here(entry, root)
+    here, folder = len(found), found[0].parent if found else folder_of(entry, root)
     count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
     names = f"; names: {', '.join(Path(file.name).stem for file in entry.files)}" if len(entry.files) > 1 else ""
     if here == 0:
@@ -272,7 +274,7 @@ def _describe(entry: Entry) -> dict[str, object]:
         "about": entry.about,
         "licence": entry.licence,
         "version": entry.version,
-        "folder": str(folder_of(entry, data_root())),
+        "folder": str(here[0].parent if here else folder_of(entry, data_root())),
         "files": [file.name for file in entry.files],
         "here": [path.name for path in here],
         "complete": len(here) == len(entry.files),

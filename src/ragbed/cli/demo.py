@@ -109,22 +109,17 @@ def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cel
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.run.running import Job, run
-    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.settings import Settings
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
-    settings = {
-        name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in TESTBEDS
-    }
+    settings = {name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in USUAL}
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     job = Job(
         folder=folder,
         settings=told | settings["noise"].as_options() | {"max_tokens": str(_MAX_TOKENS)},
         cases=lambda: (
-            case
-            for dataset in datasets
-            for name, testbed in TESTBEDS.items()
-            for case in testbed.cases(dataset, settings[name])
+            case for dataset in datasets for name in USUAL for case in TESTBEDS[name].cases(dataset, settings[name])
         ),
         models=models,
     )
@@ -141,12 +136,14 @@ def _print_curves(cells: list[Cell]) -> None:
     """One table a language and model, one row an ability, one column a ratio: what the original code counts."""
     from ragbed.cli.console import print_table
     from ragbed.cli.results import SCORES
+    from ragbed.testbeds import USUAL
 
     ratios: list[float | None] = [*sorted({cell.noise for cell in cells if cell.noise is not None}), None]
     columns = ("testbed", "score, %", "asked", "errors", *(f"{one:.2g}" for one in ratios[:-1]), "none")
     for lang, _, model in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
         rows = []
-        for testbed, (score, counted) in SCORES.items():
+        for testbed in USUAL:
+            score, counted = SCORES[testbed]
             row = [cell for cell in cells if (cell.lang, cell.model, cell.testbed) == (lang, model, testbed)]
             # Three datasets have closed-book cases.
             shares = [_share([cell for cell in row if cell.noise == ratio], counted) for ratio in ratios]

@@ -96,7 +96,7 @@ layout_options: Decorator = together(
     option(
         "--testbeds",
         metavar="NAMES",
-        help="Of noise, rejection, integration, counterfactual, closed-book. Default: all that fit.",
+        help="Of noise, rejection, integration, counterfactual, closed-book (all by default); no-documents, parts.",
     ),
     mix_options,
     option(

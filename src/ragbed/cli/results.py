@@ -17,6 +17,8 @@ SCORES = {
     "integration": ("accuracy", "correct"),
     "counterfactual": ("error detection", "flagged"),
     "closed-book": ("accuracy", "correct"),
+    "no-documents": ("refusal", "refused"),
+    "parts": ("accuracy", "correct"),
 }
 """What a testbed is about, as the paper has it: the score's name, and what counts."""
 
@@ -31,6 +33,14 @@ def read_cells(folder: Path) -> list[Cell]:
     from ragbed.run.scoring import tabulate_run
 
     return tabulate_run(folder)
+
+
+def count_infeasible(folder: Path) -> int:
+    """Cases that were planned and cannot be asked."""
+    from ragbed.run.store import open_store
+
+    with open_store(folder, create=False) as store:
+        return store.infeasible()
 
 
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:

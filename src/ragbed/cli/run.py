@@ -77,7 +77,7 @@ def run(
       ragbed run -m scripted/oracle -d figure1 --docs 2
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import load_meanwhile, print_cells, read_cells
+    from ragbed.cli.results import count_infeasible, load_meanwhile, print_cells, read_cells
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.run.running import run as run_job
@@ -92,9 +92,11 @@ def run(
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
-    cells = read_cells(job.folder)
+    cells, infeasible = read_cells(job.folder), count_infeasible(job.folder)
     print_cells(cells, to_stderr=json)
     say(f"Everything is in {job.folder}")
+    if infeasible:
+        say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     errors = sum(cell.error for cell in cells)

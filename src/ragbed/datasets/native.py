@@ -66,6 +66,9 @@ def _part_faults(item: Item) -> list[tuple[str, str]]:
                 f"the parts are {sorted(part for part in parts if part is not None)}; count them from 0 without gaps",
             )
         )
+    if item.sub_questions and len(item.sub_questions) != len(item.answer):
+        told = f"has {len(item.sub_questions)} questions for {len(item.answer)} parts of the answer; give one for each"
+        faults.append(("sub_questions", told))
     return faults
 
 

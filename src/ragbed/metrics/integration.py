@@ -23,6 +23,9 @@ def measure(maker: Maker) -> Iterator[Cell]:
             yield maker.rate("false_refusal", here, maker.score("refused"), noise=ratio, k=k)
             if sheet.has("partial", maker.track):
                 yield from _parts(maker, here, ratio, k)
+            alone = sheet.of("parts") & (sheet.k == k) & (sheet.noise == ratio)
+            if alone.any():
+                yield from _tax(maker, here, alone, ratio, k)
 
 
 def _parts(maker: Maker, here: Mask, ratio: float, k: int) -> Iterator[Cell]:
@@ -35,7 +38,17 @@ def _parts(maker: Maker, here: Mask, ratio: float, k: int) -> Iterator[Cell]:
     yield from maker.resampled(["joint_loss"], [(here, found), (here, correct)], _loss, noise=ratio, k=k)
 
 
+def _tax(maker: Maker, here: Mask, alone: Mask, ratio: float, k: int) -> Iterator[Cell]:
+    """What a model answers part by part, with the same documents, against what it answers at once."""
+    sheet, correct = maker.sheet, maker.score("correct")
+    yield maker.rate("part_accuracy", alone, correct, noise=ratio, k=k)
+    share = sheet.per_item(alone, correct)[sheet.item]
+    every_part = np.where(np.isfinite(share), share >= 1, np.nan)
+    yield maker.rate("every_part_alone", here, every_part, noise=ratio, k=k)
+    yield from maker.resampled(["integration_tax"], [(here, every_part), (here, correct)], _loss, noise=ratio, k=k)
+
+
 def _loss(totals: Floats) -> Floats:
-    """Sub-answers found minus questions answered whole: what it costs that all parts are wanted at once."""
+    """What is had of the parts minus what is answered whole: what it costs that all parts are wanted at once."""
     found, correct, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(found - correct) / n], axis=-1)

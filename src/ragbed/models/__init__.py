@@ -161,6 +161,21 @@ def _llama(wish: Wish, name: str, path: Path) -> Model:
     return LlamaModel(name, path, Order(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS))
 
 
+def _http(wish: Wish) -> Model:
+    """A system at an address; `http/https://…` and `http/localhost:8080/ask` are both meant."""
+    from ragbed.models.system import HttpSystem
+
+    url = wish.model if "://" in wish.model else f"http://{wish.model}"
+    key = wish.key("HTTP_API_KEY", needed=False)
+    return HttpSystem(wish.service(f"http/{wish.model}", wish.model, [url], key, "HTTP_API_KEY"))
+
+
+def _python(wish: Wish) -> Model:
+    from ragbed.models.system import DEFAULT_AT_ONCE, PythonSystem
+
+    return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s)
+
+
 PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
@@ -170,6 +185,8 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "llamacpp": _llamacpp,
     "bundled": _bundled,
     "hf": _hf,
+    "http": _http,
+    "python": _python,
     "baseline": _baseline,
     "scripted": _scripted,
 }

@@ -75,6 +75,13 @@ class PrefixReusing(Protocol):
     reuses_prefixes: Literal[True]
 
 
+@runtime_checkable
+class AnsweringAfresh(Protocol):
+    """A model whose earlier answers say nothing of it, as a system that is being worked on: no cache is asked."""
+
+    answers_afresh: Literal[True]
+
+
 def canonical(body: object) -> bytes:
     """JSON with sorted keys, so that equal requests are equal bytes."""
     return msgspec.json.encode(body, order="sorted")

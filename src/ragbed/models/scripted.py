@@ -15,7 +15,7 @@ def _gold(case: Case) -> str:
 
 
 def _say(answer: Answer) -> str:
-    return " ".join(aliases[0] for aliases in answer)
+    return "; ".join(aliases[0] for aliases in answer)
 
 
 def _oracle(case: Case) -> str:

@@ -17,10 +17,6 @@ from ragbed.models.secret import Key, shown
 from ragbed.models.transport import Transport
 from ragbed.schema import Case, Completion
 
-_QUEUE = 4
-"""One for so many calls at once stands ready: a runner notes on the disk what it asks before and after, and no turn is
-to go unused meanwhile."""
-
 
 @dataclass(frozen=True)
 class Service:
@@ -89,9 +85,12 @@ class ServedModel(ABC):
         self._transport.make_room = call
 
     def _open(self) -> None:
-        """The server can be asked: as many go in as the pace lets, and some who wait at the gate for the next turn."""
-        most = self._service.pace.most
-        self.concurrency = most + -(-most // _QUEUE)
+        """The server can be asked, so as many go in as the pace lets.
+
+        Not more: if a quarter more stood ready while others are written to the disk, short calls would be a seventh
+        faster, and a crash would lose a quarter more replies.
+        """
+        self.concurrency = self._service.pace.most
         self.make_room()
 
     @abstractmethod
@@ -104,7 +103,7 @@ class ServedModel(ABC):
 
 def below(base: URL, path: str) -> URL:
     """An address below a base; what the base has behind a question mark stays (`?api-version=…`)."""
-    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True)
+    return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
 
 
 def _read_url(text: str) -> URL:

@@ -48,10 +48,10 @@ class Instructions:
     sets: tuple[str, ...]
     folder: Path | None = None
 
-    def messages(self, lang: Lang, question: str, documents: Sequence[str]) -> tuple[Message, ...]:
-        """Renders a prompt; without documents it is the closed-book one."""
-        prefix = "" if documents else "closed-book."
-        values = {"DOCS": "\n".join(documents), "QUERY": question}
+    def messages(self, lang: Lang, question: str, documents: Sequence[str] | None) -> tuple[Message, ...]:
+        """Renders a prompt: with None the closed-book one, with no documents the usual one around nothing."""
+        prefix = "closed-book." if documents is None else ""
+        values = {"DOCS": "\n".join(documents or ()), "QUERY": question}
         user = _fill(self._texts[lang, f"{prefix}user.md"], values)
         system = self._texts[lang, f"{prefix}system.md"]
         turns = [Message(role="system", content=system)] if system else []

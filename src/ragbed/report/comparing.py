@@ -23,6 +23,8 @@ HEADLINE = {
     "integration": "correct",
     "counterfactual": "correct",
     "closed-book": "correct",
+    "no-documents": "refused",
+    "parts": "correct",
 }
 """The score that is compared: what a testbed wants of a model."""
 
@@ -62,6 +64,7 @@ class Flip(NamedTuple):
 
     condition: Condition
     item: str
+    question: str
     first: float
     second: float
 
@@ -143,7 +146,7 @@ def flips(first: Side, second: Side) -> list[Flip]:
     for condition, scores in first.scores.items():
         others = second.scores.get(condition, {})
         found += [
-            Flip(condition, question.item, score, others[question])
+            Flip(condition, question.item, question.text, score, others[question])
             for question, score in scores.items()
             if question in others and others[question] != score
         ]

@@ -118,6 +118,8 @@ _PARTS = (
     Column("sub-answers", "sub_answer_recall", 0.0),
     Column("bound rightly", "aligned_recall", 0.0),
     Column("all parts", "accuracy", 0.0),
+    Column("every part alone", "every_part_alone", 0.0),
+    Column("tax", "integration_tax", 0.0),
 )
 _COUNTERFACTUAL = (
     Column("right", "accuracy", 0.0),
@@ -125,7 +127,12 @@ _COUNTERFACTUAL = (
     Column("corrects, of detected", "corrected_of_flagged", 0.0),
     Column("misled", "misled_at_all", 0.0),
 )
-_CLOSED = (Column("right", "accuracy"), Column("declines", "refusal"))
+_CLOSED = (
+    Column("right", "accuracy"),
+    Column("declines", "refusal"),
+    Column("right, instructed", "accuracy_instructed"),
+    Column("declines, instructed", "refusal_instructed"),
+)
 
 
 def _by_noise(cells: Sequence[Cell], table: str) -> tuple[Column, ...]:
@@ -144,6 +151,9 @@ def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence
         if cell.table == source and cell.place.get("arm") is None and not cell.place.get("correct"):
             row = found.setdefault((cell.key, cell.place.get("k")), {})
             row[cell.estimate.metric, cell.place.get("noise")] = cell.estimate
+    if name not in PAPER_DATA:  # what nobody was asked has no column
+        metrics = {metric for row in found.values() for metric, _ in row}
+        columns = tuple(column for column in columns if column.metric in metrics)
     rows = []
     for (key, docs), row in found.items():
         picked = tuple(_pick(row, column) for column in columns)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.models.base import Model, Parking, PrefixReusing
+from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing
 from ragbed.run.budget import Budget
 from ragbed.run.cache import Cache, key_of
 from ragbed.run.hope import Hope
@@ -81,6 +81,7 @@ class Asking:
 
     def __post_init__(self) -> None:
         self._hope = Hope(self.model.name, self.model.advice)
+        self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome, or the budget allows no more.
@@ -112,7 +113,7 @@ class Asking:
     async def _work(self, pending: Iterator[Ask]) -> None:
         """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
         last: _HandedIn | None = None
-        writer, cache = self.session.writer, self.session.cache
+        writer, cache = self.session.writer, self._cache
         for ask in pending:
             key = key_of(self.model.name, self.identity, self.model.request(ask.case), ask.repeat)
             found = cache.find(key) if cache is not None else None
@@ -145,8 +146,8 @@ class Asking:
     def _account(self, key: str, completion: Completion) -> None:
         if self.session.budget is not None:
             self.session.budget.pay(self.model.name, completion)
-        if self.session.cache is not None:
-            self.session.cache.keep(key, self.model.name, completion)
+        if self._cache is not None:
+            self._cache.keep(key, self.model.name, completion)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""

@@ -255,6 +255,11 @@ class RunStore:
         ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
         return int(feasible) * repeats
 
+    def infeasible(self) -> int:
+        """How many cases of the plan cannot be asked."""
+        ((infeasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE NOT feasible")
+        return int(infeasible)
+
     def done(self, model: int) -> int:
         """How many results of a model need not be asked for again."""
         ((results,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))

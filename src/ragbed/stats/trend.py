@@ -33,7 +33,7 @@ def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, le
     """
     x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
     groups = np.asarray(clusters, np.int64)
-    x = x - x.mean()
+    x = x - (x.mean() if len(x) else 0.0)
     spread = float(x @ x)
     if spread == 0 or groups.max(initial=0) == 0:
         return Trend(Interval(math.nan, math.nan, math.nan), math.nan)

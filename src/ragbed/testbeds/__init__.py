@@ -10,10 +10,11 @@ from typing import Protocol
 
 from ragbed.datasets import Dataset
 from ragbed.schema import Case
-from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.noise import NOISE
+from ragbed.testbeds.parts import PARTS
 from ragbed.testbeds.rejection import REJECTION
 from ragbed.testbeds.settings import Settings
 
@@ -37,4 +38,9 @@ TESTBEDS: dict[str, Testbed] = {
     "integration": INTEGRATION,
     "counterfactual": COUNTERFACTUAL,
     "closed-book": CLOSED_BOOK,
+    "no-documents": NO_DOCUMENTS,
+    "parts": PARTS,
 }
+CONTROLS = ("no-documents", "parts")
+"""Asked only if they are named: what they tell is of interest beside other testbeds."""
+USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)

@@ -67,10 +67,14 @@ class Ability:
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item that this testbed takes, under every condition."""
+        return (case for _, case in self.laid_out(dataset, settings))
+
+    def laid_out(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
+        """The cases, each with the item that it is made of."""
         conditions = self.conditions(settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             for condition, plan in self._plans(item, around, turns, conditions, settings):
-                yield self._case(dataset.name, item, condition, plan, settings)
+                yield item, self._case(dataset.name, item, condition, plan, settings)
 
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[Condition, ...]

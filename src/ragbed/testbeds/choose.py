@@ -8,7 +8,7 @@ from fractions import Fraction
 from ragbed.datasets import Dataset
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
-from ragbed.testbeds import TESTBEDS, Testbed
+from ragbed.testbeds import TESTBEDS, USUAL, Testbed
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, show_ratio
 
@@ -18,7 +18,7 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     for name in names or ():
         if name not in TESTBEDS:
             raise UnknownName("testbed", name, TESTBEDS)
-    chosen = [TESTBEDS[name] for name in dict.fromkeys(names or TESTBEDS)]
+    chosen = [TESTBEDS[name] for name in dict.fromkeys(names or USUAL)]
     for noise in settings.noise or ():
         if not any(_takes(testbed, noise, settings) for testbed in chosen):
             raise UsageError(f"--noise {show_ratio(noise)}: {_allowed(chosen)}.")

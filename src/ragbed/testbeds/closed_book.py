@@ -1,8 +1,13 @@
-"""Closed book: the question alone, to see what a model knows without documents."""
+"""Closed book: the question alone, to see what a model knows without documents.
+
+`no-documents` asks the same with the instruction that belongs to documents, and none of them: whether a model declines
+may hang on being told how to (claim C9).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from ragbed.datasets import Dataset
@@ -11,10 +16,13 @@ from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings
 
 
+@dataclass(frozen=True)
 class ClosedBook:
-    """The testbed without documents; takes every item."""
+    """A testbed without documents; takes every item."""
 
-    name = "closed-book"
+    name: str
+    documents: Sequence[str] | None
+    """For the prompt."""
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item once."""
@@ -37,7 +45,7 @@ class ClosedBook:
                     feasible=True,
                     documents=(),
                     slots=(),
-                    messages=settings.instructions.messages(item.lang, item.question, ()),
+                    messages=settings.instructions.messages(item.lang, item.question, self.documents),
                     answer=item.answer,
                     fake=item.fake,
                     expect="answer",
@@ -45,4 +53,5 @@ class ClosedBook:
                 )
 
 
-CLOSED_BOOK = ClosedBook()
+CLOSED_BOOK = ClosedBook("closed-book", None)
+NO_DOCUMENTS = ClosedBook("no-documents", ())

@@ -35,6 +35,7 @@ class _Case(NamedTuple):
     question: str
     families: tuple[Family, Family, Family]
     key: tuple[str | int, ...]
+    sub_questions: tuple[str, ...] = ()
 
     @property
     def answer(self) -> Answer:
@@ -135,8 +136,10 @@ def _integration_case(setting: Setting, key: tuple[str | int, ...], most_parts: 
         asked = [(event, relation) for relation in draw.shuffled(domain.asked)[:count]]
     brief = Brief(family, tuple(asked))
     same_event = len({event for event, _ in asked}) == 1
-    questions = [_ask(replace(brief, part=part), draw, named=part == 0 or not same_event) for part in range(len(asked))]
-    return _Case(brief, setting.tongue.join_questions(questions), families, key)
+    parts = [replace(brief, part=part) for part in range(len(asked))]
+    questions = [_ask(part, draw, named=part.part == 0 or not same_event) for part in parts]
+    alone = tuple(_ask(part, Draw(*key, "alone", part.part), named=True) for part in parts)
+    return _Case(brief, setting.tongue.join_questions(questions), families, key, alone)
 
 
 def _ask(brief: Brief, draw: Draw, *, named: bool) -> str:
@@ -161,5 +164,6 @@ def _item(case: _Case, recipe: Recipe, passages: list[Passage]) -> Item:
         lang=recipe.lang,
         answer=case.answer,
         passages=tuple(passages),
+        sub_questions=case.sub_questions,
         event=f"{case.brief.family.domain.name}-{case.brief.family.tag}",
     )

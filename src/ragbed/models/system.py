@@ -1,0 +1,176 @@
+"""A whole RAG system as the model under test: what it is given and how its answer reads.
+
+It gets the question, the documents of the case and the language, and prompts whatever it wants by itself. What it
+answered last week says nothing about it today, so nothing of it is taken from the response cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from ragbed.errors import UsageError
+from ragbed.models.base import canonical
+from ragbed.models.failure import Failure, failed
+from ragbed.models.served import ServedModel
+from ragbed.schema import Case, Completion
+
+DEFAULT_AT_ONCE = 8
+"""Calls at once of a function, where the user names no number: most systems wait for a model most of the time."""
+
+Given: TypeAlias = dict[str, Any]
+
+
+def given(case: Case) -> Given:
+    """What a system gets."""
+    return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
+
+
+def read_answer(told: object) -> Completion:
+    """A string, or an object with one as `answer`, as an outcome.
+
+    Raises:
+        Failure: It is neither.
+    """
+    answer = told.get("answer") if isinstance(told, Mapping) else told
+    if not isinstance(answer, str):
+        problem = f"an answer is a text, or an object with one as 'answer'; this is {_brief(told)}"
+        raise Failure("protocol", problem, again=True)
+    return Completion(outcome="ok", reply=answer, finish="stop")
+
+
+class HttpSystem(ServedModel):
+    """`http/<url>`: a system behind an address, which is posted to."""
+
+    path = ""
+    answers_afresh: Literal[True] = True
+
+    def request(self, case: Case) -> bytes:
+        """The body as it is sent."""
+        return canonical(given(case))
+
+    async def identity(self) -> str:
+        """A system does not say what it is."""
+        return ""
+
+    def _headers(self) -> Mapping[str, str]:
+        key = self._service.key
+        return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
+
+    @staticmethod
+    def _parse(content: bytes) -> Completion:
+        try:
+            told = msgspec.json.decode(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            start = content[:60].decode("utf-8", "replace")
+            raise Failure("protocol", f"the reply is no JSON ({error}): {start!r}", again=True) from None
+        return read_answer(told)
+
+
+class PythonSystem:
+    """`python/<module:function>`: a function, called as `function(question=…, documents=[…], lang=…)`.
+
+    Args:
+        spec: `module:function`; the current folder is looked in first.
+        at_once: Calls at once, each in a thread of its own unless the function is a coroutine's.
+        limit_s: A call that takes longer is an error; its thread is left behind.
+    """
+
+    answers_afresh: Literal[True] = True
+
+    def __init__(self, spec: str, at_once: int, limit_s: float) -> None:
+        self.name, self.concurrency, self._limit_s = f"python/{spec}", at_once, limit_s
+        self.advice = f"Call {spec} by hand with a question and a list of documents."
+        self._function = _load(spec)
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system has its own dice
+        """Calls the function; whatever it raises is the outcome of this case alone."""
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(self._limit_s):
+                reply = read_answer(await self._call(given(case)))
+        except Failure as failure:
+            return failed(failure, 1, Counter())
+        except TimeoutError:
+            return failed(Failure("timeout", f"no answer within {self._limit_s:,.6g} s"), 1, Counter())
+        except Exception as error:  # the system's own
+            return failed(Failure("server", f"{type(error).__name__}: {error}"), 1, Counter())
+        return msgspec.structs.replace(reply, latency_s=round(time.monotonic() - begun, 4))
+
+    def request(self, case: Case) -> bytes:
+        """What the function gets."""
+        return canonical(given(case))
+
+    async def identity(self) -> str:
+        """A function's name says nothing of what it calls."""
+        return ""
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+    async def _call(self, told: Given) -> object:
+        if inspect.iscoroutinefunction(self._function):
+            answer: Awaitable[object] = self._function(**told)
+            return await answer
+        return await _in_thread(lambda: self._function(**told))
+
+
+async def _in_thread(call: Callable[[], object]) -> object:
+    """Like `asyncio.to_thread`, but a call that never returns does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[object] = loop.create_future()
+
+    def settle(result: object, error: Exception | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = call()
+        except BaseException as raised:  # handed to who waits
+            error = _as_exception(raised)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await done
+
+
+def _as_exception(error: BaseException) -> Exception:
+    """A thread that ends the process (`sys.exit`) or breaks off is a system that failed."""
+    return error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _load(spec: str) -> Callable[..., Any]:
+    module, colon, function = spec.partition(":")
+    if not module or not colon or not function:
+        raise UsageError(f"python/{spec}: write python/<module>:<function>.")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), function, None)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"python/{spec}: {error}; it is looked for in this folder and among the packages.") from None
+    except Exception as error:
+        raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise UsageError(f"python/{spec}: {module} has no function {function}.")
+    return found  # type: ignore[no-any-return]  # what it takes and returns shows when it is called
+
+
+def _brief(told: object) -> str:
+    return f"{type(told).__name__} {str(told)[:60]!r}"

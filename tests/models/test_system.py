@@ -1,0 +1,160 @@
+"""A whole system under test: a function or an address, well-behaved and not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.models import Wish, open_model
+from ragbed.models.patience import Patience
+from ragbed.schema import Completion
+from tests.cli.typed import type_command
+from tests.models.asking import ask
+from tests.models.fault_server import reply
+from tests.run.harness import make_case
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+_MADE = """
+import sys, time
+
+def good(question, documents, lang):
+    return f"{lang}: {question} {len(documents)}"
+
+async def waits(question, documents, lang):
+    return {"answer": "later", "citations": [0]}
+
+def raises(question, documents, lang):
+    raise KeyError("no index")
+
+def leaves(question, documents, lang):
+    sys.exit(3)
+
+def numbers(question, documents, lang):
+    return 42
+
+def hangs(question, documents, lang):
+    time.sleep(600)
+
+constant = 7
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with modules, which is the current one."""
+    (tmp_path / "made_system.py").write_text(_MADE)
+    (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("made_system", "broken_system", "plain_rag"):
+        sys.modules.pop(name, None)
+
+
+def _call(function: str, limit_s: float = 30) -> Completion:
+    model = open_model(
+        f"python/made_system:{function}", lambda name: Wish(name, {}, patience=Patience(attempt_s=limit_s))
+    )
+    return asyncio.run(model.complete(make_case(0)))
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_gets_question_documents_and_language() -> None:
+    case = make_case(0)
+    done = _call("good")
+    assert done.outcome == "ok"
+    assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
+    assert _call("waits").reply == "later"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("raises", "server: KeyError: 'no index'"),
+        ("leaves", "server: RuntimeError: SystemExit: 3"),
+        ("numbers", "protocol: an answer is a text, or an object with one as 'answer'; this is int '42'"),
+        ("hangs", "timeout: no answer within 0.2 s"),
+    ],
+)
+def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str) -> None:
+    done = _call(function, 0.2 if function == "hangs" else 30)
+    assert (done.outcome, done.error) == ("error", error)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("nowhere:f", "No module named 'nowhere'; it is looked for in this folder"),
+        ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
+        ("made_system:missing", "made_system has no function missing"),
+        ("made_system:constant", "made_system has no function constant"),
+        ("made_system", "write python/<module>:<function>"),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        open_model(f"python/{spec}", lambda name: Wish(name, {}))
+
+
+def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+    asked = ("run", "-m", "python/plain_rag:answer", "-d", "ragbed-mini-zh_base", "--testbeds", "noise,rejection")
+    words = (*asked, "--limit", "10", "--json")
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(here / "cache"))
+    first = type_command(*words, "--out", "a")
+    assert first.code == 0
+    accuracy = {cell["noise"]: cell["rates"]["correct"] for cell in json.loads(first.out)["cells"]}
+    assert accuracy[0.0] > accuracy[0.8]
+    (here / "plain_rag.py").write_text("def answer(question, documents, lang):\n    return 'no idea'\n")
+    sys.modules.pop("plain_rag")
+    second = json.loads(type_command(*words, "--out", "b").out)
+    assert {cell["rates"]["correct"] for cell in second["cells"]} == {0.0}
+
+
+def test_the_example_server_answers_like_the_function(here: Path) -> None:
+    with subprocess.Popen([sys.executable, str(EXAMPLES / "plain_server.py"), "0"], stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline())
+            words = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "8", "--json")
+            (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+            told = [
+                json.loads(type_command(*words, "-m", model, "--out", name).out)["cells"]
+                for name, model in (("by-http", f"http/127.0.0.1:{port}/ask"), ("by-call", "python/plain_rag:answer"))
+            ]
+        finally:
+            server.kill()
+    assert [cell["rates"] for cell in told[0]] == [cell["rates"] for cell in told[1]]
+    assert sum(cell["asked"] for cell in told[0]) == 40
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"<html>busy</html>", "protocol: the reply is no JSON"),
+        (b'{"text": "x"}', "protocol: an answer is a text, or an object with one as 'answer'; this is dict"),
+        (b'{"answer": null}', "protocol: an answer is a text"),
+        (b"[1]", "protocol: an answer is a text, or an object with one as 'answer'; this is list '[1]'"),
+    ],
+)
+def test_an_address_that_answers_in_other_shapes_is_named(body: bytes, error: str) -> None:
+    done, _ = ask(reply(body), spec="http/{url}")
+    assert done.outcome == "error"
+    assert (done.error or "").startswith(error)
+
+
+def test_an_address_is_posted_to_as_it_is() -> None:
+    done, server = ask(reply(b'{"answer": "yes"}'), spec="http/{url}")
+    assert done.reply == "yes"
+    (seen,) = server.seen
+    assert seen.path == "/v1"
+    assert set(json.loads(seen.body)) == {"question", "documents", "lang"}
