@@ -184,6 +184,18 @@ def test_the_linter_finds_no_error_in_what_was_built(shared: tuple[World, Path])
     assert done.code == 0, done.out
 
 
+def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    report = json.loads((folder / "out" / "quality.json").read_text())["quality"]
+    items = items_of(folder)
+    assert report["items"] == len(items)
+    assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
+    figures = {one["name"]: one for family in report["families"].values() for one in family}
+    for name in ("label fidelity, supporting", "negative purity", "cross-label duplicates", "edits that will not do"):
+        assert figures[name]["passed"] == "passed", figures[name]
+    assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
 def test_what_was_built_can_be_run(place: Path) -> None:
     done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--docs", "3", "--json")
     assert done.code == 0, done.err
