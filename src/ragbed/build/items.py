@@ -93,7 +93,8 @@ def _integration(stock: _Stock, one: Combination) -> Item:
         answer=tuple(draft.answer[0] for draft in parts),
         date=min((draft.date for draft in parts if draft.date), default=None),
     )
-    return _item(whole, one.question, passages, stock)
+    joined = _item(whole, one.question, passages, stock)
+    return msgspec.structs.replace(joined, sub_questions=tuple(draft.question for draft in parts))
 
 
 def _counterfactual(stock: _Stock, one: Falsehood, kind: str = "edited") -> Item:
