@@ -35,6 +35,7 @@ def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tup
         ("en", "How much did the Orsa Bridge in Velden cost?", "44m crowns", ""),
         ("en", "For which city did the Orsa Bridge get built, and who built it?", "Halvorsen", ""),
         ("en", "", "Ingrid Halvorsen", "no-question"),
+        ("en", "Ingrid Halvorsen designed the Orsa Bridge in Velden.", "Orsa Bridge", "no-question"),
         ("en", "Who designed the Orsa Bridge in Velden?", "unknown", "no-answer"),
         ("en", "谁设计了维尔登的奥萨大桥？", "Ingrid Halvorsen", "language"),
         ("en", "Was the Orsa Bridge in Velden designed by a woman?", "Ingrid Halvorsen", "yes-no"),
@@ -94,6 +95,8 @@ def test_the_kind_of_an_answer_is_told() -> None:
         ("2024-09-31", "2024-06-01", "2024-06-01"),
         ("2031-01-01", "2024-06-01", "2024-06-01"),
         ("2024-05-31", None, "2024-05-31"),
+        ("2024年5月31日", "2024-06-01", "2024-05-31"),
+        ("May 31, 2024", "2024-06-01", "2024-05-31"),
         ("soon", None, None),
     ],
 )

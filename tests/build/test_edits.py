@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragbed.build.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage
+from ragbed.build.stances import label_passage
 from ragbed.datasets import Dataset
 from ragbed.schema import Lang, Question
 
@@ -125,3 +128,54 @@ def test_published_passages_are_edited_more_thoroughly_than_they_were(rgb_dir: P
                 faults["ours"] += bool(check_edit(item, item.fake, true, ours))
                 faults["published"] += bool(check_edit(item, item.fake, true, passage.text))
     assert faults == {"ours": 3, "published": 17}  # of 395
+
+
+_PIECES = [
+    *(
+        "44",
+        "billion",
+        "$44bn",
+        "12 Nov 2020",
+        "twelfth",
+        "二〇二〇年",
+        "十一月",
+        "四百四十亿元",
+        "44,000",
+        "4.4",
+        "%",
+        "5/5/2020",
+    ),
+    *(
+        "Maria Okonjo",
+        "MARIA",
+        "Okonjo's",
+        "·",
+        "奥孔乔",
+        " ",
+        "  ",
+        "\n",
+        "\u00a0",
+        "İ",
+        "ß",
+        "１２",
+        "\ud800",
+        "-",
+        "0",
+        "1月",
+    ),
+]
+_TEXTS = st.lists(st.sampled_from(_PIECES), max_size=12).map(" ".join) | st.lists(st.sampled_from(_PIECES)).map("".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(_TEXTS, _TEXTS, _TEXTS, st.sampled_from(["en", "zh"]))
+def test_any_text_any_answer_and_any_false_one_give_an_edit(text: str, true: str, false: str, lang: Lang) -> None:
+    if true.strip() and false.strip():
+        question = Question(question="When, who, how much? 何时？", lang=lang, answer=((true,),))
+        edit = edit_passage(question, ((false,),), text)
+        places = [place for span in edit.spans for place in span]
+        assert places == sorted(places)
+        assert all(0 <= place <= len(edit.text) for place in places)
+        assert isinstance(check_fake(question, ((false,),)), list)
+        assert isinstance(check_edit(question, ((false,),), text, edit.text), list)
+        assert label_passage(question, text, fake=((false,),)).reason

@@ -15,6 +15,7 @@ from ragbed.schema import Article, Lang, Question
 from ragbed.scorers.robust.gold import Slot, prepare
 from ragbed.scorers.robust.normalise import fold
 from ragbed.text import guess_lang
+from ragbed.web.search.base import read_day
 
 _LONGEST_WORDS, _LONGEST_HAN = 10, 24
 """Of an answer. RGB's longest have 9 words and 22 characters; beyond that it is a sentence, which nobody repeats
@@ -99,8 +100,8 @@ def _refuse_texts(question: str, answer: str, lang: Lang) -> tuple[str, str] | N
 
 def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
     """All that is wrong, the plainest first."""
-    if not question or is_nothing(question):
-        yield "no-question", "the generator gives no question"
+    if not question or is_nothing(question) or question[-1] not in "?？":
+        yield "no-question", f"the generator gives no question: {question!r}"
     if not answer or is_nothing(answer):
         yield "no-answer", f"the generator gives no answer to {question!r}"
     if guess_lang(question) != lang:
@@ -176,9 +177,8 @@ def _folded(text: str, lang: Lang) -> str:
 def _day(told: str, article: Article | None) -> str | None:
     """The generator's date if it is one, and none after its article; else the article's."""
     published = None if article is None else article.date
-    found = re.search(r"\d{4}-\d{2}-\d{2}", told)
     try:
-        day = date.fromisoformat(found[0]).isoformat() if found else None
+        day = date.fromisoformat(read_day(told) or "").isoformat()
     except ValueError:
-        day = None
-    return day if day and (published is None or day <= published) else published
+        return published
+    return day if published is None or day <= published else published

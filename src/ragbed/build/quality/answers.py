@@ -35,6 +35,13 @@ _CLOSED = Kind(
     "not published",
     Gate("=", 0),
 )
+_AGAIN = Kind(
+    "repeated questions",
+    "questions that an earlier item asks, twins of generated items left out",
+    "0 within a file; 15 of zh_int stand in zh",
+    Gate("=", 0),
+)
+_EVENTS = Kind("shared events", "items whose event an earlier item has: these are not independent", "not recorded")
 
 
 class Answers:
@@ -43,6 +50,8 @@ class Answers:
     def __init__(self) -> None:
         self._types: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
+        self._seen: set[int] = set()
+        """Hashes of questions and events: 64 bits, so that little memory is needed."""
 
     def add(self, look: Look) -> None:
         """Takes one item in."""
@@ -53,6 +62,16 @@ class Answers:
         self._counts["several"] += len(item.answer) > 1
         self._counts["aliases"] += any(len(aliases) > 1 for aliases in item.answer)
         self._counts["closed"] += _YES_NO.search(item.question.strip()) is not None
+        self._counts["again"] += self._is_seen(f"question {item.question}") and item.twin is None
+        if item.event is not None:
+            self._counts["events"] += 1
+            self._counts["shared"] += self._is_seen(f"event {item.event}")
+
+    def _is_seen(self, what: str) -> bool:
+        key = hash(" ".join(what.split()))
+        was_seen = key in self._seen
+        self._seen.add(key)
+        return was_seen
 
     def tell(self) -> Iterator[Measure]:
         """What came of it."""
@@ -63,3 +82,6 @@ class Answers:
         yield _SEVERAL.share(self._counts["several"], items)
         yield _ALIASES.share(self._counts["aliases"], items)
         yield _CLOSED.count(self._counts["closed"], items)
+        yield _AGAIN.count(self._counts["again"], items)
+        if self._counts["events"]:
+            yield _EVENTS.share(self._counts["shared"], self._counts["events"])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from statistics import median
-from urllib.parse import urlsplit
 
+from ragbed.build.answers import source_of
 from ragbed.build.quality.divergence import concentration, entropy
 from ragbed.build.quality.look import Look
 from ragbed.build.quality.measure import Gate, Kind, Measure
 from ragbed.build.sentences import split_sentences
-from ragbed.schema import Passage
 from ragbed.text import guess_lang
 
 _REPEATED = 3
@@ -20,7 +19,7 @@ _LEAST_CHARS = 12
 """Of a sentence that counts: shorter ones ("Read more.") repeat by chance."""
 _NONE = "RGB's data has no addresses"
 
-_HOSTS = Kind("hosts of an item", "median number of hosts among its passages", _NONE, Gate("≥", 3))
+_HOSTS = Kind("hosts of an item", "median number of hosts, or of files, among its passages", _NONE, Gate("≥", 3))
 _ENTROPY = Kind("host entropy", "of all passages, in bits", _NONE)
 _HHI = Kind("host concentration", "Herfindahl–Hirschman index of all passages: 1 if all are from one host", _NONE)
 _TERMS = Kind("terms known", "passages with a licence", _NONE)
@@ -52,7 +51,7 @@ class Sources:
     def add(self, look: Look) -> None:
         """Takes one item in."""
         passages = [look.item.passages[place] for place in look.pooled]
-        hosts = Counter(host for passage in passages if (host := _host(passage)))
+        hosts = Counter(host for passage in passages if (host := source_of(passage)))
         self._hosts += hosts
         if hosts:
             self._per_item.append(len(hosts))
@@ -80,9 +79,3 @@ class Sources:
         yield _LANGUAGE.share(self._counts["language"], passages)
         repeated = sum(count for count in self._sentences.values() if count >= _REPEATED)
         yield _BOILERPLATE.share(repeated, self._sentences.total())
-
-
-def _host(passage: Passage) -> str:
-    """The host, or of a file its path, since every file is a source of its own."""
-    url = passage.snippet_of or passage.url or ""
-    return urlsplit(url).netloc.removeprefix("www.") or url
