@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
+from ragbed.build.anchors import find_anchors, share_of
 from ragbed.build.fields import is_nothing, split_aliases
 from ragbed.build.mentions import find_answer
 from ragbed.build.records import Draft
+from ragbed.build.sentences import split_sentences
 from ragbed.schema import Article, Lang, Question
 from ragbed.scorers.robust.gold import Slot, prepare
 from ragbed.scorers.robust.normalise import fold
@@ -73,8 +75,8 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
     question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。")
     if problem := _refuse_texts(question, answer, lang):
         return Drafted(None, *problem)
-    if article is not None and not _says(article, question, answer):
-        return Drafted(None, "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}")
+    if article is not None and (problem := _refuse_source(article, question, answer)):
+        return Drafted(None, *problem)
     named = split_aliases(block.get("aliases", ""))
     aliases = [alias for alias in named if _is_alias(alias, answer, question, lang)]
     return Drafted(
@@ -148,9 +150,20 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     return bool(folded) and (f" {folded} " in f" {held} " if lang == "en" else folded in held)
 
 
-def _says(article: Article, question: str, answer: str) -> bool:
+def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, str] | None:
+    """What is wrong with a question and answer for their article: small models pair what does not belong together."""
     asked = Question(question=question, lang=article.lang, answer=((answer,),))
-    return any(find_answer(asked, f"{article.title}\n{article.text}"))
+    text = f"{article.title}\n{article.text}"
+    (held,) = find_answer(asked, text)
+    if not held:
+        return "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}"
+    if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not say "cost"
+        return None
+    anchors = find_anchors(question, article.lang)
+    bearing = [text[start:end] for start, end in split_sentences(text) if any(start <= one.start < end for one in held)]
+    if not any(share_of(anchors, fold(sentence, article.lang), article.lang) for sentence in bearing):
+        return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
+    return None
 
 
 def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
