@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -82,16 +83,20 @@ def _numbers(alias: str, lang: str) -> list[str]:
 def _names(alias: str, lang: str) -> list[str]:
     if lang == "en":
         return [alias.upper(), alias.replace(" ", "  "), alias.replace(" ", "\u00a0")]
-    return [alias.replace("·", "・"), " ".join(alias)]
+    return [alias.replace("·", "・"), *([" ".join(alias)] if not re.search("[A-Za-z0-9]", alias) else [])]
 
 
 def _number_forms(value: int, unit: str, lang: str) -> list[str]:
     unit = unit.strip()
     if lang == "zh":
-        short = f"{value / 10**8:g}亿" if value >= 10**8 else f"{value / 10**4:g}万" if value >= 10**4 else ""
+        short = f"{_scaled(value, 8)}亿" if value >= 10**8 else f"{_scaled(value, 4)}万" if value >= 10**4 else ""
         return [form + unit for form in (numeral(value), f"{value:,}", short) if form]
-    short = f"{value / 10**9:g}bn" if value >= 10**9 else f"{value / 10**6:g}m" if value >= 10**6 else ""
+    short = f"{_scaled(value, 9)}bn" if value >= 10**9 else f"{_scaled(value, 6)}m" if value >= 10**6 else ""
     return [f"{form} {unit}" for form in (in_words(value), f"{value}", short) if form]
+
+
+def _scaled(value: int, places: int) -> str:
+    return f"{Decimal(value).scaleb(-places).normalize():f}"
 
 
 def _evidence(item: Item) -> Iterator[tuple[Passage, str]]:
@@ -199,7 +204,7 @@ def count_caught(planter: Planter, items: Iterable[Item]) -> tuple[int, int]:
 
 def _unrelated(item: Item, other: Item) -> Item:
     """The other item without documents that happen to hold this one's answer; twins are about the same event."""
-    if item.event == other.event:
+    if item.event is not None and item.event == other.event:
         return replace(other, passages=())
     return replace(other, passages=tuple(p for p in other.passages if p.stance != "contradicts"))
 

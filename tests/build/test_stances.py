@@ -17,6 +17,8 @@ PRICE = _question("How much did the Orbis group pay for Tidewater Radio in 2021?
 PRIZE = _question("谁获得了2022年云岭文学奖？", ("林若舟",), lang="zh")
 CHIEF = _question("Who is the new head of the Harbour Bank?", ("Maria Okonjo",))
 DAY = _question("When was the Lantern Bridge opened?", ("12 November 2020", "Nov 12, 2020"))
+FAIR = _question("云岭论坛何时开幕？", ("5月25日",), lang="zh")
+CROP = _question("2021年河南粮食总产量是多少？", ("1308.84亿斤",), lang="zh")
 PAIR = _question("Who directed and who wrote the film Low Tide?", ("Ada Brandt",), ("Piet Holm",))
 
 
@@ -41,6 +43,9 @@ PAIR = _question("Who directed and who wrote the film Low Tide?", ("Ada Brandt",
         (DAY, "The Lantern Bridge was opened on 12.11.2020.", "positive", "anchors"),
         (DAY, "The Lantern Bridge opens on 12 November, the city says.", "mention", "vague"),
         (DAY, "Nov 12, 2020 ... The Lantern Bridge will be opened one day, the city says.", "mention", "dateline"),
+        (DAY, "Nov 12, 2020 — The Lantern Bridge will be opened one day, the city says.", "mention", "dateline"),
+        (FAIR, "2023年5月25日—30日，云岭论坛在海城开幕。", "positive", "anchors"),
+        (CROP, "2021年河南粮食总产量为130,884,000,000斤。", "mention", "figure"),
         (PAIR, "Ada Brandt directed the film Low Tide.", "partial", "part"),
         (PAIR, "Low Tide, a film directed by Ada Brandt, was written by Piet Holm.", "positive", "anchors"),
     ],

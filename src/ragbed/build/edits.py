@@ -23,6 +23,8 @@ from ragbed.text.duplicates import find_near
 _FURTHEST = 10
 """A false number is at most so many times the true one, or one so many times smaller: else nobody would believe it."""
 _PARTS = re.compile(r"[ ·・•]+")
+_UNTOUCHED = {"inside", "figure"}
+"""Mentions that are part of something else; what they leave is found by the check."""
 _LENGTHS = (0.7, 1.4)
 """How long a rewritten passage may be, as a share of the one that was edited: it says the same."""
 
@@ -73,7 +75,7 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
         if number < len(fake):
             aliases, false_name = question.answer[number], fake[number][0].strip()
             for one in held:
-                if one.rule != "inside":
+                if one.rule not in _UNTOUCHED:
                     said = _whole(text, one, aliases)
                     is_family = one.rule == "surname" or _is_family_name(text[slice(*said)], aliases)
                     name = _last_name(false_name) if is_family else false_name

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from ragbed.schema import Lang, Question
@@ -21,9 +23,13 @@ from ragbed.text.borders import bounded
 
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
-    r"\s*(?:\.\.\.|…|·|—|-)"
+    r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
 """A search engine puts the day of a page before its snippet: it tells nothing about the event."""
+
+
+_TELLING = 3
+"""Significant digits of a number that is seldom met by chance: 57,710 has four, 2,000 one."""
 
 
 class Held(NamedTuple):
@@ -39,6 +45,7 @@ WEAK = {
     "surname": "only the family name stands there",
     "inside": "it stands only inside a longer number or word",
     "vague": "only a part of the date stands there",
+    "figure": "only its number stands there",
     "dateline": "it is the day of the page, not of the event",
     "denied": "it is denied there",
 }
@@ -52,7 +59,8 @@ def find_answer(question: Question, text: str) -> list[list[Held]]:
     found = []
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
         held = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
-        for one in (*_contained(aliases, text), *_vague(slot, reading, text, question)):
+        others = (_vague(slot, reading, text, question), _figures(aliases, reading, text, question))
+        for one in chain(_contained(aliases, text), *others):
             if not any(one.start < other.end and other.start < one.end for other in held):
                 held.append(one)
         found.append(sorted(held))
@@ -80,6 +88,24 @@ def _vague(slot: Slot, reading: Reading, text: str, question: Question) -> Itera
     for date in reading.dates if days else ():
         if date.year is None and date[1:3] in days:
             yield Held(places[date.start], places[date.end - 1] + 1, "vague")
+
+
+def _figures(aliases: tuple[str, ...], reading: Reading, text: str, question: Question) -> Iterator[Held]:
+    """The number of the answer beside another unit, or one that the matcher does not know: too telling to pass over."""
+    wanted = {value for alias in aliases for value in _values(alias, question.lang)}
+    found = [one for one in reading.quantities if one.value in wanted] if wanted else []
+    places = origins(text, question.lang) if found else []
+    for one in found:
+        yield Held(places[one.start], places[one.end - 1] + 1, "figure")
+
+
+@lru_cache(maxsize=4096)
+def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
+    """The number that an alias begins with, if it has enough digits not to be met by chance."""
+    quantities = Reading(fold(alias, lang)).quantities
+    return frozenset(
+        one.value for one in quantities if one.start == 0 and len(one.value.normalize().as_tuple().digits) >= _TELLING
+    )
 
 
 def _rule(mention: Mention, same: list[Mention], text: str, is_dateline: bool) -> str:
