@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
@@ -118,6 +118,19 @@ def run(
         raise click.exceptions.Exit(3)
     if floors:
         _check_floors(job.folder, floors, junit)
+
+
+def read_typed(words: list[str]) -> Job:
+    """What `ragbed run` with these words would do, for who calls it from Python.
+
+    Raises:
+        click.ClickException: They are no such words.
+        UsageError: They make no sense.
+    """
+    with run.make_context("run", words) as context:
+        typed = dict(context.params)
+        model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
+        return _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
 
 
 def _read_floors(named: tuple[str, ...]) -> list[Floor]:
