@@ -71,6 +71,9 @@ bench-build: $(STAMP)  ## what reading and cutting a page costs
 bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted defects are caught
 	@$(BIN)/python scripts/bench_labels.py $${RAGBED_RGB_DIR:-../shared/rgb-data}
 
+bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the memory
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_ranking.py
+
 bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py
 

@@ -50,6 +50,12 @@ class Stopped(RagbedError):
     exit_code = 143
 
 
+class GateFailed(RagbedError):
+    """Everything was done, and a number that was asked for is not reached."""
+
+    exit_code = 4
+
+
 class UsageError(RagbedError):
     """The command line asks for something that cannot be."""
 

@@ -29,15 +29,17 @@ TODAY = date(2026, 11, 15)
 CHOSEN: AskingOptions = {
     "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
 }  # fmt: skip
-RECIPE = """
+GENERATOR = "openai-api/world/generator"
+RECIPE = f"""
 name = "site"
-generator = "openai-api/world/generator"
+generator = "{GENERATOR}"
 langs = ["en"]
 [wanted]
 base = 2
+counterfactual = 1
 [[sources]]
 kind = "feed"
-place = "{feed}"
+place = "{{feed}}"
 [questions]
 per_article = 1
 surplus = 1
@@ -78,7 +80,7 @@ def site() -> Iterator[FaultServer]:
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return make_world(base=2, facts=0, langs=("en",))
+    return make_world(base=2, facts=1, langs=("en",))
 
 
 @pytest.fixture
@@ -86,7 +88,8 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
     """A function that gives the build, with changes to the recipe."""
     site.scripts = {name: [page(body)] for name, body in world.pages().items()}
     site.scripts |= {name: [answer] for name, (_, answer) in BAD.items()} | {"robots.txt": [status(404)]}
-    entries = "".join(f"<item><link>{site.url(name)}</link></item>" for name in world.pages())
+    news = [name for name, item, _ in world.documents() if item.fake is None]
+    entries = "".join(f"<item><link>{site.url(name)}</link></item>" for name in news)
     site.scripts["feed"] = [page(f"<rss><channel>{entries}</channel></rss>".encode(), "text/xml")]
     (tmp_path / "hits.jsonl").write_bytes(b"".join(_hits(site, world)))
     with running_generator(world) as url:
@@ -124,10 +127,10 @@ def rejects(build: Build, step: str) -> list[Reject]:
 def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, world: World) -> None:
     build = make_build()
     state = run(build)
-    assert list(write_files(build)) == ["en_base.jsonl"]
+    assert list(write_files(build)) == ["en_base.jsonl", "en_fact.jsonl"]
     items = list(Dataset("built", build.folder / "en_base.jsonl").items())
-    assert {item.question for item in items} == {item.question for item in world.items}
-    assert [(one.wanted, one.made, one.reason) for one in compare_delivery(build, state)] == [(2, 2, "")]
+    assert {item.question for item in items} == {item.question for item in world.items if item.fake is None}
+    assert [(one.wanted, one.made, one.reason) for one in compare_delivery(build, state)] == [(2, 2, ""), (1, 1, "")]
     told = {one.what.rsplit("/", 1)[-1]: one for one in rejects(build, "pages")}
     for name, outcomes in BAD.items():
         assert name in told or not outcomes[0], name
@@ -135,6 +138,10 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     hosts = {passage.url.split("/")[2].split(":")[0] for item in items for passage in item.passages if passage.url}
     assert hosts == {"127.0.0.1", "localhost"}
     assert any(passage.snippet_of for item in items for passage in item.passages)
+    # What the generator knows becomes counterfactual, though no feed told of it.
+    (known,) = Dataset("built", build.folder / "en_fact.jsonl").items()
+    (fact,) = (one for one in world.items if one.fake is not None)
+    assert (known.question, known.known_by, known.article) == (fact.question, (GENERATOR,), None)
 
 
 def test_the_site_can_be_gone_when_the_build_is_locked(make_build: Make, site: FaultServer) -> None:
@@ -155,15 +162,15 @@ def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> 
     build = make_build('[gate.cutoffs]\n"openai/gpt-4o" = "2090-01-01"\n')
     state = run(build)
     assert state.steps["probes"].rejected == {"cut-off": 2}
-    (delivery,) = compare_delivery(build, state)
+    delivery, _ = compare_delivery(build, state)
     assert (delivery.made, delivery.wanted) == (0, 2)
-    assert "20 articles gave 2 questions" in delivery.reason
+    assert "20 articles gave 3 questions" in delivery.reason
 
 
 def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make, tmp_path: Path) -> None:
     (tmp_path / "hits.jsonl").write_text("")
     state = run(make_build())
-    assert state.steps["hits"].rejected == {"missing": 2}
+    assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
 
 

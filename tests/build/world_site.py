@@ -115,6 +115,10 @@ class World:
         assert item.fake is not None
         return f"{'Wrong answer: ' if lang == 'en' else '错误答案：'}{item.fake[0][0]}"
 
+    def _known(self, lang: str, prompt: str, _: bool) -> str:
+        item = next(item for item in self.items if item.lang == lang and item.fake is not None)
+        return _fields(item, next(passage for passage in item.passages if passage.stance == "supports"))
+
     def _rewrite(self, lang: str, prompt: str, _: bool) -> str:
         """The edited passage, a little smoother: what comes last in the prompt."""
         before, rest = prompt.rsplit(" begin\n", 1)

@@ -147,8 +147,10 @@ def test_no_document_of_an_integration_item_answers_it_alone(shared: tuple[World
     _, folder = shared
     joined = [item for item in items_of(folder) if kind_of(item) == "integration"]
     assert len(joined) == 2
+    truth = {item.question: item.answer[0] for item in shared[0].items}
     for item in joined:
         assert len(item.answer) == 2
+        assert all(set(slot) <= set(truth[asked]) for slot, asked in zip(item.answer, item.sub_questions, strict=True))
         assert {passage.part for passage in item.passages} == {None, 0, 1}
         for passage in item.passages:
             held = [number for number, slot in enumerate(item.answer) if mentions_answer(passage.text, (slot,))]

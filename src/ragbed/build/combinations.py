@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import ceil
 
-from ragbed.build.anchors import find_anchors, share_of
+from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.answers import limit_sources
 from ragbed.build.asking import make_case, write_prompt
 from ragbed.build.drafting import is_given_away
@@ -25,8 +25,8 @@ STEP = "combinations"
 _MOST_USES = 2
 """Pairs that one question may be in, so that no answer is asked for over and over."""
 _KEPT = 0.6
-"""Share of a question's words that must be left in the joined one: RGB's own example keeps 0.8, and a part that is
-left out altogether keeps 0.2."""
+"""Share of a question's words, and of those that the other has not, that must be left in the joined one: the paper's
+own example keeps 0.8 of them."""
 
 
 def make_combinations(build: Build) -> Iterator[Combination | Reject]:
@@ -140,7 +140,16 @@ def _refuse(question: str, pair: tuple[Draft, Draft]) -> tuple[str, str] | None:
     for draft in pair:
         if is_given_away(question, draft.answer[0][0], lang):
             return "in-question", f"{question!r} holds an answer, {draft.answer[0][0]}"
-        kept = share_of(find_anchors(draft.question, lang), fold(question, lang), lang)
-        if kept < _KEPT:
+        if not _is_asked(draft, pair, question):
             return "incomplete", f"{question!r} does not ask {draft.question!r}"
     return None
+
+
+def _is_asked(draft: Draft, pair: tuple[Draft, Draft], question: str) -> bool:
+    """Whether a joined question has most of a part's words, most of those that only this part has, and its years."""
+    lang = draft.lang
+    folded, own = fold(question, lang), find_anchors(draft.question, lang)
+    (other,) = (find_anchors(one.question, lang) for one in pair if one is not draft)
+    if not find_years(fold(draft.question, lang)) <= find_years(folded):
+        return False
+    return all(share_of(some, folded, lang) >= _KEPT for some in (own, own - other) if some)

@@ -17,7 +17,9 @@ import msgspec
 from ragbed.build.place import Build
 from ragbed.build.sources import Desk
 from ragbed.errors import RagbedError
+from ragbed.web.client import parse_page_url
 from ragbed.web.documents import Job
+from ragbed.web.ended import Ended
 from ragbed.web.extract import Extractor
 from ragbed.web.fetch import Fetched, Fetcher
 from ragbed.web.keep import Keep
@@ -49,16 +51,27 @@ class KeptFetcher(Fetcher):
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
         """See `Fetcher`."""
         key = _key(b"fetch", url.encode("utf-8", "replace"), " ".join(sorted(kinds)).encode())
-        ending = self._memory.find_answer(key) if self._locked else None
-        if ending is not None:
-            ended = msgspec.json.decode(ending, type=_Ending)
+        if self._locked and (ended := self._remember(key)):
             return Fetched(url, ended.outcome, ended.reason)  # type: ignore[arg-type]
-        if self._locked and self._memory.find_page(url) is None:
+        if self._locked and not self._is_kept(url):
             raise RagbedError(f"{url} is not kept, so a locked build cannot have it; build without --locked.")
         fetched = await super().fetch(url, kinds)
-        if fetched.page is None:
-            self._memory.keep_answer(key, msgspec.json.encode(_Ending(fetched.outcome, fetched.reason)))
+        ending = _Ending(fetched.outcome, fetched.reason) if fetched.page is None else None
+        if ending != self._remember(key):
+            self._memory.keep_answer(key, msgspec.json.encode(ending))
         return fetched
+
+    def _remember(self, key: str) -> _Ending | None:
+        """How the last fetch failed; None if it did not, or there was none."""
+        kept = self._memory.find_answer(key)
+        return None if kept is None else msgspec.json.decode(kept, type=_Ending | None)
+
+    def _is_kept(self, url: str) -> bool:
+        """Whether a page is there, or the address is none that anybody would be asked for."""
+        try:
+            return self._memory.find_page(str(parse_page_url(url))) is not None
+        except Ended:
+            return True
 
 
 class KeptExtractor(Extractor):

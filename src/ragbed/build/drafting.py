@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
+from ragbed.build.anchors import find_anchors, share_of
 from ragbed.build.fields import is_nothing, split_aliases
 from ragbed.build.mentions import find_answer
 from ragbed.build.records import Draft
+from ragbed.build.sentences import split_sentences
 from ragbed.schema import Article, Lang, Question
 from ragbed.scorers.robust.gold import Slot, prepare
 from ragbed.scorers.robust.normalise import fold
 from ragbed.text import guess_lang
+from ragbed.web.search.base import read_day
 
 _LONGEST_WORDS, _LONGEST_HAN = 10, 24
 """Of an answer. RGB's longest have 9 words and 22 characters; beyond that it is a sentence, which nobody repeats
@@ -72,8 +75,8 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
     question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。")
     if problem := _refuse_texts(question, answer, lang):
         return Drafted(None, *problem)
-    if article is not None and not _says(article, question, answer):
-        return Drafted(None, "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}")
+    if article is not None and (problem := _refuse_source(article, question, answer)):
+        return Drafted(None, *problem)
     named = split_aliases(block.get("aliases", ""))
     aliases = [alias for alias in named if _is_alias(alias, answer, question, lang)]
     return Drafted(
@@ -99,8 +102,8 @@ def _refuse_texts(question: str, answer: str, lang: Lang) -> tuple[str, str] | N
 
 def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
     """All that is wrong, the plainest first."""
-    if not question or is_nothing(question):
-        yield "no-question", "the generator gives no question"
+    if not question or is_nothing(question) or question[-1] not in "?？":
+        yield "no-question", f"the generator gives no question: {question!r}"
     if not answer or is_nothing(answer):
         yield "no-answer", f"the generator gives no answer to {question!r}"
     if guess_lang(question) != lang:
@@ -147,9 +150,20 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     return bool(folded) and (f" {folded} " in f" {held} " if lang == "en" else folded in held)
 
 
-def _says(article: Article, question: str, answer: str) -> bool:
+def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, str] | None:
+    """What is wrong with a question and answer for their article: small models pair what does not belong together."""
     asked = Question(question=question, lang=article.lang, answer=((answer,),))
-    return any(find_answer(asked, f"{article.title}\n{article.text}"))
+    text = f"{article.title}\n{article.text}"
+    (held,) = find_answer(asked, text)
+    if not held:
+        return "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}"
+    if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not say "cost"
+        return None
+    anchors = find_anchors(question, article.lang)
+    bearing = [text[start:end] for start, end in split_sentences(text) if any(start <= one.start < end for one in held)]
+    if not any(share_of(anchors, fold(sentence, article.lang), article.lang) for sentence in bearing):
+        return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
+    return None
 
 
 def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:
@@ -176,9 +190,8 @@ def _folded(text: str, lang: Lang) -> str:
 def _day(told: str, article: Article | None) -> str | None:
     """The generator's date if it is one, and none after its article; else the article's."""
     published = None if article is None else article.date
-    found = re.search(r"\d{4}-\d{2}-\d{2}", told)
     try:
-        day = date.fromisoformat(found[0]).isoformat() if found else None
+        day = date.fromisoformat(read_day(told) or "").isoformat()
     except ValueError:
-        day = None
-    return day if day and (published is None or day <= published) else published
+        return published
+    return day if published is None or day <= published else published

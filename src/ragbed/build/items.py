@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -26,6 +26,8 @@ class _Stock:
     probes: dict[str, Probe]
     pools: dict[str, tuple[Passage, ...]]
     """Of verified questions."""
+    events: dict[str, str]
+    """Questions whose supporting pages are partly the same are of one event."""
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
@@ -56,11 +58,25 @@ def _read(build: Build) -> _Stock:
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     pools = {pool.question: pool.passages for pool in build.read("stances", Pool) if pool.question in verified}
     most = build.recipe.pools.per_source
+    limited = {name: limit_sources(pools[name], most) for name in drafts}
     return _Stock(
         drafts=drafts,
         probes={probe.question: probe for probe in build.read("probes", Probe)},
-        pools={name: limit_sources(pools[name], most) for name in drafts},
+        pools=limited,
+        events=_find_events(limited),
     )
+
+
+def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
+    """The event of each question, named by the first question about it."""
+    by_page: dict[str, str] = {}
+    events = {}
+    for name, passages in pools.items():
+        pages = [one.page for one in passages if one.stance == "supports" and one.page]
+        events[name] = next((by_page[page] for page in pages if page in by_page), name)
+        for page in pages:
+            by_page.setdefault(page, events[name])
+    return events
 
 
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
@@ -93,7 +109,8 @@ def _integration(stock: _Stock, one: Combination) -> Item:
         answer=tuple(draft.answer[0] for draft in parts),
         date=min((draft.date for draft in parts if draft.date), default=None),
     )
-    return _item(whole, one.question, passages, stock)
+    joined = _item(whole, one.question, passages, stock)
+    return msgspec.structs.replace(joined, sub_questions=tuple(draft.question for draft in parts))
 
 
 def _counterfactual(stock: _Stock, one: Falsehood, kind: str = "edited") -> Item:
@@ -116,7 +133,7 @@ def _item(draft: Draft, question: str, passages: Sequence[Passage], stock: _Stoc
         answer=draft.answer,
         article=draft.article,
         passages=tuple(passages),
-        event=draft.article or draft.id,
+        event=stock.events[draft.id],
         date=draft.date,
         known_by=stock.probes[draft.id].known_by,
     )

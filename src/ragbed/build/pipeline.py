@@ -149,7 +149,8 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
-    state = read_state(build.folder) or State(begun=build.today)
+    before_all = read_state(build.folder)
+    state = State(begun=build.today, steps=before_all.steps if before_all else {})
     _make_room(build.folder / "steps")
     again = False
     for name, step in STEPS.items():

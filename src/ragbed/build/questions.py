@@ -13,6 +13,7 @@ from ragbed.build.fields import is_nothing, read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft
 from ragbed.schema import Article, Case, Completion, Lang, Reject
+from ragbed.text import squeezed, to_terms
 
 STEP = "questions"
 _MOST_CHARS = 12_000
@@ -21,13 +22,36 @@ _MOST_CHARS = 12_000
 _BATCH = 32
 """Articles that are asked about together, at the least: the last few drafts would else take a round each."""
 
+_SAME = 0.5
+"""Share of common words from which two questions with one answer are one: paraphrases of a fact share half of them,
+questions about two facts that happen to have the same answer (a year) hardly a third."""
+
 
 @dataclass
 class _Taken:
     """What was accepted so far, so that nothing is asked twice."""
 
     drafts: list[Draft] = field(default_factory=list)
-    ids: set[str] = field(default_factory=set)
+    by_id: dict[str, Draft] = field(default_factory=dict)
+    by_answer: dict[str, list[Draft]] = field(default_factory=dict)
+
+    def find_like(self, draft: Draft) -> Draft | None:
+        """A draft that asks the same: the same words, or mostly the same for the same answer."""
+        if draft.id in self.by_id:
+            return self.by_id[draft.id]
+        terms = set(to_terms(draft.question))
+        for other in self.by_answer.get(squeezed(draft.answer[0][0]), ()):
+            others = set(to_terms(other.question))
+            if len(terms & others) >= _SAME * len(terms | others):
+                return other
+        return None
+
+    def add(self, draft: Draft) -> None:
+        """Takes a draft in, findable by each spelling of its answer."""
+        self.drafts.append(draft)
+        self.by_id[draft.id] = draft
+        for alias in draft.answer[0]:
+            self.by_answer.setdefault(squeezed(alias), []).append(draft)
 
 
 def make_questions(build: Build) -> Iterator[Draft | Reject]:
@@ -99,11 +123,10 @@ def _take(drafted: Drafted, what: str, taken: _Taken) -> Iterator[Draft | Reject
         yield reject(STEP, what, "alias", f"{alias!r} is not clearly another spelling of the answer")
     if drafted.draft is None:
         yield reject(STEP, what, drafted.outcome, drafted.reason)
-    elif drafted.draft.id in taken.ids:
-        yield reject(STEP, what, "duplicate", f"it was asked before: {drafted.draft.question}")
+    elif like := taken.find_like(drafted.draft):
+        yield reject(STEP, what, "duplicate", f"{drafted.draft.question!r} was asked before: {like.question!r}")
     else:
-        taken.ids.add(drafted.draft.id)
-        taken.drafts.append(drafted.draft)
+        taken.add(drafted.draft)
         yield drafted.draft
 
 

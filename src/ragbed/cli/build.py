@@ -15,6 +15,8 @@ from ragbed.cli.asking import AskingOptions, asking_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from ragbed.build.delivery import Lock
     from ragbed.build.funnel import Delivery
     from ragbed.build.pipeline import Done, State
@@ -130,7 +132,7 @@ def _build(
 
     from ragbed.build.delivery import check_recipe, read_lock
     from ragbed.build.funnel import compare_delivery
-    from ragbed.build.pipeline import read_state, run_steps
+    from ragbed.build.pipeline import run_steps
     from ragbed.build.place import Build, Outside
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
@@ -142,9 +144,7 @@ def _build(
         lock = read_lock(folder) if locked else None
         if lock is not None:
             check_recipe(folder, lock, recipe)
-        before = read_state(folder)
-        is_anew = before is None or start == "articles"
-        today = datetime.now(UTC).date() if is_anew or before is None else before.begun
+        today = _begun(folder, start, lock) or datetime.now(UTC).date()
         ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
         work = Build(folder, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch)
 
@@ -157,6 +157,18 @@ def _build(
             _deliver(work, state, ask.identities(models_of(recipe)), lock)
             ship_quality(folder)
         return state, compare_delivery(work, state)
+
+
+def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
+    """The day that the build goes on from; None if it begins."""
+    from datetime import date
+
+    from ragbed.build.pipeline import read_state
+
+    if lock is not None:
+        return date.fromisoformat(lock.begun)
+    before = read_state(folder)
+    return None if before is None or start == "articles" else before.begun
 
 
 def _deliver(work: Build, state: State, models: Mapping[str, str], old: Lock | None) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+from ragbed.cli.gates import junit_option, tell_gates
 
 if TYPE_CHECKING:
     from ragbed.report.comparing import Comparison, Flip
@@ -21,9 +23,25 @@ _SHOWN = 20
     "--track", type=click.Choice(["robust", "code", "paper"]), default="robust", help="Whose verdicts are compared."
 )
 @options.option("--least", type=click.FloatRange(0, 1), default=0.03, help="The smallest fall that is a decline.")
+@options.option(
+    "--fail-if-worse",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Exit code 4 where B has shown to lose more than this; sets --least.",
+)
+@junit_option
 @options.option("--flips", "list_flips", is_flag=True, help="List the questions that flipped.")
 @options.json_option
-def compare(first: str, second: str, track: str, least: float, list_flips: bool, json: bool) -> None:
+def compare(
+    first: str,
+    second: str,
+    track: str,
+    least: float,
+    fail_if_worse: float | None,
+    junit: Path | None,
+    list_flips: bool,
+    json: bool,
+) -> None:
     """Compare two runs, or two models of one, question by question.
 
     A and B are runs, or RUN:MODEL where a run holds several. Only questions that both were asked under the same
@@ -36,12 +54,14 @@ def compare(first: str, second: str, track: str, least: float, list_flips: bool,
       ragbed compare runs/old runs/new
       ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
       ragbed compare runs/paper runs/robust --track code --json
+      ragbed compare runs/main runs/branch --fail-if-worse 0.03 --junit gates.xml
     """
     from ragbed.cli.console import print_json, say
     from ragbed.report import comparing
+    from ragbed.report.gates import check_decline
 
     one, other = comparing.open_side(first, track), comparing.open_side(second, track)
-    rows = comparing.compare(one, other, least)
+    rows = comparing.compare(one, other, least if fail_if_worse is None else fail_if_worse)
     flipped = comparing.flips(one, other)
     _print(rows, f"A: {one.model} in {one.run}   B: {other.model} in {other.run}", to_stderr=json)
     if list_flips:
@@ -51,6 +71,8 @@ def compare(first: str, second: str, track: str, least: float, list_flips: bool,
         say(f"{left:,} questions were asked of one side only and are not compared.")
     if json:
         print_json({"first": first, "second": second, "rows": [_as_json(row) for row in rows], "flips": flipped})
+    if fail_if_worse is not None:
+        tell_gates(f"{second} against {first}", [check_decline(row, fail_if_worse) for row in rows], junit)
 
 
 def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
 from ragbed.cli.demo import DEFAULT_MODEL
+from ragbed.cli.gates import junit_option, tell_gates
 from ragbed.cli.options import LayoutOptions
 
 if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
+    from ragbed.report.gates import Floor
     from ragbed.run.running import Job
 
 
@@ -51,6 +53,13 @@ class RunOptions(LayoutOptions, AskingOptions):
 @options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
 @asking_options
 @options.option("--shard", metavar="I/N", help="Ask the I-th of N parts; `ragbed merge` puts them together.")
+@options.option(
+    "--fail-under",
+    multiple=True,
+    metavar="GATE",
+    help="Exit code 4 where a score is shown to be lower, as noise.accuracy@0.8:en=0.6; repeatable.",
+)
+@junit_option
 @options.option("--dry-run", is_flag=True, help="Ask five cases and tell what the run will take.")
 @options.json_option
 @options.config_option
@@ -60,6 +69,8 @@ def run(
     out: Path | None,
     json: bool,
     dry_run: bool,
+    fail_under: tuple[str, ...],
+    junit: Path | None,
     **chosen: Unpack[RunOptions],
 ) -> None:
     """Ask models about every case and store every reply.
@@ -75,6 +86,7 @@ def run(
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m scripted/oracle -d figure1 --docs 2
+      ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
     """
     from ragbed.cli.console import print_json, say
     from ragbed.cli.results import count_infeasible, load_meanwhile, print_cells, read_cells
@@ -82,6 +94,7 @@ def run(
     from ragbed.errors import Stopped
     from ragbed.run.running import run as run_job
 
+    floors = _read_floors(fail_under)
     job = _read_job(model, data, out or _new_folder(model[0]), chosen)
     if dry_run:
         _print_forecasts(job, to_json=json)
@@ -103,6 +116,37 @@ def run(
     if errors:
         say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
         raise click.exceptions.Exit(3)
+    if floors:
+        _check_floors(job.folder, floors, junit)
+
+
+def read_typed(words: list[str]) -> Job:
+    """What `ragbed run` with these words would do, for who calls it from Python.
+
+    Raises:
+        click.ClickException: They are no such words.
+        UsageError: They make no sense.
+    """
+    with run.make_context("run", words) as context:
+        typed = dict(context.params)
+        model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
+        return _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
+
+
+def _read_floors(named: tuple[str, ...]) -> list[Floor]:
+    if not named:
+        return []
+    from ragbed.report.gates import parse_floor
+
+    return [parse_floor(text) for text in named]
+
+
+def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None:
+    from ragbed.report.gates import check_floor
+    from ragbed.report.reading import read_report_cells
+
+    cells = read_report_cells([folder], ["robust"])
+    tell_gates(str(folder), [one for floor in floors for one in check_floor(floor, cells)], junit)
 
 
 def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chosen: RunOptions) -> Job:

@@ -1,0 +1,212 @@
+"""Python's way to the same things as the command line: `import ragbed; run = ragbed.run(model=…, data=…)`.
+
+Options have the names of the command line's, with `_` for `-`, and mean the same: they are read by the same code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ragbed.errors import RagbedError, UsageError
+
+if TYPE_CHECKING:
+    from ragbed.report.comparing import Comparison
+    from ragbed.run.running import Job
+
+Option: TypeAlias = str | float | bool | Path | Sequence[str | float] | None
+
+
+class Table(Sequence[Mapping[str, object]]):
+    """A table of a report: rows as mappings, text when printed, a table in a notebook."""
+
+    def __init__(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        self.title, self.columns = title, tuple(columns)
+        self._rows = [dict(zip(self.columns, row, strict=True)) for row in rows]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: int) -> Mapping[str, object]:  # type: ignore[override]  # slices are of no use
+        return self._rows[place]
+
+    def __repr__(self) -> str:
+        shown = [self.columns, *(tuple(map(str, row.values())) for row in self._rows)]
+        widths = [max(len(str(row[place])) for row in shown) for place in range(len(self.columns))]
+        lines = ["  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown]
+        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it; names from data are text there, never markup."""
+        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        rows = (
+            "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row.values()) + "</tr>"
+            for row in self._rows
+        )
+        caption = f"<caption>{html.escape(self.title)}</caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in its folder."""
+
+    folder: Path
+
+    def tables(self, track: str = "robust") -> dict[str, Table]:
+        """All tables of its report, by name: noise, rejection, integration, counterfactual, closed-book and more."""
+        from ragbed.report.numbers import show, show_asked  # noqa: PLC0415 - a quick import of ragbed
+        from ragbed.report.reading import read_report_cells  # noqa: PLC0415
+        from ragbed.report.tables import make_report  # noqa: PLC0415
+
+        report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track)
+        return {
+            table.name: Table(
+                table.title,
+                ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns)),
+                (
+                    (
+                        row.key.model,
+                        row.key.data,
+                        row.key.lang,
+                        row.docs,
+                        show_asked(row.asked, row.errors),
+                        *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
+                    )
+                    for row in table.rows
+                ),
+            )
+            for table in report.tables
+        }
+
+    def table(self, name: str, track: str = "robust") -> Table:
+        """One table.
+
+        Raises:
+            UsageError: The run has no such table.
+        """
+        tables = self.tables(track)
+        if name not in tables:
+            raise UsageError(f"{self.folder} has no table {name!r}; it has {', '.join(tables) or 'none'}.")
+        return tables[name]
+
+    def cells(self, track: str = "robust") -> list[dict[str, object]]:
+        """Every number of the report with interval and counts, as `ragbed report -f json` has them."""
+        from ragbed.report.reading import read_report_cells  # noqa: PLC0415
+
+        return [cell.as_json() for cell in read_report_cells([self.folder], [track])]
+
+    def trials(self) -> Iterator[dict[str, object]]:
+        """Every case with the reply and its scores, as `ragbed export RUN` writes them."""
+        from ragbed.run.scoring import open_scored  # noqa: PLC0415
+        from ragbed.run.trials import to_trial  # noqa: PLC0415
+
+        with open_scored(self.folder) as store:
+            for result in store.results():
+                yield to_trial(result, canonical=False)
+
+    def compare(self, other: Run, least: float = 0.03, track: str = "robust") -> list[Comparison]:
+        """This run against another, question by question; `least` is the smallest fall that is a decline."""
+        from ragbed.report import comparing  # noqa: PLC0415
+
+        first, second = (comparing.open_side(str(run.folder), track) for run in (self, other))
+        return comparing.compare(first, second, least)
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.tables().values())
+
+
+def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Option) -> Run:
+    """Asks a model, or several, about data, as `ragbed run` does; a run in `out` that was stopped goes on.
+
+    Args:
+        model: As `bundled/smollm2`, `openai/gpt-4o-mini`, `python/my_system:answer`.
+        data: Files or names.
+        options: Those of `ragbed run`, as `testbeds="noise"`, `limit=50`, `out="runs/mine"`, `no_cache=True`.
+
+    Raises:
+        UsageError: An option is wrong.
+        RagbedError: The run cannot go on, or cases ended in an error; what came is kept.
+    """
+    words = [*_words("model", model), *_words("data", data)]
+    for name, value in options.items():
+        words += _words(name, value)
+    job = _read(words)
+    _apart(lambda: _ask(job))
+    done = Run(job.folder)
+    if errors := sum(trial["outcome"] == "error" for trial in done.trials()):
+        raise RagbedError(
+            f"{errors} cases ended in an error; the same call with out={str(job.folder)!r} asks them again."
+        )
+    return done
+
+
+def open_run(folder: str | Path) -> Run:
+    """A run that was made before.
+
+    Raises:
+        RagbedError: There is none.
+    """
+    from ragbed.run.scoring import open_scored  # noqa: PLC0415
+
+    with open_scored(Path(folder)):
+        return Run(Path(folder))
+
+
+def _words(name: str, value: Option | Path | Sequence[str | Path]) -> list[str]:
+    """An option as it would be typed."""
+    option = f"--{name.replace('_', '-')}"
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [option]
+    several = [value] if isinstance(value, str | float | int | Path) else list(value)
+    if name in ("model", "data"):
+        return [word for one in several for word in (option, str(one))]
+    return [option, ",".join(map(str, several))]
+
+
+def _read(words: list[str]) -> Job:
+    import click  # noqa: PLC0415
+
+    from ragbed.cli.run import read_typed  # noqa: PLC0415
+
+    try:
+        return read_typed(words)
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
+
+
+def _ask(job: Job) -> None:
+    from ragbed.cli.run_progress import RunProgress  # noqa: PLC0415
+    from ragbed.run.running import run as run_job  # noqa: PLC0415
+
+    with RunProgress() as progress:
+        run_job(job, progress.watch)
+
+
+def _apart(work: Callable[[], None]) -> None:
+    """Works in a thread of its own where a loop is already running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        work()
+        return
+    raised: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # raised again by who waits
+            raised.append(error)
+
+    thread = threading.Thread(target=guarded)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]

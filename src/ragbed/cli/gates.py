@@ -1,0 +1,38 @@
+"""What commands with gates share: how the gates are told, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.report.gates import Checked
+
+junit_option = options.option(
+    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the gates as JUnit XML too."
+)
+
+
+def tell_gates(suite: str, checked: Sequence[Checked], junit: Path | None) -> None:
+    """Says how every gate stands.
+
+    Raises:
+        GateFailed: One did not hold.
+    """
+    from ragbed.cli.console import say
+    from ragbed.errors import GateFailed
+    from ragbed.report.gates import as_junit
+    from ragbed.store import write_whole
+
+    if junit is not None:
+        with write_whole(junit) as sink:
+            sink.write(as_junit(suite, checked))
+    for one in checked:
+        say(f"gate {one.state}: {one.name}: {one.told}")
+    if failed := [one for one in checked if one.state == "failed"]:
+        raise GateFailed(f"{len(failed)} of {len(checked)} gates failed.")

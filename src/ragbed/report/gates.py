@@ -1,0 +1,149 @@
+"""Gates for CI: what a run must reach, or must not lose against another.
+
+A gate fails only where the numbers show it, so that chance alone hardly ever turns a build red. Where there are too few
+questions to tell, it says so and how many would do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+from xml.etree import ElementTree as Xml
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.metrics import METRICS
+from ragbed.metrics.cells import Cell
+from ragbed.report.comparing import Comparison, describe
+from ragbed.stats.rates import ALPHA, LEVEL, quantile, two_sided
+
+State: TypeAlias = Literal["held", "failed", "undecided"]
+
+_FLOOR = re.compile(r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?=(?P<least>[\d.]+)")
+_FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
+_POWER = 0.8
+"""The chance to see what is there, for telling how many questions would do."""
+
+
+class Checked(NamedTuple):
+    """One gate on one number."""
+
+    name: str
+    state: State
+    told: str
+    """The numbers, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A share that a metric must reach."""
+
+    text: str
+    """As the user wrote it."""
+    table: str
+    metric: str
+    noise: float | None
+    lang: str | None
+    least: float
+
+
+def parse_floor(text: str) -> Floor:
+    """Reads `TESTBED.METRIC[@NOISE][:LANG]=SHARE`.
+
+    Raises:
+        UsageError: It is none.
+    """
+    match = _FLOOR.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--fail-under {text}: {_FORM}.")
+    if match["table"] not in METRICS:
+        raise UnknownName("testbed", match["table"], METRICS)
+    try:
+        noise, least = (None if match[name] is None else float(match[name]) for name in ("noise", "least"))
+    except ValueError:
+        raise UsageError(f"--fail-under {text}: {_FORM}.") from None
+    if least is None or not 0 <= least <= 1:
+        raise UsageError(f"--fail-under {text}: a share lies between 0 and 1.")
+    return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
+
+
+def check_floor(floor: Floor, cells: Iterable[Cell]) -> list[Checked]:
+    """A floor against every model, dataset, language and ratio that it is meant for.
+
+    Raises:
+        UsageError: There is no such number.
+    """
+    tables = [cell for cell in cells if cell.table == floor.table and cell.scope == "all" and cell.track == "robust"]
+    named = [cell for cell in tables if cell.estimate.metric == floor.metric]
+    if tables and not named:
+        raise UnknownName(f"metric of {floor.table}", floor.metric, {cell.estimate.metric for cell in tables})
+    meant = [
+        cell
+        for cell in named
+        if floor.lang in (None, cell.key.lang) and floor.noise in (None, cell.place.get("noise"))
+    ]  # fmt: skip
+    if not meant:
+        raise UsageError(
+            f"--fail-under {floor.text}: the run has no such number; `ragbed report RUN -f csv` lists all."
+        )
+    return [_check(floor, cell) for cell in meant]
+
+
+def _check(floor: Floor, cell: Cell) -> Checked:
+    estimate, noise = cell.estimate, cell.place.get("noise")
+    where = f"{cell.key.model} on {cell.key.data}" + ("" if noise is None else f" at noise {noise:g}")
+    name = f"{floor.table}.{floor.metric} of {where}, {cell.key.lang}"
+    if estimate.value is None or estimate.n == 0:
+        return Checked(name, "undecided", "nothing was asked")
+    high = estimate.value if estimate.high is None else estimate.high
+    bounds = "" if estimate.low is None else f" [{100 * estimate.low:.1f}, {100 * high:.1f}]"
+    told = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}; asked for {100 * floor.least:.1f} %"
+    if estimate.value >= floor.least:
+        return Checked(name, "held", told)
+    if high < floor.least:
+        return Checked(name, "failed", told)
+    enough = two_sided(LEVEL) ** 2 * estimate.value * (1 - estimate.value) / (floor.least - estimate.value) ** 2
+    return Checked(name, "undecided", f"{told}; too few to tell, some {_round(max(enough, estimate.n + 1))} would do")
+
+
+def check_decline(row: Comparison, least: float) -> Checked:
+    """Whether the second side of a comparison has lost more than a share, shown by the interval of the difference."""
+    data, testbed, lang, noise, *_ = describe(row.condition)
+    name = f"{testbed} on {data}, {lang}, noise {noise}"
+    low, high = (100 * bound for bound in (row.difference.low, row.difference.high))
+    told = f"{100 * row.difference.value:+.1f} [{low:+.1f}, {high:+.1f}] points on {row.n} questions"
+    if row.decline_p < ALPHA:
+        return Checked(name, "failed", f"{told}: more than {100 * least:g} lost, p {row.decline_p:.2g}")
+    if row.difference.low >= -least:
+        return Checked(name, "held", told)
+    spread = (row.won + row.lost) / row.n - row.difference.value**2
+    enough = ((two_sided(LEVEL) + quantile(_POWER)) / least) ** 2 * max(spread, 1 / row.n) if least else math.inf
+    told += f": a loss of more than {100 * least:g} cannot be excluded"
+    return Checked(name, "undecided", f"{told}; some {_round(enough)} questions would do" if least else told)
+
+
+def _round(count: float) -> str:
+    """A number of questions, two digits of which mean something."""
+    digits = max(0, len(str(int(count))) - 2)
+    return f"{math.ceil(count / 10**digits) * 10**digits:,}"
+
+
+def as_junit(suite: str, checked: Sequence[Checked]) -> bytes:
+    """Gates as JUnit XML, one test case each; an undecided one passes, with a message."""
+    failed = sum(one.state == "failed" for one in checked)
+    root = Xml.Element("testsuite", name=_plain(suite), tests=str(len(checked)), failures=str(failed))
+    for one in checked:
+        case = Xml.SubElement(root, "testcase", classname="ragbed", name=_plain(one.name))
+        if one.state == "failed":
+            Xml.SubElement(case, "failure", message=_plain(one.told))
+        else:
+            Xml.SubElement(case, "system-out").text = _plain(f"{one.state}: {one.told}")
+    written: bytes = Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
+
+
+def _plain(text: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

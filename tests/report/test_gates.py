@@ -1,0 +1,96 @@
+"""Gates: they fail where the numbers show it, and say where they cannot tell."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.metrics.cells import Cell
+from ragbed.metrics.sheet import Key
+from ragbed.report.comparing import Comparison, Condition
+from ragbed.report.gates import Checked, as_junit, check_decline, check_floor, parse_floor
+from ragbed.schema import Estimate
+from ragbed.stats.paired import decline_test, paired_difference
+from ragbed.stats.rates import wilson
+
+_WHERE = Condition("d", "en", "noise", 0.4, 0.0, 5, "related")
+
+
+def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
+    value, low, high = wilson(hits, n)
+    estimate = Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, errors=0, infeasible=0)
+    return Cell("noise", Key("m", "d", lang, "robust"), "robust", "all", estimate, {"noise": noise, "k": 5})
+
+
+def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
+    moved = [1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost)
+    fall = decline_test(moved, least)
+    return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall)
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "state"),
+    [(70, 100, "held"), (60, 100, "held"), (55, 100, "undecided"), (40, 100, "failed"), (5, 10, "undecided")],
+)
+def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
+    (checked,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(hits, n)])
+    assert checked.state == state
+    assert f"of {n}; asked for 60.0 %" in checked.told
+
+
+def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
+    (checked,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(55, 100)])
+    assert checked.told.endswith("too few to tell, some 390 would do")
+    (at_that,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(215, 391)])
+    assert at_that.state == "failed"
+
+
+def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
+    cells = [_cell(9, 10, noise, lang) for noise in (0.0, 0.8) for lang in ("en", "zh")]
+    assert len(check_floor(parse_floor("noise.accuracy=0.5"), cells)) == 4
+    assert len(check_floor(parse_floor("noise.accuracy@0.8=0.5"), cells)) == 2
+    (one,) = check_floor(parse_floor("noise.accuracy@0.8:zh=0.5"), cells)
+    assert one.name == "noise.accuracy of m on d at noise 0.8, zh"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("accuracy=0.5", "write TESTBED.METRIC"),
+        ("noise.accuracy=1.5", "between 0 and 1"),
+        ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
+        ("nois.accuracy=0.5", "Did you mean 'noise'"),
+        ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
+        ("noise.accuracy@0.6=0.5", "the run has no such number"),
+        ("rejection.refusal_recall=0.5", "the run has no such number"),
+    ],
+)
+def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_floor(parse_floor(text), [_cell(9, 10)])
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "n", "state"),
+    [(0, 30, 100, "failed"), (10, 14, 100, "undecided"), (10, 10, 1000, "held"), (20, 0, 100, "held")],
+)
+def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int, state: str) -> None:
+    assert check_decline(_compared(won, lost, n, 0.03), 0.03).state == state
+
+
+def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
+    told = check_decline(_compared(8, 8, 100, 0.03), 0.03).told
+    assert "cannot be excluded; some 1,400 questions would do" in told
+    assert check_decline(_compared(112, 112, 1400, 0.03), 0.03).state == "held"
+
+
+def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
+    checked = [Checked("a<b>\x00\ud800", "failed", '1 & "2"'), Checked("c", "undecided", "few")]
+    root = Xml.fromstring(as_junit("run \x1b[31m", checked))
+    assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
+    first, second = root
+    assert first.attrib["name"] == "a<b>\ufffd\ufffd"
+    assert first[0].attrib["message"] == '1 & "2"'
+    assert second[0].text == "undecided: few"
