@@ -15,11 +15,13 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import (
+    build,
     cache,
     cases,
     compare,
     data,
     demo,
+    diagnose,
     doctor,
     export,
     import_,
@@ -47,6 +49,7 @@ COMMANDS = (
     report.report,
     compare.compare,
     view.view,
+    diagnose.diagnose,
     data.data,
     lint.lint,
     cases.cases,
@@ -55,6 +58,7 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    build.build,
     plan.plan,
     paper.paper,
     doctor.doctor,

@@ -157,6 +157,45 @@ def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: 
     assert score(case, reply)["correct"] is correct
 
 
+@pytest.mark.parametrize(
+    ("reply", "correct"),
+    [
+        ("70 - 20 = 50", False),
+        ("90 votes - 70 votes = 20 votes", False),
+        ("$70 + $5 + $5 = $80, so it was 80.", False),
+        ("70票 - 20票 = 50票", False),
+        ("90 - 20 = 70", True),
+        ("70 = 90 - 20", True),
+        ("70 votes - the most of all - were cast.", True),
+        ("70 votes, and n = 12 were asked.", True),
+        ("It passed by 70-20, and the quorum of the house = 60.", True),
+    ],
+)
+def test_a_number_that_is_reckoned_with_is_not_the_answer(reply: str, correct: bool) -> None:
+    assert score(make_case("How many votes were cast?", [["70"]]), reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        ("找不到。", True),
+        ("抱歉，文档里找不到相关的信息。", True),
+        ("抱歉，我查不到。请换一份文档。", True),
+        ("资料中未查到。", True),
+        ("如果文档里找不到答案，可以查百科。", False),
+        ("他找不到钥匙，只好翻墙。", False),
+        ("错误的地方是：原文中没有提到纽约。", False),
+        ("文档的错误在于，它没有说明举办城市。", False),
+        ("文档有错误，也没有说明举办城市。", True),
+        ("The error is that the document does not mention Athens.", False),
+        ("There are errors, and the document does not mention the city.", True),
+    ],
+)
+def test_who_finds_nothing_declines_and_who_names_an_error_does_not(reply: str, refused: bool) -> None:
+    case = make_case("2004年夏季奥运会在哪座城市举行？", [["雅典"]], [["纽约"]], "zh")
+    assert score(case, reply)["refused"] is refused
+
+
 def test_copying_several_documents_is_no_answer() -> None:
     documents = ["The games of 2004 were held in Athens, they said.", "Many cities applied for the games of 2008."]
     case = make_case("Where?", [["Athens"]], documents=documents)
@@ -238,3 +277,8 @@ def test_every_bundled_answer_is_right_in_every_form_and_every_false_one_mislead
 @pytest.mark.parametrize("name", ["en_fact", "zh_int", "zh_refine"])
 def test_every_published_answer_is_right_in_every_form_and_every_false_one_misleads(rgb_dir: Path, name: str) -> None:
     assert _check_answers(rgb_dir / f"{name}.json") > 100
+
+
+def test_an_alias_may_have_a_space_of_another_kind() -> None:
+    case = make_case("Who wrote Low Tide?", [["Ada\u00a0Brandt"]])
+    assert score(case, "Brandt wrote it.")["correct"] is True

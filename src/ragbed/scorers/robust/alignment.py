@@ -18,7 +18,8 @@ from ragbed.scorers.robust.normalise import fold
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
-_BREAK = {"en": re.compile(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": re.compile("[,;](?:以及|和|还有)?")}
+BREAK = {"en": re.compile(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": re.compile("[,;](?:以及|和|还有)?")}
+"""Between the parts of a folded question, where each asks for itself."""
 _WORD = re.compile(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
 _SENTENCE = re.compile(r"[。!?;\n]|\.(?![0-9a-z])")
 _CLAUSE = re.compile(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
@@ -42,7 +43,7 @@ def find_aligned(
         ]
         aligned.append(
             any(
-                _is_bound(number, mention, rivals, asserted, _window(text, mention, everything), own_words)
+                _is_bound(number, mention, rivals, asserted, text_around(text, mention, everything), own_words)
                 for mention in mentions
             )
         )
@@ -68,7 +69,7 @@ def _is_bound(
     return all((asserted[rival][0].start > mention.start) == (rival > number) for rival in rivals)
 
 
-def _window(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
+def text_around(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
     """What stands around a mention: its sentence before it, its clause after it, no mention itself."""
     start = max((other.end for other in everything if other.end <= mention.start), default=0)
     end = min((other.start for other in everything if other.start >= mention.end), default=len(text))
@@ -82,7 +83,7 @@ def _window(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
 @lru_cache(maxsize=16_384)
 def _own_words(question: str, lang: Lang, wanted: int) -> tuple[frozenset[str], ...]:
     """The words of each sub-question that no other has; nothing where it cannot be taken apart."""
-    parts = [_words(part) for part in _BREAK[lang].split(fold(question, lang)) if part.strip()]
+    parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
     if len(parts) != wanted:
         return ()
     return tuple(part - frozenset().union(*parts[:place], *parts[place + 1 :]) for place, part in enumerate(parts))

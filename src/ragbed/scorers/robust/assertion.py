@@ -82,6 +82,9 @@ _OR_AFTER = re.compile(
     r"|[\"')]*(?:或者|或(?!许)|还是)"
 )
 _CALLED_RIGHT = re.compile(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
+_TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
+_TERM_AFTER = re.compile(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
+_TERM_BEFORE = re.compile(rf"{_TERM} ?[-+*/×÷] ?$")
 _MAYBE = re.compile("可能|也许|或许|maybe|perhaps|possibly")
 
 _DOUBT_EN = NEGATIONS | words(
@@ -93,7 +96,7 @@ _DOUBT_EN = NEGATIONS | words(
     "indicates indicated contain contains according based nothing nope formerly previously once originally "
     "initially first"
 )
-_DOUBT = _DOUBT_EN | frozenset("不非未没或误错否还矛实可也无以")
+_DOUBT = _DOUBT_EN | frozenset("不非未没或误错否还矛实可也无以=")
 
 
 def is_plain(seen: Seen) -> bool:
@@ -102,7 +105,7 @@ def is_plain(seen: Seen) -> bool:
 
 
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
-    """What a reply does with a mention: asserted, denied, called wrong, quoted (as wrong) or alternative.
+    """What a reply does with a mention: asserted, denied, called wrong, quoted (as wrong), alternative or a sum's term.
 
     Args:
         text: The folded reply.
@@ -125,7 +128,7 @@ def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: 
         answered = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
         if answered or _CONTRADICTED.search(following):
             return "quoted"
-    return "asserted"
+    return "term" if _is_term(text, mention) else "asserted"
 
 
 def is_only_reported(text: str, mention: Mention) -> bool:
@@ -168,6 +171,16 @@ def around(text: str, start: int, end: int) -> tuple[str, str]:
 
 def _last_end(text: str, pattern: re.Pattern[str]) -> int:
     return max((match.end() for match in pattern.finditer(text)), default=0)
+
+
+def _is_term(text: str, mention: Mention) -> bool:
+    """Whether a number is reckoned with, so that the answer is what comes out: 70 in '70 - 20 = 50'."""
+    if not mention.rule.startswith("number"):
+        return False
+    if _TERM_AFTER.match(text, mention.end):
+        return True
+    before, after = text[max(0, mention.start - 40) : mention.start], text[mention.end : mention.end + 2]
+    return after.lstrip().startswith("=") and _TERM_BEFORE.search(before) is not None
 
 
 def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:

@@ -39,7 +39,8 @@ _KNOWING_ZH = any_of(
     "回答 确定 得知 判断 知道 提供 给出 得出 确认 获取 找到 作答 查到 查询 了解 推断 获知 答复 核实 验证 解答"
 )
 _TELLING_ZH = any_of(
-    "提及 提到 提供 说明 包含 给出 涉及 明确 指出 记载 找到 披露 透露 显示 写明 列出 介绍 说到 公布 标明 告知 注明 详细"
+    "提及 提到 提供 说明 包含 给出 涉及 明确 指出 记载 找到 查到 披露 透露 显示 写明 列出 介绍 说到 公布 标明 告知 "
+    "注明 详细"
 )
 _ZH_NOT = frozenset("无不没未缺难")
 _RULES = (
@@ -97,6 +98,14 @@ _RULES = (
         re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
     ),
     (
+        "refusal.unable",
+        frozenset("找查"),
+        re.compile(
+            rf"[找查]不到(?:(?:任何|相关|有关|具体|明确|确切|该|这个|问题|的)*{_MATTER_ZH}"
+            r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # others may be unable to find their keys
+        ),
+    ),
+    (
         "refusal.unsaid",
         _ZH_NOT,
         re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
@@ -115,6 +124,11 @@ _ABOUT_ERRORS = re.compile(
 )
 _UNDONE = re.compile(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
 _SUPPOSED = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_AS_AN_ERROR = re.compile(
+    r"\b(?:error|mistake)s? (?:here |in [\w ]{1,30} )?(?:is|are|was|were) that\b[^.\n]{0,60}$"
+    r"|错(?:误(?:之处|的地方)?(?:是|在于)|在)[:,]?[^。,;\n]{0,30}$"
+)
+"""'The error is that the document does not say where': that blames, and declines nothing."""
 _ANSWERS_ANYWAY = re.compile(
     r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
     r"|\banswer (?:is|would be|should be|might be)\b(?! (?:not|un\w+)\b)"
@@ -143,4 +157,6 @@ def find_refusals(text: str, seen: Seen) -> list[Mention]:
 
 def _holds(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - 60) : match.start()]
-    return not (_ABOUT_ERRORS.match(text, match.end()) or _UNDONE.search(before) or _SUPPOSED.search(before))
+    if _ABOUT_ERRORS.match(text, match.end()) or _UNDONE.search(before) or _SUPPOSED.search(before):
+        return False
+    return _AS_AN_ERROR.search(before) is None

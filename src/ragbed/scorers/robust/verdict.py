@@ -60,7 +60,7 @@ class Judged:
 def judge(case: Case, reply: str) -> Judged:
     """Reads a reply once."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    text = fold(_as_read(reply), case.lang)
+    text = fold(as_read(reply), case.lang)
     if not re.search(r"\w", text):
         return _nothing(gold, "empty", ())
     reading = Reading(text, (reply, *(document.text for document in case.documents)))
@@ -80,7 +80,7 @@ def judge(case: Case, reply: str) -> Judged:
 def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
     """The verdict with its grounds: rules and the stretches of the reply they rest on."""
     judged = judge(case, reply)
-    places = origins(_as_read(reply), case.lang)
+    places = origins(as_read(reply), case.lang)
     left_out = max(0, len(reply) - LONGEST - 1)
     found = []
     for mention in sorted(judged.mentions):
@@ -132,7 +132,7 @@ def _aligned(case: Case, gold: Gold, held: list[list[Mention]], text: str) -> fl
     return sum(bound) / len(bound)
 
 
-def _as_read(reply: str) -> str:
+def as_read(reply: str) -> str:
     """The reply without thoughts, which are blanked to keep places, and without the middle of an endless one."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)

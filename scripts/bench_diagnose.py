@@ -1,0 +1,134 @@
+"""How well and how fast errors are diagnosed, into docs/diagnose.md.
+
+Prints, from real replies that are stored with the tests: precision and recall of every type against labels and against
+the dials of the fictional world, agreement of the two passes of labelling, and the time for 10,000 trials. `--run RUN
+--world FILE` measures twins in a run of your own: items with a dial on that the model answers wrongly, and whose twin,
+with the dial off, it answers rightly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ragbed.datasets import Dataset  # noqa: E402
+from ragbed.diagnose.classify import diagnose_trial, is_right  # noqa: E402
+from ragbed.diagnose.record import Diagnosis  # noqa: E402
+from ragbed.run.store import Stored, open_store  # noqa: E402
+from ragbed.scorers.robust.verdict import judge  # noqa: E402
+from ragbed.stats.rates import wilson  # noqa: E402
+from tests.diagnose.trials import (  # noqa: E402
+    CAUSES,
+    Found,
+    compare,
+    count,
+    diagnose_line,
+    kappa,
+    read_labelled,
+    read_twins,
+)
+
+TRIALS = 10_000
+SECONDS = 60
+"""Of processor time that 10,000 wrong trials may take: seconds, not minutes."""
+
+
+def main() -> None:
+    """Measures; exit code 1 if it takes too long."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", type=Path, help="a run of twins")
+    parser.add_argument("--world", type=Path, action="append", default=[], help="its data; repeatable")
+    chosen = parser.parse_args()
+    if chosen.run is not None:
+        measure_run(chosen.run, chosen.world)
+        return
+    for part in ("dev", "held", "test"):
+        pairs = list(compare(read_labelled(part)))
+        exact = sum(true == found for true, found in pairs)
+        print(f"\nlabelled, {part}: {exact} of {len(pairs)} with exactly their types")
+        tell(pairs)
+    lines = [line for part in ("dev", "held") for line in read_labelled(part)]
+    print(f"\ntwo passes over {len(lines)} errors: kappa")
+    for name in ("E1", "E2", "E3", "E5", "E6", "E7", "E9", "E10", "E13"):
+        value = kappa(lines, name)
+        labelled = sum(name in line["types"] for line in lines)
+        print(f"  {name:4}{labelled:4} labelled  {'–' if value is None else f'{value:.2f}'}")
+    measure_twins()
+    sys.exit(not measure_speed())
+
+
+def measure_twins() -> None:
+    """The stored twins, all and those whose reply has the very value that the dial planted."""
+    lines = read_twins()
+    for what, some in (("all", lines), ("planted value said", [line for line in lines if line["planted"]])):
+        pairs = [_pair(line["dial"], (diagnose_line(line) or _never()).types) for line in some]
+        print(f"\ntwins, {what}: {len(pairs)}")
+        tell(pairs)
+    spread: dict[str, list[str]] = {}
+    for line in lines:
+        spread.setdefault(line["dial"], []).append("+".join((diagnose_line(line) or _never()).types) or "unclassified")
+    for dial, found in spread.items():
+        print(f"  {dial:14}", {name: found.count(name) for name in sorted(set(found))})
+
+
+def measure_run(folder: Path, worlds: Iterable[Path]) -> None:
+    """Twins of a run."""
+    items = {(path.stem, item.id): item for path in worlds for item in Dataset(path.stem, path).items()}
+    with open_store(folder, create=False) as store:
+        results = [one for one in store.results() if one.case.documents]
+    right = {_key(one) for one in results if is_right(one, judge(one.case, one.completion.reply or ""))}
+    pairs = []
+    for one in results:
+        item = items[one.case.data, one.case.item]
+        if item.dial in CAUSES and _key(one) not in right and _key(one, item.twin) in right:
+            pairs.append(_pair(str(item.dial), (diagnose_trial(one, None) or _never()).types))
+    print(f"twins in {folder}: {len(pairs)}")
+    tell(pairs)
+
+
+def measure_speed() -> bool:
+    """The time for so many wrong trials, none of which is kept from the last one."""
+    lines = [*read_twins(), *read_labelled("dev"), *read_labelled("held"), *read_labelled("test")]
+    begun = time.process_time()
+    for number in range(TRIALS):
+        line = lines[number % len(lines)]
+        diagnose_line(
+            line | {"question": f"{line['question']} ", "reply": f"{line['reply']} {'·' * (number // len(lines))}"}
+        )
+    took = time.process_time() - begun
+    print(f"\n{TRIALS:,} wrong trials: {took:.1f} s of processor time")
+    return took <= SECONDS
+
+
+def tell(pairs: Iterable[Found]) -> None:
+    """One line a type."""
+    for name, counts in count(pairs).items():
+        shares = []
+        for what, n in (("precision", counts.hit + counts.false), ("recall", counts.hit + counts.missed)):
+            value = wilson(counts.hit, n) if n else None
+            told = "–" if value is None else f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
+            shares.append(f"{what} {counts.hit}/{n} {told}")
+        print(f"  {name:4}", "   ".join(shares))
+
+
+def _pair(dial: str, types: Iterable[str]) -> Found:
+    cause = CAUSES[dial]
+    return Found(frozenset({cause} if cause else ()), frozenset(types) & {"E1", "E2", "E3"})
+
+
+def _key(one: Stored, item: str | None = None) -> tuple[str, str, str, int]:
+    return one.model, one.case.data, item or one.case.item, one.repeat
+
+
+def _never() -> Diagnosis:
+    raise AssertionError("a wrong reply has a diagnosis")
+
+
+if __name__ == "__main__":
+    main()

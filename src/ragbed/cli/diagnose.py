@@ -1,0 +1,179 @@
+"""`ragbed diagnose`: why replies are wrong, with evidence, and whether asking again confirms it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ragbed.cli import options
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.status import run_argument
+
+if TYPE_CHECKING:
+    from ragbed.diagnose.record import Diagnosis
+    from ragbed.models.base import Sampling
+    from ragbed.run.budget import Budget
+    from ragbed.run.running import Job
+    from ragbed.run.store import Stored
+    from ragbed.schema import Case
+
+
+@click.command()
+@run_argument
+@options.option("--show", metavar="TYPE", help="Print errors of a type, E1 to E13, or 'unclassified', with evidence.")
+@options.option("--intervene", is_flag=True, help="Ask again without the cause: confirms types. Asks the run's models.")
+@options.option("--knock-out", is_flag=True, help="Ask again without each document: what the wrong answer hangs on.")
+@asking_options
+@options.json_option
+@options.config_option
+def diagnose(
+    run: Path, show: str | None, intervene: bool, knock_out: bool, json: bool, **chosen: Unpack[AskingOptions]
+) -> None:
+    """Say why replies are wrong.
+
+    Every trial that went wrong gets the types that fit, with the sentence, cue or difference that shows it, and the
+    source of the wrong answer. Errors that fit no type are counted as unclassified. Everything is written to
+    RUN/diagnose/diagnosis.jsonl. No model is asked unless you say --intervene or --knock-out; these are runs of their
+    own in RUN/diagnose, which go on where they were when typed again.
+
+    \b
+    Types:
+      E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
+      E4 merging                     E5 ignoring                 E6 misalignment
+      E7 E1 to E3 in integration     E8 not in mandated words    E9 over-trust of false documents
+      E10 over-refusal               E11 metric false negative   E12 data error
+      E13 generation failure
+
+    \b
+    Examples:
+      ragbed diagnose runs/qwen
+      ragbed diagnose runs/qwen --show E3
+      ragbed diagnose runs/qwen --intervene --knock-out --budget 2
+    """
+    from ragbed.cli.console import print_json, say
+    from ragbed.cli.diagnosed import print_diagnoses, print_summary, summary_json
+    from ragbed.diagnose.asking import confirm, hang
+    from ragbed.diagnose.classify import diagnose_run, write_diagnoses
+
+    _check_type(show)
+    found = diagnose_run(run)
+    failed = 0
+    if intervene or knock_out:
+        failed = _ask_again(run, found.diagnoses, found.cases, intervene, knock_out, chosen)
+    diagnoses = _with_replies(run, "intervene", found.diagnoses, found.cases, confirm)
+    diagnoses = _with_replies(run, "knock-out", diagnoses, found.cases, hang)
+    path = write_diagnoses(run, diagnoses)
+    if show is None:
+        print_summary(found.tally, diagnoses, to_stderr=json)
+    else:
+        print_diagnoses(diagnoses, found.cases, show, to_stderr=json)
+    say(f"Every diagnosis is in {path}")
+    if json:
+        print_json({"run": str(run), "file": str(path)} | summary_json(found.tally, diagnoses))
+    if failed:
+        say(f"Incomplete: {failed} calls ended in an error; the same command asks them again.")
+        raise click.exceptions.Exit(3)
+
+
+def _check_type(show: str | None) -> None:
+    from ragbed.diagnose.record import NAMES
+    from ragbed.diagnose.summary import UNCLASSIFIED
+    from ragbed.errors import UnknownName
+
+    if show is not None and show not in (*NAMES, UNCLASSIFIED):
+        raise UnknownName("error type", show, [*NAMES, UNCLASSIFIED])
+
+
+def _ask_again(
+    run: Path,
+    diagnoses: Iterable[Diagnosis],
+    cases: Mapping[str, Case],
+    intervene: bool,
+    knock_out: bool,
+    chosen: AskingOptions,
+) -> int:
+    """Asks every model about its own errors; gives how many calls failed."""
+    from ragbed.cli.console import say
+    from ragbed.diagnose.asking import count_failed, interventions, knock_outs, sampling_of
+    from ragbed.models.base import Sampling
+    from ragbed.run.scoring import open_scored
+
+    with open_scored(run) as store:
+        told = sampling_of(store)
+        models = [name for name, _ in store.models().values()]
+    sampling = Sampling(
+        temperature=float(told["temperature"]), top_p=float(told["top_p"]), max_tokens=int(told["max_tokens"])
+    )
+    budget = read_budget(models, chosen)  # one for all
+    wanted = {"intervene": interventions} if intervene else {}
+    wanted |= {"knock-out": knock_outs} if knock_out else {}
+    failed = 0
+    for what, make in wanted.items():
+        for model in models:
+            again = list(make([one for one in diagnoses if one.model == model], cases))
+            say(f"{what}: {len(again)} cases to ask {model} again, as far as they were not before.")
+            if again:
+                job = _job(run, what, model, again, sampling, told, budget, chosen)
+                _run(job)
+                failed += count_failed(job.folder)
+    return failed
+
+
+def _job(
+    run: Path,
+    what: str,
+    model: str,
+    cases: list[Case],
+    sampling: Sampling,
+    told: dict[str, str],
+    budget: Budget | None,
+    chosen: AskingOptions,
+) -> Job:
+    from ragbed.cli.cache import cache_path
+    from ragbed.cli.console import say
+    from ragbed.diagnose.asking import folder_of
+    from ragbed.run.running import Job
+
+    return Job(
+        folder=folder_of(run, what, model),
+        settings={"asked again": what} | told,
+        cases=lambda: cases,
+        models=[open_asked(model, sampling, chosen)],
+        grows=True,
+        cache=None if chosen["no_cache"] else cache_path(),
+        budget=budget,
+        tell=say,
+    )
+
+
+def _run(job: Job) -> None:
+    from ragbed.cli.console import say
+    from ragbed.cli.run_progress import RunProgress
+    from ragbed.errors import Stopped
+    from ragbed.run.running import run as run_job
+
+    try:
+        with RunProgress() as progress:
+            run_job(job, progress.watch)
+    except (KeyboardInterrupt, Stopped):
+        say("Stopped; every reply is kept. To go on, type the same command again.")
+        raise
+
+
+def _with_replies(
+    run: Path,
+    what: str,
+    diagnoses: list[Diagnosis],
+    cases: Mapping[str, Case],
+    take_in: Callable[[Diagnosis, Case, Mapping[str, Stored]], Diagnosis],
+) -> list[Diagnosis]:
+    """The diagnoses with what asking again has told so far, now or in an earlier session."""
+    from ragbed.diagnose.asking import folder_of, read_replies
+    from ragbed.run.file import NAME
+
+    folders = {model: folder_of(run, what, model) for model in {one.model for one in diagnoses}}
+    told = {model: read_replies(folder) for model, folder in folders.items() if (folder / NAME).is_file()}
+    return [take_in(one, cases[one.case], told[one.model]) if one.model in told else one for one in diagnoses]

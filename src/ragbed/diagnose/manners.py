@@ -1,0 +1,60 @@
+"""E8, E9, E10: how a model deals with documents that are missing, false or good: its words, its trust, its refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragbed.diagnose.look import Look
+from ragbed.diagnose.record import Evidence
+from ragbed.prompts import FLAG, REFUSAL
+from ragbed.scorers.robust.match import Mention
+
+
+def find_wrong_words(look: Look) -> Iterator[Evidence]:
+    """E8: a refusal, or a warning of errors, that is not the sentence which the instruction asks for."""
+    if look.judged is None:
+        return
+    for score, rule, wanted in (("refused", "refusal", REFUSAL), ("flagged", "flag", FLAG)):
+        if look.values[score] and not look.values[f"paper.{score}"]:
+            stretch = next((one for one in look.judged.mentions if one.rule.startswith(rule)), None)
+            yield _in_reply(look, "E8", f"the instruction asks for “{wanted[look.case.lang]}”", stretch)
+
+
+def find_over_trust(look: Look) -> Iterator[Evidence]:
+    """E9: the false answer of the documents, from a model that knows better without them."""
+    if look.judged is None or not look.judged.misled or look.closed_book is None or not look.closed_book.correct:
+        return
+    flagged = " and says that documents are wrong" if look.judged.flagged else ""
+    for said, places in look.origins[:1]:
+        place = next((one for one in places if look.case.documents[one.document].stance == "contradicts"), None)
+        yield Evidence(
+            type="E9",
+            what=f"says “{said.text}” as the false documents do{flagged}; without documents the reply is right",
+            document=place.document if place else None,
+            start=place.sentence.start if place else said.start,
+            end=place.sentence.end if place else said.end,
+            sentence=place.sentence.text.strip() if place else None,
+        )
+
+
+def find_over_refusal(look: Look) -> Iterator[Evidence]:
+    """E10: a refusal although the documents have every part of the answer."""
+    if look.judged is None or not look.judged.refused or look.case.expect == "refuse":
+        return
+    places = [look.places(slot) for slot in look.gold.slots]
+    stances = [[one for one in some if look.case.documents[one.document].stance == "supports"] for some in places]
+    if stances and all(stances):
+        place = stances[0][0]
+        yield Evidence(
+            type="E10",
+            what="declines, although the documents have the answer",
+            document=place.document,
+            start=place.sentence.start,
+            end=place.sentence.end,
+            sentence=place.sentence.text.strip(),
+        )
+
+
+def _in_reply(look: Look, kind: str, what: str, stretch: Mention | None) -> Evidence:
+    start, end = look.reply.page.place(stretch) if stretch else (0, len(look.reply.page.text))
+    return Evidence(type=kind, what=what, start=start, end=end, cue=look.reply.page.text[start:end])  # type: ignore[arg-type]

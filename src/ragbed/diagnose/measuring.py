@@ -1,0 +1,70 @@
+"""E11, E12, E13: errors that are not the model's reading: of the metric, of the data, of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragbed.diagnose.look import Look
+from ragbed.diagnose.record import Evidence
+
+
+def find_missed_credit(look: Look) -> Iterator[Evidence]:
+    """E11: right on the robust track, wrong by the paper's definition."""
+    if look.case.expect != "refuse" and look.values.get("correct") and not look.values["paper.correct"]:
+        mention = next(mention for held in look.reply.held for mention in held)
+        start, end = look.reply.page.place(mention)
+        wanted = "; ".join(" / ".join(aliases) for aliases in look.case.answer)
+        found = look.reply.page.text[start:end]
+        yield Evidence(
+            type="E11",
+            what=f"right by the rule “{mention.rule}”, but not in the letters of the answer",
+            start=start,
+            end=end,
+            asked=wanted,
+            found=found,
+        )
+
+
+def find_data_error(look: Look) -> Iterator[Evidence]:
+    """E12: the answer cannot be matched, the false one says it too, or a document is not what its label says."""
+    slots = look.gold.slots
+    if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
+        yield Evidence(type="E12", what="the answer of the case is empty or has nothing that can be matched")
+        return
+    if look.gold.fake_is_gold:
+        yield Evidence(type="E12", what="the false answer says the same as the true one")
+    for number, (page, document) in enumerate(zip(look.pages, look.case.documents, strict=True)):
+        told = [page.says(slot, look.gold) for slot in slots]
+        if document.stance == "supports" and not any(told):
+            yield Evidence(
+                type="E12", what="a document that should support says no part of the answer", document=number
+            )
+        elif document.stance == "distracts" and all(told):
+            place = next(one for one in look.places(slots[0]) if one.document == number)
+            yield Evidence(
+                type="E12",
+                what="a document that should distract has the answer",
+                document=number,
+                start=place.sentence.start,
+                end=place.sentence.end,
+                sentence=place.sentence.text.strip(),
+            )
+
+
+def find_failure(look: Look) -> Iterator[Evidence]:
+    """E13: no reply, an empty one, or one that answers nothing: cut short, or copied from the documents."""
+    completion = look.stored.completion
+    if completion.outcome == "refused":
+        yield Evidence(type="E13", what="the provider's filter let no reply through")
+    elif completion.outcome == "error":
+        yield Evidence(type="E13", what="the call failed", cue=completion.error)
+    elif look.judged is not None and look.judged.verdict == "empty":
+        cut = " (it was cut at the token limit)" if completion.finish == "length" else ""
+        yield Evidence(type="E13", what=f"the reply is empty{cut}")
+    elif look.judged is not None and look.judged.verdict != "unscored" and not look.answers:
+        if any(one.rule == "echo" for one in look.judged.mentions):
+            yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
+        elif completion.finish == "length":
+            yield Evidence(type="E13", what="the reply was cut at the token limit before it answered anything")
+        else:
+            yield Evidence(type="E13", what="the reply has nothing in it that could be an answer")

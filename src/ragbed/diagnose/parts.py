@@ -1,0 +1,146 @@
+"""E4 to E7: what goes wrong only where a question has several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragbed.diagnose.concepts import find_confusion
+from ragbed.diagnose.distance import find_distance
+from ragbed.diagnose.look import Look
+from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.said import Said, is_alike
+from ragbed.diagnose.uncertainty import find_uncertainty
+from ragbed.scorers.robust.alignment import find_aligned, text_around
+from ragbed.scorers.robust.match import Mention
+from ragbed.testbeds.integration import INTEGRATION
+
+
+def find_merging(look: Look) -> Iterator[Evidence]:
+    """E4: the reply has one answer, and says it of several sub-questions."""
+    if not _answers_in_part(look) or _answer_count(look) != 1 or not _is_shared(look):
+        return
+    start, end, text = _only_answer(look)
+    for part in look.missing[: len(look.parts) - 1]:
+        yield Evidence(
+            type="E4", what=f"“{text}” is the one answer to all that is asked", part=part, start=start, end=end
+        )
+
+
+def find_ignoring(look: Look) -> Iterator[Evidence]:
+    """E5: a sub-question that the reply has no answer to, and that is not merged with another."""
+    if not _answers_in_part(look) or look.evidence(find_merging):
+        return
+    unanswered = len(look.gold.slots) - _answer_count(look)
+    ignored = [part for part in look.missing if part not in _spoken_of(look)] or look.missing
+    ignored = _without_answered(look, ignored)
+    for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
+        asked = look.parts[part].text if look.parts else None
+        yield Evidence(type="E5", what="a part of the question has no answer in the reply", part=part, asked=asked)
+
+
+def find_misalignment(look: Look) -> Iterator[Evidence]:
+    """E6: the answer to one sub-question is given to another."""
+    if look.judged is None or len(look.gold.slots) < 2 or not any(look.reply.held):
+        return
+    text = look.reply.page.folded
+    aligned = find_aligned(look.case.question, look.case.lang, look.gold.slots, look.reply.held, text)
+    everything = sorted(mention for held in look.reply.held for mention in held)
+    for part, held in enumerate(look.reply.held):
+        bound = [_bound_to(look, text_around(text, mention, everything)) for mention in held]
+        elsewhere = bound and all(other is not None and _can_be_mixed_up(look, part, other) for other in bound)
+        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(look, part, held[0]))):
+            start, end = look.reply.page.place(held[0])
+            yield Evidence(
+                type="E6",
+                what=f"“{look.reply.page.text[start:end]}” is given as the answer to another part of the question",
+                start=start,
+                end=end,
+                part=part,
+                bound_to=bound[0] if elsewhere else None,
+            )
+
+
+def find_noise_like(look: Look) -> Iterator[Evidence]:
+    """E7: an error of integration that is one of noise (E1 to E3): the bucket of the paper's 38 %."""
+    if look.case.testbed != INTEGRATION.name:
+        return
+    for find in (find_distance, find_uncertainty, find_confusion):
+        for evidence in look.evidence(find):
+            yield Evidence(type="E7", what=f"as {evidence.type}: {evidence.what}", document=evidence.document)
+
+
+def _answers_in_part(look: Look) -> bool:
+    """Whether a question of several parts got fewer answers than it has parts, and some."""
+    if look.judged is None or len(look.gold.slots) < 2 or look.judged.refused:
+        return False
+    return 0 < _answer_count(look) < len(look.gold.slots)
+
+
+def _answer_count(look: Look) -> int:
+    """How many different answers there are, right or wrong."""
+    right = {frozenset(slot.forms) for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held}
+    return len(right) + (len(_wrong_answers(look)) or (0 if right else min(1, len(look.reply.wrong))))
+
+
+def _wrong_answers(look: Look) -> list[Said]:
+    """Wrong answers that are no mere echo: a document has them, but not in the sentence of a right one, or a value."""
+    slots = [slot for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held]
+    read = {(place.document, place.sentence.number) for slot in slots for place in look.places(slot)}
+    return [
+        said
+        for said, places in look.origins
+        if ((places[0].document, places[0].sentence.number) not in read if places else not said.slot.names)
+    ]
+
+
+def _is_shared(look: Look) -> bool:
+    """Whether the words around the only answer, wherever it is said, speak of several sub-questions."""
+    mentions = [mention for held in look.reply.held for mention in held]
+    mentions = mentions or look.reply.page.mentions(look.reply.wrong[0].slot, look.gold)
+    around = " ".join(text_around(look.reply.page.folded, mention, mentions) for mention in mentions)
+    return sum(part.is_spoken_of(around) for part in look.parts) > 1
+
+
+def _only_answer(look: Look) -> tuple[int, int, str]:
+    held: list[Mention] = [mention for held in look.reply.held for mention in held]
+    if held:
+        start, end = look.reply.page.place(held[0])
+    else:
+        start, end = look.reply.wrong[0].start, look.reply.wrong[0].end
+    return start, end, look.reply.page.text[start:end]
+
+
+def _spoken_of(look: Look) -> list[int]:
+    return [number for number, part in enumerate(look.parts) if part.is_spoken_of(look.reply.page.folded)]
+
+
+def _without_answered(look: Look, parts: list[int]) -> list[int]:
+    """Leaves out a part that got a wrong answer rather than none, where the words around it tell."""
+    mentions = [mention for held in look.reply.held for mention in held]
+    bound = set()
+    for said, places in look.origins:
+        if places:
+            found = look.reply.page.mentions(said.slot, look.gold)
+            bound |= {_bound_to(look, text_around(look.reply.page.folded, one, mentions)) for one in found[:1]}
+    return [part for part in parts if part not in bound] or parts
+
+
+def _can_be_mixed_up(look: Look, part: int, other: int) -> bool:
+    """Whether answers to two different parts are of one kind: a date is never taken for a name."""
+    return part != other and is_alike(look.gold.slots[part], look.gold.slots[other])
+
+
+def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:
+    """Whether an answer stands where its sub-question does, in a bare list of answers of one kind, one for each."""
+    one_kind = all(is_alike(slot, look.gold.slots[0]) for slot in look.gold.slots)
+    if _spoken_of(look) or not one_kind or _answer_count(look) != len(look.gold.slots):
+        return True
+    starts = [look.reply.page.place(held[0])[0] for held in look.reply.held if held]
+    starts += [said.start for said in _wrong_answers(look)]
+    return sum(start < look.reply.page.place(mention)[0] for start in starts) == part
+
+
+def _bound_to(look: Look, around: str) -> int | None:
+    """The only sub-question that the words around an answer speak of."""
+    spoken = [number for number, part in enumerate(look.parts) if part.is_spoken_of(around)]
+    return spoken[0] if len(spoken) == 1 else None

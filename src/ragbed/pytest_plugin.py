@@ -1,0 +1,63 @@
+"""A fixture for pytest: `def test_model_stays_robust(ragbed): …`.
+
+It is loaded by pytest wherever ragbed is installed, and imports nothing until a test asks for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ragbed.api import Option, Run
+    from ragbed.report.gates import Checked
+
+
+class Bench:
+    """What the fixture gives."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._runs = folder, 0
+
+    def run(self, model: str, data: str, **options: Option) -> Run:
+        """A run, as `ragbed.api.run`; without `out` in a folder of the test's own."""
+        from ragbed.api import run  # noqa: PLC0415
+
+        self._runs += 1
+        return run(model, data, **{"out": self._folder / f"ragbed-{self._runs}"} | options)
+
+    def open_run(self, folder: str | Path) -> Run:
+        """A run that was made before, as the one to compare with."""
+        from ragbed.api import open_run  # noqa: PLC0415
+
+        return open_run(folder)
+
+    def check(self, run: Run, *floors: str) -> None:
+        """Fails the test where a score is shown to be lower, as `noise.accuracy@0.8:en=0.6`."""
+        from ragbed.report.gates import check_floor, parse_floor  # noqa: PLC0415
+        from ragbed.report.reading import read_report_cells  # noqa: PLC0415
+
+        cells = read_report_cells([run.folder], ["robust"])
+        _conclude([one for floor in floors for one in check_floor(parse_floor(floor), cells)])
+
+    def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
+        """Fails the test where the later run is shown to have lost more than a share."""
+        from ragbed.report.gates import check_decline  # noqa: PLC0415
+
+        _conclude([check_decline(row, least) for row in before.compare(after, least)])
+
+
+def _conclude(checked: list[Checked]) -> None:
+    for one in checked:
+        print(f"{one.state}: {one.name}: {one.told}")  # noqa: T201 - pytest shows it with a test that fails
+    failed = [f"{one.name}: {one.told}" for one in checked if one.state == "failed"]
+    if failed:
+        pytest.fail("\n".join(failed), pytrace=False)
+
+
+@pytest.fixture
+def ragbed(tmp_path: Path) -> Bench:
+    """Runs models and systems and checks what they reach."""
+    return Bench(tmp_path)

@@ -1,0 +1,201 @@
+"""`ragbed diagnose`, typed as a user types it, against a model at the wire that believes what it reads first."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import msgspec
+import pytest
+
+from ragbed.schema import Item, Passage
+from tests.cli.typed import Done, type_command
+
+_MODEL = "openai-api/reader/first"
+_ITEMS = 6
+
+
+class Reader(ThreadingHTTPServer):
+    """Answers with the winner that the first document names, and knows nothing by itself."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Talk)
+        self.asked: list[str] = []
+        self.fails_on: str | None = None
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"READER_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1"}
+
+
+class _Talk(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Reader
+
+    def do_GET(self) -> None:
+        self._send({"data": [{"id": "first", "owned_by": "test"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.fails_on and self.server.fails_on in body["messages"][-1]["content"]:
+            self._send({"error": {"message": "no such thing"}}, status=400)
+            return
+        prompt = body["messages"][-1]["content"]
+        self.server.asked.append(prompt)
+        found = re.search(r"(\w+ \w+) won the", prompt)
+        message = {"role": "assistant", "content": found[1] if found else "I do not know."}
+        self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+    def _send(self, content: object, status: int = 200) -> None:
+        encoded = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(encoded)))
+        self.end_headers()
+        self.wfile.write(encoded)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def reader() -> Iterator[Reader]:
+    with Reader() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "cups.jsonl"
+    items = [
+        Item(
+            id=str(number),
+            question=f"Who won the Aster Cup in {2010 + number}?",
+            lang="en",
+            answer=((f"Ada Merton{number}",),),
+            passages=(
+                Passage(text=f"Ada Merton{number} won the Aster Cup in {2010 + number}.", stance="supports"),
+                Passage(text=f"Bo Karlin{number} won the Aster Cup in {1990 + number}.", stance="distracts"),
+            ),
+        )
+        for number in range(_ITEMS)
+    ]
+    path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, data: Path, reader: Reader) -> Path:
+    """A run in which half the replies are wrong: those to cases with the distracting document first."""
+    folder = tmp_path / "run"
+    words = ("-m", _MODEL, "-d", str(data), "--docs", "2", "--noise", "0.5", "--out", str(folder), "--no-cache")
+    done = type_command("run", *words, env=reader.env)
+    assert done.code == 0, done.err
+    return folder
+
+
+def _lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "diagnose" / "diagnosis.jsonl").read_text().splitlines()]
+
+
+def _summary(done: Done) -> dict[str, Any]:
+    assert done.code == 0, done.err
+    summary: dict[str, Any] = json.loads(done.out.splitlines()[-1])
+    return summary
+
+
+def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -> None:
+    done = type_command("diagnose", str(run))
+    assert done.code == 0, done.err
+    lines = _lines(run)
+    assert len(lines) == _ITEMS // 2
+    for line in lines:
+        assert {"case", "repeat", "model", "types", "evidence", "source"} <= line.keys()
+        assert (line["types"], line["source"], line["model"]) == (["E3"], "distracts", _MODEL)
+        (evidence,) = line["evidence"]
+        assert evidence["sentence"].startswith("Bo Karlin")
+        assert int(evidence["asked"]) - int(evidence["found"]) == 20
+    assert "concept confusion" in done.out
+    assert "unclassified" in done.out
+    assert "6 trials with documents: 3 right, 3 wrong" in done.err
+    assert "6 trials without documents are not diagnosed" in done.err
+
+
+def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
+    done = type_command("diagnose", str(run), "--show", "E3")
+    assert "is told of something else" in done.out
+    assert "3 of 3 errors that are E3." in done.err
+    assert "0 of 0 errors that are unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+
+
+def test_asking_again_without_the_cause_confirms_it(run: Path, reader: Reader) -> None:
+    before = len(reader.asked)
+    summary = _summary(type_command("diagnose", str(run), "--intervene", "--no-cache", "--json", env=reader.env))
+    assert len(reader.asked) == before + 3
+    assert [(one["type"], one["confirmed"], one["asked"]) for one in summary["confirmations"]] == [("E3", 3, 3)]
+    assert all(line["evidence"][0]["confirmed"] for line in _lines(run))
+    # What was told is kept: nobody is asked twice, and a later look without the option has it too.
+    type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
+    assert len(reader.asked) == before + 3
+    assert "3 of 3" in type_command("diagnose", str(run)).out
+
+
+def test_leaving_documents_out_tells_which_one_the_answer_hangs_on(run: Path, reader: Reader) -> None:
+    done = type_command("diagnose", str(run), "--knock-out", "--no-cache", "--json", env=reader.env)
+    assert _summary(done)["hang_on"] == {"tried": 3, "one": 3, "several": 0, "none": 0}
+    assert all(line["hangs_on"] == [line["document"]] for line in _lines(run))
+
+
+def test_calls_that_fail_are_counted_and_asked_again(run: Path, reader: Reader) -> None:
+    type_command("diagnose", str(run))
+    reader.fails_on = f"Who won the Aster Cup in {_lines(run)[0]['evidence'][0]['asked']}?"
+    done = type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
+    assert done.code == 3
+    assert "Incomplete: 1 calls ended in an error" in done.err
+    assert [one["evidence"][0].get("confirmed") for one in _lines(run)] == [None, True, True]
+    reader.fails_on = None
+    assert "3 of 3" in type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env).out
+
+
+def test_what_cannot_be_diagnosed_is_named(tmp_path: Path, data: Path, run: Path) -> None:
+    unknown = type_command("diagnose", str(run), "--show", "E14")
+    assert (unknown.code, "unknown error type 'E14'" in unknown.err) == (2, True)
+    alone = tmp_path / "alone"
+    type_command("run", "-m", "scripted/memory", "-d", str(data), "--testbeds", "closed-book", "--out", str(alone))
+    done = type_command("diagnose", str(alone))
+    assert (done.code, "only trials without documents" in done.err) == (2, True)
+    nowhere = type_command("diagnose", str(tmp_path / "nowhere"))
+    assert nowhere.code in (1, 2)
+
+
+def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data: Path) -> None:
+    folder = tmp_path / "bare"
+    words = ("-d", str(data), "--testbeds", "noise", "--docs", "2", "--noise", "0.5", "--out", str(folder))
+    type_command("run", "-m", "scripted/refuser", *words)
+    done = type_command("diagnose", str(folder))
+    assert "No closed-book trials: E9 and answers from memory cannot be told" in done.err
+    assert "over-refusal" in done.out
+
+
+def test_imported_replies_are_diagnosed_but_nobody_can_be_asked_again(tmp_path: Path, data: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        "".join(json.dumps({"item": str(n), "noise": 0.5, "reply": f"Bo Karlin{n}"}) + "\n" for n in range(4))
+    )
+    folder = tmp_path / "imported"
+    words = ("--from", "jsonl", "-d", str(data), "--docs", "2", "--noise", "0.5", "--testbeds", "noise")
+    imported = type_command("import", str(answers), *words, "-m", "elsewhere", "--out", str(folder))
+    assert (folder / "run.sqlite").is_file(), imported.err
+    done = type_command("diagnose", str(folder))
+    assert done.code == 0
+    assert sorted(line["types"][0] for line in _lines(folder)) == ["E13", "E13", "E3", "E3", "E3", "E3"]
+    refused = type_command("diagnose", str(folder), "--intervene")
+    assert (refused.code, "holds imported replies" in refused.err) == (2, True)

@@ -1,0 +1,191 @@
+"""What each rule finds, what it leaves, and the evidence it gives."""
+
+from __future__ import annotations
+
+from ragbed.diagnose.classify import diagnose_trial
+from ragbed.diagnose.look import ClosedBook
+from ragbed.diagnose.page import Page
+from ragbed.diagnose.record import Diagnosis
+from ragbed.prompts import FLAG, REFUSAL
+from ragbed.run.store import Stored
+from ragbed.schema import Answer, Case, Completion, Lang, Stance
+from tests.diagnose.printed import CHINESE, ENGLISH, make_case
+
+QUESTION, ANSWER = "Who won the Aster Cup in 2020?", (("Ada Merton",),)
+SUPPORT: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020.")
+OTHER_YEAR: tuple[Stance, str] = ("distracts", "Bo Karlin won the Aster Cup in 2018.")
+CAPITALS, CAPITAL = "What is the capital of Tanzania?", (("Dodoma",),)
+FALSE: tuple[Stance, str] = ("contradicts", "The capital of Tanzania is Arusha.")
+
+
+def diagnose(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> Diagnosis | None:
+    known = None if closed_book is None else ClosedBook("Dodoma" in closed_book, Page(closed_book, case.lang))
+    fields = {"outcome": "ok", "reply": reply} | changes
+    return diagnose_trial(Stored(case, "test/model", 0, Completion(**fields)), known)  # type: ignore[arg-type]
+
+
+def types(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> tuple[str, ...]:
+    diagnosis = diagnose(case, reply, closed_book, **changes)
+    assert diagnosis is not None
+    return diagnosis.types
+
+
+def fact(reply: str, closed_book: str | None, *documents: tuple[Stance, str]) -> Diagnosis:
+    case = make_case(CAPITALS, CAPITAL, documents or (FALSE,), expect="correct", fake=(("Arusha",),))
+    diagnosis = diagnose(case, reply, closed_book)
+    assert diagnosis is not None
+    return diagnosis
+
+
+def test_a_right_reply_is_not_diagnosed() -> None:
+    assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Ada Merton") is None
+
+
+def test_the_sentence_of_the_evidence_stands_where_it_says() -> None:
+    for printed in (*ENGLISH[:5], *CHINESE[:5]):
+        diagnosis = diagnose_trial(printed.stored(), None)
+        assert diagnosis is not None
+        for one in diagnosis.evidence:
+            assert one.document is not None
+            assert one.sentence is not None
+            assert printed.documents[one.document][1][one.start : one.end].strip() == one.sentence
+
+
+def test_another_year_is_told_with_the_one_that_was_asked() -> None:
+    diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.source, diagnosis.said, diagnosis.document) == (
+        ("E3",),
+        "distracts",
+        "Bo Karlin",
+        1,
+    )
+    (evidence,) = diagnosis.evidence
+    assert (evidence.asked, evidence.found) == ("2020", "2018")
+
+
+def test_the_year_of_its_own_clause_counts() -> None:
+    text = "2022年湖南省报名人数是655000人，而2023年报名人数是680000人。"
+    case = make_case("2022年湖南省报名人数是多少？", (("66万人",),), (("distracts", text),), "zh")
+    assert types(case, "655000人") == ()
+    assert types(case, "680000人") == ("E3",)
+
+
+def test_a_common_noun_before_a_name_makes_no_other_thing_of_it() -> None:
+    named: tuple[Stance, str] = ("distracts", "Joss Garland directed the movie Titanic.")
+    case = make_case("Who directed Titanic?", (("James Cameron",),), (named,))
+    assert types(case, "Joss Garland directed it.") == ()
+
+
+def test_a_falsified_document_tells_of_the_very_thing() -> None:
+    false: tuple[Stance, str] = ("contradicts", "In 2018 a guide said that the capital of Tanzania is Arusha.")
+    case = make_case(
+        "What was the capital of Tanzania in 2020?", CAPITAL, (false,), expect="correct", fake=(("Arusha",),)
+    )
+    assert types(case, "It was Arusha.") == ()
+
+
+def test_a_hedge_that_the_question_has_too_is_none() -> None:
+    told: tuple[Stance, str] = ("distracts", "Bo Karlin is the favourite of the bookmakers for the Aster Cup in 2020.")
+    case = make_case("Who is the favourite of the bookmakers for the Aster Cup in 2020?", ANSWER, (told,))
+    assert types(case, "Bo Karlin is the favourite.") == ()
+
+
+def test_the_month_of_may_is_no_hedge() -> None:
+    case = make_case("When was the Aster Cup final?", (("7 June 2020",),), (("distracts", "It was on 18 May 2020."),))
+    assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")
+
+
+def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
+    question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
+    case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
+    diagnosis = diagnose(case, "In 2020 Bo Karlin won, and in 2021 Ada Merton won.")
+    assert diagnosis is None  # every part is there: the metric, as the paper's, counts it right
+    diagnosis = diagnose(case, "In 2021 Ada Merton won.")
+    assert diagnosis is not None
+    assert diagnosis.types == ("E5", "E6")
+    assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(1, None), (0, 1)]
+
+
+def test_a_wrong_answer_in_integration_is_also_of_the_bucket_of_noise() -> None:
+    question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
+    answer: Answer = (("Ada Merton",), ("Bo Karlin",))
+    guess: tuple[Stance, str] = ("distracts", "Insiders believe Cy Dray may win the Aster Cup in 2021.")
+    case = make_case(question, answer, (SUPPORT, ("supports", "Bo Karlin won the Aster Cup in 2021."), guess))
+    assert types(case, "In 2020 Ada Merton won, and in 2021 Cy Dray won.") == ("E2", "E7")
+
+
+def test_a_refusal_in_other_words_is_wrong_only_as_the_paper_scores() -> None:
+    case = make_case(QUESTION, ANSWER, (OTHER_YEAR,), expect="refuse")
+    diagnosis = diagnose(case, "The documents do not say who won in 2020.")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.wrong, diagnosis.source) == (("E8",), False, None)
+    assert diagnose(case, REFUSAL["en"]) is None
+
+
+def test_a_warning_in_other_words_is_not_in_the_mandated_ones() -> None:
+    case = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Arusha",),))
+    assert types(case, "The document is incorrect: the capital is Dodoma.") == ("E8",)
+    assert diagnose(case, f"{FLAG['en']} The capital is Dodoma.") is None
+
+
+def test_over_trust_needs_a_model_that_knows_better() -> None:
+    assert fact("It is Arusha.", "Dodoma").types == ("E9",)
+    assert fact("It is Arusha.", "I think Nairobi.").types == ()
+    assert fact("It is Arusha.", None).types == ()
+    assert fact("It is Arusha.", None).source == "contradicts"
+
+
+def test_a_refusal_where_a_document_answers_is_over_refusal() -> None:
+    assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E10",)
+    assert types(make_case(QUESTION, ANSWER, (OTHER_YEAR,)), REFUSAL["en"]) == ()
+
+
+def test_an_answer_in_other_letters_is_a_false_negative_of_the_metric() -> None:
+    case = make_case("How many came?", (("44 billion",),), (("supports", "44 billion came."),))
+    diagnosis = diagnose(case, "44bn")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.wrong) == (("E11",), False)
+    assert (diagnosis.evidence[0].asked, diagnosis.evidence[0].found) == ("44 billion", "44bn")
+
+
+def test_data_errors_are_named_one_by_one() -> None:
+    silent: tuple[Stance, str] = ("supports", "The Aster Cup is old.")
+    leak: tuple[Stance, str] = ("distracts", "Ada Merton won the Aster Cup in 2020.")
+    assert "E12" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
+    assert types(make_case(QUESTION, ANSWER, (leak,), expect="refuse"), "Ada Merton won it.") == ("E12",)
+    same = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Dodoma",),))
+    assert "E12" in types(same, "It is Lagos.")
+    assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E12",)
+
+
+def test_every_way_of_saying_nothing_is_a_generation_failure() -> None:
+    case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
+    assert types(case, None, outcome="error", error="timeout: 30 s") == ("E13",)
+    assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E13",)
+    assert types(case, None, outcome="refused") == ("E13",)
+    assert types(case, "  ") == ("E13",)
+    cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", finish="length")
+    assert cut is not None
+    assert cut.evidence[0].what == "the reply was cut at the token limit before it answered anything"
+
+
+def test_a_wrong_answer_is_traced_to_a_document_to_memory_or_to_nothing() -> None:
+    twice: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020. Bo Karlin won it in 2018.")
+    assert diagnose(make_case(QUESTION, ANSWER, (twice,)), "Bo Karlin").source == "supports"  # type: ignore[union-attr]
+    case = make_case(QUESTION, ANSWER, (SUPPORT,))
+    assert diagnose(case, "It was Cy Dray.", "Cy Dray").source == "parametric"  # type: ignore[union-attr]
+    assert diagnose(case, "It was Cy Dray.", "Eve Falk").source == "none"  # type: ignore[union-attr]
+    assert diagnose(case, REFUSAL["en"]).source is None  # type: ignore[union-attr]
+
+
+def test_a_wrong_value_is_found_in_other_spellings() -> None:
+    lang: Lang = "zh"
+    documents: tuple[tuple[Stance, str], ...] = (
+        ("supports", "澄观能源2016年财报的营收为三十亿元。"),
+        ("distracts", "澄观能源2015年财报的营收为二十五亿一千万元。"),
+    )
+    case = make_case("澄观能源2016年财报的营收是多少？", (("30亿元",),), documents, lang)
+    diagnosis = diagnose(case, "营收为25.1亿元。")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.document, diagnosis.said) == (("E3",), 1, "25.1亿元")

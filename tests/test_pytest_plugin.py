@@ -1,0 +1,33 @@
+"""The fixture for pytest, in a pytest of its own, as a user has it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+_TESTS = """
+def test_holds(ragbed):
+    run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise="0,0.8", limit=40)
+    ragbed.check(run, "noise.accuracy@0.8=0.9", "noise.accuracy=0.5")
+    ragbed.check_no_worse(run, run)
+
+def test_fails(ragbed):
+    run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", testbeds="noise", noise="0.8", limit=40)
+    ragbed.check(run, "noise.accuracy=0.9")
+
+def test_declines(ragbed):
+    words = dict(testbeds="noise", noise="0", limit=40)
+    good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", **words)
+    bad = ragbed.run("scripted/refuser", "ragbed-mini-en_base", **words)
+    ragbed.check_no_worse(good, bad)
+"""
+
+
+def test_a_test_fails_where_a_gate_does_and_says_the_numbers(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(_TESTS)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "2 failed, 1 passed" in done.stdout
+    assert "noise.accuracy of scripted/refuser on ragbed-mini-en_base at noise 0.8, en: 0.0 % [" in done.stdout
+    assert "noise on ragbed-mini-en_base, en, noise 0: -100.0 [-100.0, -86.0] points on 40 questions" in done.stdout
