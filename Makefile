@@ -7,7 +7,7 @@ HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-encoders bench-build bench-diagnose test-hf bench-gpu
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose test-hf bench-gpu bench-report
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -76,6 +76,12 @@ bench-report: $(STAMP)  ## the HTML report of 10,000 trials: its size, and how s
 
 bench-build: $(STAMP)  ## what reading and cutting a page costs
 	@$(BIN)/python scripts/bench_build.py
+
+bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted defects are caught
+	@$(BIN)/python scripts/bench_labels.py $${RAGBED_RGB_DIR:-../shared/rgb-data}
+
+bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the memory
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_ranking.py
 
 bench-diagnose: $(STAMP)  ## how well and how fast errors are diagnosed, from stored replies of real models
 	@$(BIN)/python scripts/bench_diagnose.py

@@ -14,6 +14,8 @@ from msgspec import Struct
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
+Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
+"""What a passage is to a question, finer than its stance (docs/quality.md)."""
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
 
@@ -86,6 +88,20 @@ class Chunk(Record, frozen=True, kw_only=True):
     tokens: int
 
 
+class Labelling(Record, frozen=True, kw_only=True):
+    """What a passage was found to be to a question, and on which ground."""
+
+    label: Label
+    rule: str
+    """The rule that decided: contains, anchors, surname, dateline, year, part, value, far, model, …"""
+    reason: str
+    """In words, with what was found."""
+    support: tuple[int, int] | None = None
+    """Start and end, in characters, of the sentence that bears the answer."""
+    parts: tuple[int, ...] = ()
+    """The parts of the answer that stand there, counted from 0."""
+
+
 class Question(Record, frozen=True, kw_only=True):
     """A question and the answer that is right."""
 
@@ -107,6 +123,8 @@ class Passage(Record, frozen=True, kw_only=True):
     """Integration: the sub-question it supports, counted from 0."""
     edit_of: int | None = None
     """Counterfactual: index, among the item's passages, of the true passage it falsifies."""
+    edits: tuple[tuple[int, int], ...] = ()
+    """Counterfactual: where the false answer was put, start and end in characters."""
     support: tuple[int, int] | None = None
     """Start and end, in characters, of the sentence that bears the answer."""
     url: str | None = None
@@ -115,6 +133,10 @@ class Passage(Record, frozen=True, kw_only=True):
     """ISO date of the page."""
     snippet_of: str | None = None
     """A search engine's snippet: the URL of the page it was cut from."""
+    page: str | None = None
+    """Id of the article it was cut from: the way to its bytes' hash in `steps/pages.jsonl` of a build."""
+    licence: str | None = None
+    """Under which terms it may be passed on, where that is known."""
     dials: dict[str, int | float | str | bool] | None = None
     """Generated text: what was varied, and how far (docs/world.md)."""
 
@@ -136,6 +158,10 @@ class Item(Question, frozen=True, kw_only=True):
     """The one cause of failure that is turned on in this item."""
     twin: str | None = None
     """Id of the item that is like this one in all but the dial, which is off there."""
+    date: str | None = None
+    """ISO date of the event: a model whose knowledge ends later may know the answer."""
+    known_by: tuple[str, ...] = ()
+    """Models that gave the answer without any document when the item was made."""
 
 
 class Document(Record, frozen=True, kw_only=True):

@@ -6,7 +6,8 @@ from datetime import date
 
 import pytest
 
-from ragbed.worlds.chinese import Chinese, numeral
+from ragbed.text.numerals import numeral
+from ragbed.worlds.chinese import Chinese
 from ragbed.worlds.english import English
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any
 
-from ragbed.build.sources import SOURCES, Desk, Raw, Source, reject
+from ragbed.build.desk import drain, open_desk
+from ragbed.build.place import Build
+from ragbed.build.sources import SOURCES, STEP, Desk, Raw, Source, reject
 from ragbed.build.tokens import count_tokens
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Reject
@@ -22,6 +24,39 @@ _OTHER_ZONES = timedelta(days=1)
 """Somewhere it is tomorrow already."""
 _LEAST_TOKENS = 40
 """A text that is shorter is a caption or a notice: two sentences, from which no question and answer can be made."""
+
+
+def make_articles(build: Build) -> Iterator[Article | Reject]:
+    """The step: all sources of a recipe, in its languages and no older than it says; each address once."""
+    addresses: set[str] = set()
+    for number, found in enumerate(drain(_of_recipe(build))):
+        build.watch(STEP, number, None)
+        if isinstance(found, Article):
+            if problem := _unwanted(build, found, addresses):
+                yield problem
+                continue
+            addresses.add(found.url)
+        yield found
+
+
+async def _of_recipe(build: Build) -> AsyncGenerator[Article | Reject, None]:
+    sources = [Source(one.kind, one.place, one.licence) for one in build.recipe.sources]
+    async with open_desk(build) as desk:
+        async for found in collect_articles(sources, desk, build.today):
+            yield found
+
+
+def _unwanted(build: Build, article: Article, addresses: set[str]) -> Reject | None:
+    since = build.recipe.since
+    if article.lang not in build.recipe.langs:
+        return reject(article.url, "language", f"it is {article.lang}, which the recipe does not ask for")
+    if article.url in addresses:
+        return reject(article.url, "duplicate", "another document has the same address")
+    if since and article.date is None:
+        return reject(article.url, "undated", f"it gives no date, so it may be older than {since}")
+    if since and article.date and article.date < since:
+        return reject(article.url, "old", f"it is of {article.date}, before {since}")
+    return None
 
 
 async def collect_articles(sources: Iterable[Source], desk: Desk, today: date) -> AsyncIterator[Article | Reject]:
@@ -62,15 +97,15 @@ async def _lay_out(source: Source, desk: Desk, today: date) -> AsyncIterator[Cor
         if link.url and once[link.url] is not link:
             yield _pass_on(reject(link.url, "duplicate", "the list names it more than once"))
         else:
-            yield _bring(link, source, desk, today)
+            yield bring_article(link, source, desk, today)
 
 
 async def _pass_on(found: Reject) -> Reject:
     return found
 
 
-async def _bring(link: Link, source: Source, desk: Desk, today: date) -> Article | Reject:
-    """Fetches what a list names."""
+async def bring_article(link: Link, source: Source, desk: Desk, today: date) -> Article | Reject:
+    """Fetches and reads what a list, or a search, names."""
     if not link.url:
         return reject(f"{source.place}: {link.title}", "address", "the entry has no address")
     fetched = await desk.fetcher.fetch(link.url)

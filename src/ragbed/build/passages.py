@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
+from ragbed.build.place import Build
+from ragbed.build.records import Brought
 from ragbed.build.sentences import split_sentences
 from ragbed.build.tokens import token_ends
 from ragbed.schema import Article, Chunk
@@ -25,6 +27,16 @@ class _Piece(NamedTuple):
     start: int
     end: int
     tokens: int
+
+
+def make_passages(build: Build) -> Iterator[Chunk]:
+    """The step: the passages of every page, a page that came by two addresses once."""
+    done: set[str] = set()
+    for number, brought in enumerate(build.read("pages", Brought)):
+        build.watch("passages", number, None)
+        if brought.article.id not in done:
+            done.add(brought.article.id)
+            yield from cut_passages(brought.article, build.recipe.ranking.tokens)
 
 
 def cut_passages(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:

@@ -16,6 +16,7 @@ import click
 from ragbed import __version__
 from ragbed.cli import (
     board,
+    build,
     cache,
     cases,
     compare,
@@ -59,6 +60,7 @@ COMMANDS = (
     merge.merge,
     cache.cache,
     world.world,
+    build.build,
     plan.plan,
     paper.paper,
     doctor.doctor,

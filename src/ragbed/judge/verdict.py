@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from ragbed.prompts.verdict import last_verdict
 from ragbed.schema import Completion
 
 Verdict: TypeAlias = bool | Literal["none", "unparsed", "refused", "error", "pending", "too-long"]
 """True or false; or why there is no value: the judge found nothing to judge, was not understood, its provider declined,
 the call failed, it was not asked yet, or there was too much to show it."""
 
-# All that follows the word on its line is taken along, so that "VERDICT: yes or no" is no verdict.
-_LINE = re.compile(r"^[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
-_DRESS = " \t\r\"'“”‘’*_`[]()（）<>.。!！"
-"""What models put around a word without meaning anything by it."""
-
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
     """The last verdict of a reply; a bare word will do if it is all there is."""
-    lines = _LINE.findall(reply)
-    word = (lines[-1] if lines else reply).strip().strip(_DRESS).lower()
-    if word not in verdicts:
+    word = last_verdict(reply, verdicts)
+    if word is None:
         return "unparsed"
     value = verdicts[word]
     return "none" if value is None else value

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
 from ragbed.lint.rule import Fault, Find, Survey, View, dataset_rule, rule
 from ragbed.schema import Stance
+from ragbed.text.duplicates import GRAM_CHARS, find_near, unspaced
 
-_GRAM_CHARS = 5
-_FIFTHS = 4
-"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other
-(the design's containment of 0.8, in whole numbers so that no rounding decides)."""
-_MOST_CHARS = 100_000
-"""Longer texts are compared by this much of their beginning, to bound the memory; RGB's longest has 1,745."""
 _POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 
 
@@ -115,33 +109,6 @@ def duplicate_question(survey: Survey) -> Find:
     return find
 
 
-def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """For each text, those that are near duplicates of it, by index; exact.
-
-    A gram that stands in one text only can be shared with none, so a text most of whose grams are its own
-    needs no comparison: what is left is counted by way of an index from grams to texts.
-    """
-    grams = [_grams(text) for text in texts]
-    spread = Counter(chain.from_iterable(grams))
-    common = {gram for gram, count in spread.items() if count > 1}
-    shared = [own & common for own in grams]
-    small = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
-    wanted = set[str]().union(*(shared[index] for index in small))
-    holders: dict[str, list[int]] = {gram: [] for gram in wanted}
-    for index, some in enumerate(shared):
-        for gram in some & wanted:
-            holders[gram].append(index)
-    near: list[set[int]] = [set() for _ in texts]
-    for index in small:
-        size = len(grams[index])
-        overlap = Counter(chain.from_iterable(holders[gram] for gram in shared[index]))
-        for other, count in overlap.items():
-            if other != index and size <= len(grams[other]) and 5 * count >= _FIFTHS * size:
-                near[index].add(other)
-                near[other].add(index)
-    return near
-
-
 @lru_cache(maxsize=1)  # two rules ask in turn about the same item
 def _near(view: View) -> dict[int, set[int]]:
     """For each supporting or distracting passage its near duplicates, copies of its own text among them."""
@@ -152,16 +119,7 @@ def _near(view: View) -> dict[int, set[int]]:
     distinct = list(copies)
     near: dict[int, set[int]] = {}
     for text, partners in zip(distinct, find_near(distinct), strict=True):
-        own = copies[text] if len(_bare(text)) >= _GRAM_CHARS else ()
+        own = copies[text] if len(unspaced(text)) >= GRAM_CHARS else ()
         alike = set(chain(own, *(copies[distinct[other]] for other in partners)))
         near |= {index: alike - {index} for index in copies[text]}
     return dict(sorted(near.items()))
-
-
-def _grams(text: str) -> set[str]:
-    bare = _bare(text)
-    return {bare[at : at + _GRAM_CHARS] for at in range(len(bare) - _GRAM_CHARS + 1)}
-
-
-def _bare(text: str) -> str:
-    return "".join(text[:_MOST_CHARS].split())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.lint.borders import BOUNDARY, all_stand_alone
+from ragbed.lint.borders import BOUNDARY
 from ragbed.lint.rule import PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.schema import Answer
 from ragbed.text import holds_answer, plain, spaceless, squeezed
+from ragbed.text.borders import all_stand_alone
 
 APART = "apart"
 """The gold still stands there when every mention of the false answer is taken out."""

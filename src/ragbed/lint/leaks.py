@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from ragbed.datasets import kind_of
-from ragbed.lint.borders import BOUNDARY, all_stand_alone
+from ragbed.lint.borders import BOUNDARY
 from ragbed.lint.rule import PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.schema import Answer
 from ragbed.text import holds_answer, holds_slot, plain, spaceless, squeezed
+from ragbed.text.borders import all_stand_alone
 
 _BOTH = (PLAIN, SPACELESS)
 _DOTS = re.compile(r"[.·・•‧∙⋅]")

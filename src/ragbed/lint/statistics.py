@@ -6,10 +6,10 @@ import re
 from collections import Counter
 
 from ragbed.datasets import kind_of
-from ragbed.lint.borders import bounded
 from ragbed.lint.rule import View
 from ragbed.schema import RawAnswer, Stance
 from ragbed.text import holds_answer
+from ragbed.text.borders import bounded
 
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 _ENOUGH = 5

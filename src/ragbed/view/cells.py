@@ -161,6 +161,8 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     def place(value: str) -> tuple[float, str]:
         if name == "noise":
             return (_LAST if value == "none" else float(value)), value
+        if name == "type":  # E2 before E10
+            return len(value), value
         return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
 
     return dict(sorted(counted.items(), key=lambda pair: place(pair[0])))

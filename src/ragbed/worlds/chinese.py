@@ -6,44 +6,14 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from ragbed.text.numerals import numeral, spoken
+
 TOKENS_PER_CHARACTER = 0.77
 """What the vocabulary of Qwen2.5 makes of these documents, on 600 of them."""
 
 _DIGITS = "零一二三四五六七八九"
-_UNITS = ("", "十", "百", "千")
 _ENDS = ("。", "！", "？", "…", "：", "。”", "！”", "？”")
 _COMMON = re.compile(r"[的了是在于和与为几多少哪谁什么吗呢，。？《》“”、]")
-
-
-def _below_ten_thousand(number: int) -> str:
-    words, gap = "", False
-    for power in (3, 2, 1, 0):
-        digit = number // 10**power % 10
-        if digit:
-            words += ("零" if gap and words else "") + _DIGITS[digit] + _UNITS[power]
-            gap = False
-        else:
-            gap = True
-    return words
-
-
-def spoken(number: int) -> str:
-    """A count as one says it: 两万 and 两千, but 二百 and 二十."""
-    words = numeral(number)
-    return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
-
-
-def numeral(number: int) -> str:
-    """A whole number in Chinese numerals, as 一万二千四百; below a hundred 十五 rather than 一十五."""
-    if number >= 10**8:
-        rest = number % 10**8
-        return numeral(number // 10**8) + "亿" + (("零" if rest < 10**7 else "") + numeral(rest) if rest else "")
-    if number >= 10**4:
-        rest = number % 10**4
-        tail = ("零" if rest < 1000 else "") + _below_ten_thousand(rest) if rest else ""
-        return numeral(number // 10**4) + "万" + tail
-    words = _below_ten_thousand(number)
-    return words[1:] if 10 <= number < 20 else words
 
 
 def _in_ten_thousands(amount: int) -> tuple[str, ...]:

@@ -277,3 +277,8 @@ def test_every_bundled_answer_is_right_in_every_form_and_every_false_one_mislead
 @pytest.mark.parametrize("name", ["en_fact", "zh_int", "zh_refine"])
 def test_every_published_answer_is_right_in_every_form_and_every_false_one_misleads(rgb_dir: Path, name: str) -> None:
     assert _check_answers(rgb_dir / f"{name}.json") > 100
+
+
+def test_an_alias_may_have_a_space_of_another_kind() -> None:
+    case = make_case("Who wrote Low Tide?", [["Ada\u00a0Brandt"]])
+    assert score(case, "Brandt wrote it.")["correct"] is True

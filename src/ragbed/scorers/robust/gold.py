@@ -223,7 +223,7 @@ def _surname(alias: str, folded: str, asked: str) -> list[Name]:
     last = parts[-1]
     if len(last) < 3 or last in asked:
         return []
-    given, *_, family = re.split(r"[ ·・•]", alias.strip())
+    given, *_, family = re.split(r"[\s·・•]+", alias.strip())
     bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
     return [Name(last, _bounded(re.escape(last), last[0], last[-1]), bearers, given)]
 

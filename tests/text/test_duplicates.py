@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.lint.duplicates import find_near
+from ragbed.text.duplicates import find_near
 
 
 def _grams(text: str) -> set[str]:

@@ -1,0 +1,129 @@
+"""What a build leaves: a file of items for each language and kind, and a lock that says what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from ragbed import __version__
+from ragbed.build.asking import PROMPTS, prompt_hash
+from ragbed.build.items import KINDS, file_of
+from ragbed.build.pipeline import State
+from ragbed.build.place import Build, hash_file
+from ragbed.build.recipe import Recipe, encoder_of
+from ragbed.build.records import Brought
+from ragbed.datasets.native import to_line
+from ragbed.encoders import open_encoder
+from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.schema import Article, Item
+from ragbed.store import write_whole
+
+LOCK = "build.lock"
+
+
+class Lock(Struct, frozen=True, kw_only=True):
+    """What a build was made from, and what came of it."""
+
+    ragbed: str
+    begun: str
+    canary: str
+    """A string that stands nowhere else: a model that can go on with it has seen this benchmark."""
+    recipe: Recipe
+    models: dict[str, str]
+    """Every model that was asked, and what it said it was."""
+    encoders: dict[str, str]
+    prompts: dict[str, str]
+    sources: dict[str, str]
+    """Every article's address and the hash of its bytes."""
+    pages: dict[str, str]
+    """Every page that a search named, likewise."""
+    steps: dict[str, str]
+    """Every step and the hash of its file."""
+    files: dict[str, str]
+    """Every file of items and its hash."""
+
+
+def write_files(build: Build) -> dict[str, str]:
+    """Writes the files of items; their names and hashes. What an earlier build left under such a name goes."""
+    names = [f"{lang}_{kind}.jsonl" for lang in ("en", "zh") for kind in KINDS]
+    sinks: dict[str, IO[bytes]] = {}
+    with ExitStack() as stack:
+        for item in build.read("items", Item):
+            name = file_of(item)
+            if name not in sinks:
+                sinks[name] = stack.enter_context(write_whole(build.folder / name))
+            sinks[name].write(to_line(item))
+    for name in names:
+        if name not in sinks:
+            (build.folder / name).unlink(missing_ok=True)
+    return {name: hash_file(build.folder / name) for name in names if name in sinks}
+
+
+def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
+    """The lock of what is there now."""
+    recipe = msgspec.json.encode(build.recipe)
+    encoders = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
+    return Lock(
+        ragbed=__version__,
+        begun=state.begun.isoformat(),
+        canary=f"ragbed-canary-{hashlib.sha256(recipe + str(state.begun).encode()).hexdigest()[:32]}",
+        recipe=build.recipe,
+        models=dict(sorted(models.items())),
+        encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
+        prompts={name: prompt_hash(name) for name in PROMPTS},
+        sources={one.url: one.sha256 for one in build.read("articles", Article)},
+        pages={one.hit: one.article.sha256 for one in build.read("pages", Brought)},
+        steps={name: hash_file(build.file_of(name)) for name in state.steps},
+        files=dict(files),
+    )
+
+
+def write_lock(folder: Path, lock: Lock) -> None:
+    """Writes it beside the files."""
+    with write_whole(folder / LOCK) as sink:
+        sink.write(msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
+
+
+def read_lock(folder: Path) -> Lock:
+    """The lock of a folder."""
+    path = folder / LOCK
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Lock)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; build once without --locked.") from None
+    except msgspec.DecodeError as error:
+        raise DataError(path, f"is no lock of this version: {error}; build once without --locked") from error
+
+
+def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
+    """Refuses another recipe than the lock's, before anything is made of it."""
+    if lock.recipe != recipe:
+        raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference('recipe', lock.recipe, recipe)}.")
+
+
+def check_lock(folder: Path, old: Lock, new: Lock) -> None:
+    """Refuses a build that is not what its lock says, and names the first cause of the difference.
+
+    Raises:
+        RagbedError: Something is not as it was.
+    """
+    for what in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
+        was, now = getattr(old, what), getattr(new, what)
+        if was != now:
+            raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")
+
+
+def _difference(what: str, was: object, now: object) -> str:
+    if isinstance(was, dict) and isinstance(now, dict):
+        name = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        return f"{what}: {name} was {was.get(name, 'not there')} and is {now.get(name, 'not there')}"
+    if isinstance(was, Recipe) and isinstance(now, Recipe):
+        field = next(name for name in was.__struct_fields__ if getattr(was, name) != getattr(now, name))
+        return f"{field} of the recipe was {getattr(was, field)!r} and is {getattr(now, field)!r}"
+    return f"{what} was {was} and is {now}"

@@ -1,0 +1,124 @@
+"""The desk of a build: fetching and reading as everywhere, with everything that came of it kept for the next time.
+
+A step that was killed begins again and finds its pages and readings here; a locked build has nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import msgspec
+
+from ragbed.build.place import Build
+from ragbed.build.sources import Desk
+from ragbed.errors import RagbedError
+from ragbed.web.client import parse_page_url
+from ragbed.web.documents import Job
+from ragbed.web.ended import Ended
+from ragbed.web.extract import Extractor
+from ragbed.web.fetch import Fetched, Fetcher
+from ragbed.web.keep import Keep
+from ragbed.web.kinds import KINDS
+from ragbed.web.reading import Reading
+
+_FORMAT = 1
+"""Of what is kept; raised when documents are read otherwise than before."""
+_CHILDREN = 2
+Thing = TypeVar("Thing")
+
+
+class _Ending(msgspec.Struct):
+    """How a fetch ended that brought no page."""
+
+    outcome: str
+    reason: str
+
+
+class KeptFetcher(Fetcher):
+    """A fetcher whose failures are kept too, and which in a locked build only remembers."""
+
+    def __init__(self, build: Build, keep: Keep) -> None:
+        outside = build.outside
+        manners = replace(outside.manners, fresh_s=float("inf")) if outside.locked else outside.manners
+        super().__init__(keep, manners, gate=outside.gate)
+        self._memory, self._locked = keep, outside.locked
+
+    async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
+        """See `Fetcher`."""
+        key = _key(b"fetch", url.encode("utf-8", "replace"), " ".join(sorted(kinds)).encode())
+        if self._locked and (ended := self._remember(key)):
+            return Fetched(url, ended.outcome, ended.reason)  # type: ignore[arg-type]
+        if self._locked and not self._is_kept(url):
+            raise RagbedError(f"{url} is not kept, so a locked build cannot have it; build without --locked.")
+        fetched = await super().fetch(url, kinds)
+        ending = _Ending(fetched.outcome, fetched.reason) if fetched.page is None else None
+        if ending != self._remember(key):
+            self._memory.keep_answer(key, msgspec.json.encode(ending))
+        return fetched
+
+    def _remember(self, key: str) -> _Ending | None:
+        """How the last fetch failed; None if it did not, or there was none."""
+        kept = self._memory.find_answer(key)
+        return None if kept is None else msgspec.json.decode(kept, type=_Ending | None)
+
+    def _is_kept(self, url: str) -> bool:
+        """Whether a page is there, or the address is none that anybody would be asked for."""
+        try:
+            return self._memory.find_page(str(parse_page_url(url))) is not None
+        except Ended:
+            return True
+
+
+class KeptExtractor(Extractor):
+    """An extractor that reads each document once."""
+
+    def __init__(self, keep: Keep, *, locked: bool) -> None:
+        super().__init__(_CHILDREN)
+        self._memory, self._locked = keep, locked
+
+    async def extract(self, job: Job) -> Reading:
+        """See `Extractor`; what failed is tried again, since a busy machine may be to blame."""
+        key = _key(b"reading", msgspec.msgpack.encode(job))
+        kept = self._memory.find_answer(key)
+        if kept is not None:
+            reading = msgspec.msgpack.decode(kept, type=Reading)
+            if reading.outcome == "ok" or self._locked:
+                return reading
+        reading = await super().extract(job)
+        self._memory.keep_answer(key, msgspec.msgpack.encode(reading))
+        return reading
+
+
+@asynccontextmanager
+async def open_desk(build: Build) -> AsyncIterator[Desk]:
+    """The desk, for as long as a step needs it."""
+    with Keep(build.kept / "pages.db") as keep:
+        extractor = KeptExtractor(keep, locked=build.outside.locked)
+        async with KeptFetcher(build, keep) as fetcher, extractor:
+            yield Desk(fetcher, extractor)
+
+
+def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
+    """What an asynchronous generator gives, one by one; it is closed in good order whatever happens."""
+    with asyncio.Runner() as runner:
+        try:
+            while True:
+                try:
+                    yield runner.run(_next(stream))
+                except StopAsyncIteration:
+                    return
+        finally:
+            runner.run(stream.aclose())
+
+
+async def _next(stream: AsyncGenerator[Thing, None]) -> Thing:
+    return await anext(stream)
+
+
+def _key(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join((str(_FORMAT).encode(), *parts))).hexdigest()

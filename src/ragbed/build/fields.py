@@ -1,0 +1,58 @@
+"""Lines such as `Question: …` in a generator's reply, in either language, however the model dresses them."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = {
+    "related event": "event",
+    "event date": "date",
+    "question": "question",
+    "key information": "answer",
+    "also written": "aliases",
+    "wrong answer": "fake",
+    "相关事件": "event",
+    "事件日期": "date",
+    "问题": "question",
+    "关键信息": "answer",
+    "其他写法": "aliases",
+    "错误答案": "fake",
+}
+_LINE = re.compile(
+    rf"^[\s>#*_\-\d.、)）]*({'|'.join(_NAMES)})(?:\s*\d+)?[\s*_]*[:：][\s*_]*(.*?)[\s*_]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_QUOTES = "\"'“”‘’「」《》`"
+_PAIRS = ('""', "''", "“”", "‘’", "「」", "``")
+_NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", "不详", "未知", "暂无"})
+
+
+def read_blocks(reply: str) -> list[dict[str, str]]:
+    """The fields of a reply, block by block; a field that comes again begins a new block."""
+    blocks: list[dict[str, str]] = []
+    for name, value in _LINE.findall(_THOUGHT.sub("", reply)):
+        field = _NAMES[name.lower()]
+        if not blocks or field in blocks[-1]:
+            blocks.append({})
+        blocks[-1][field] = _bare(value)
+    return blocks
+
+
+def is_nothing(value: str) -> bool:
+    """Whether a field says that there is nothing to say."""
+    return value.strip().strip(".。[]()（）").lower() in _NOTHING
+
+
+def split_aliases(value: str) -> list[str]:
+    """The aliases of a field, as far as it has some."""
+    parts = (_bare(part) for part in re.split(r"\s*[|｜]\s*", value))
+    return [part for part in parts if not is_nothing(part)]
+
+
+def _bare(value: str) -> str:
+    """Without the quotation marks that some models put around everything."""
+    value = value.strip()
+    inner = value[1:-1]
+    is_quoted = value[:1] + value[-1:] in _PAIRS and not any(mark in inner for mark in (value[0], value[-1]))
+    return inner.strip() if len(value) > 2 and is_quoted else value

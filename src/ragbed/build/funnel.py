@@ -1,0 +1,84 @@
+"""How many came in and went out of each step, and why fewer items were delivered than asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ragbed.build.items import KINDS
+from ragbed.build.pipeline import Done, State
+from ragbed.build.place import Build
+from ragbed.build.questions import drafts_wanted
+from ragbed.build.records import Draft, Probe, Verified
+from ragbed.schema import Article, Item
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """One file of items: asked for and delivered."""
+
+    file: str
+    wanted: int
+    made: int
+    reason: str = ""
+    """Why there are fewer than wanted, and what would help."""
+
+
+def compare_delivery(build: Build, state: State) -> list[Delivery]:
+    """What was asked for beside what was made, in the order of the files."""
+    made = Counter(item.id.rsplit("-", 1)[0] for item in build.read("items", Item))
+    found = []
+    for lang in build.recipe.langs:
+        for kind, name in KINDS.items():
+            wanted, count = getattr(build.recipe.wanted, name), made[f"{lang}-{kind}"]
+            if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
+                reason = _explain(build, state, lang, kind) if count < wanted else ""
+                found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
+    return found
+
+
+def main_reasons(done: Done, most: int = 4) -> str:
+    """The commonest reasons of a step's rejections, with their counts."""
+    counts = Counter(done.rejected).most_common()
+    told = ", ".join(f"{outcome} {count:,}" for outcome, count in counts[:most])
+    rest = sum(count for _, count in counts[most:])
+    return f"{told}, others {rest:,}" if rest else told
+
+
+def _explain(build: Build, state: State, lang: str, kind: str) -> str:
+    """The way of a language's questions, step by step."""
+    articles = sum(one.lang == lang for one in build.read("articles", Article))
+    drafts = {one.id for one in build.read("questions", Draft) if one.lang == lang}
+    probes = {one.question: one for one in build.read("probes", Probe) if one.question in drafts}
+    verified = {one.question for one in build.read("answers", Verified)} & drafts
+    known = sum(probe.is_known for probe in probes.values())
+    enough = drafts_wanted(build)
+    way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
+    way += f"{len(verified):,} were verified"
+    if kind == "int":
+        return f"{way}; pairs were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {_ADVICE[kind]}"
+    if kind in ("fact", "fluent"):
+        kept = sum(probes[name].is_known for name in verified)
+        return f"{way}, {kept:,} of these known. {_ADVICE[kind]}"
+    more = " Not all articles were asked about: a larger questions.surplus helps." if len(drafts) >= enough else ""
+    return f"{way}; most were lost to: {_losses(state, ('questions', 'answers'))}.{more} {_ADVICE[kind]}"
+
+
+def _losses(state: State, steps: Sequence[str]) -> str:
+    return main_reasons(
+        Done(
+            stamp="",
+            entered=0,
+            made=0,
+            rejected=dict(sum((Counter(state.steps[name].rejected) for name in steps), Counter[str]())),
+        )
+    )
+
+
+_ADVICE = {
+    "base": "More articles, a larger questions.per_article, or less of [pools] would help.",
+    "int": "More base questions would help.",
+    "fact": "Documents about well-known facts, or a web search engine, would help.",
+    "fluent": "Another pools.rewriter may do better; steps/rewrites.rejects.jsonl says where it failed.",
+}

@@ -1,0 +1,95 @@
+"""Where a build takes place: its folder, its recipe, and the ways to the outside that its steps are given."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ragbed.build.asking import Ask
+from ragbed.build.recipe import Recipe
+from ragbed.errors import DataError
+from ragbed.schema import Reject
+from ragbed.store import read_lines
+from ragbed.web.addresses import Gate
+from ragbed.web.manners import Manners
+
+Thing = TypeVar("Thing", bound=msgspec.Struct)
+
+
+def _show_nothing(step: str, done: int, total: int | None) -> None:
+    """For who does not look."""
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How the world is reached, or that it is not."""
+
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where keys and addresses of search engines are."""
+    gate: Gate = field(default_factory=Gate)
+    manners: Manners = field(default_factory=Manners)
+    locked: bool = False
+    """Nothing is fetched: what was kept is all there is."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A build at work."""
+
+    folder: Path
+    recipe: Recipe
+    today: date
+    """The day it was begun: no article is of a later date, however often it is resumed."""
+    ask: Ask
+    outside: Outside = field(default_factory=Outside)
+    watch: Callable[[str, int, int | None], None] = _show_nothing
+    """Told of each step how many are done, and of how many where that is known."""
+
+    @property
+    def kept(self) -> Path:
+        """The folder of what came from outside."""
+        folder = self.folder / "kept"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def file_of(self, step: str) -> Path:
+        """The records that a step made."""
+        return self.folder / "steps" / f"{step}.jsonl"
+
+    def rejects_of(self, step: str) -> Path:
+        """What did not pass a step."""
+        return self.folder / "steps" / f"{step}.rejects.jsonl"
+
+    def read(self, step: str, kind: type[Thing]) -> Iterator[Thing]:
+        """The records that a step made, one by one."""
+        path = self.file_of(step)
+        decoder = msgspec.json.Decoder(kind)
+        for number, line in read_lines(path):
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                problem = f"{error}; mend it, or make it again with --from {step}"
+                raise DataError(path, problem, line=number) from error
+
+    def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
+        """Things one by one, with the progress shown."""
+        for number, thing in enumerate(things):
+            self.watch(step, number, len(things))
+            yield thing
+
+
+def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
+    """What does not pass a step, and why."""
+    return Reject(step=step, what=what, outcome=outcome, reason=reason)
+
+
+def hash_file(path: Path) -> str:
+    """The sha256 of a file."""
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()

@@ -1,0 +1,79 @@
+"""Ranked passages → pools: every passage with its stance to the answer, none of them twice (R19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ragbed.build.asking import Request, make_case
+from ragbed.build.opinions import ask_opinion, weigh_opinion
+from ragbed.build.place import Build, reject
+from ragbed.build.records import Candidate, Draft, Pool, Ranked
+from ragbed.build.sieve import sift
+from ragbed.build.stances import STANCES, label_passage
+from ragbed.schema import Case, Completion, Labelling, Passage, Reject
+
+STEP = "stances"
+_FAR = "random"
+"""The label of a passage about something else: no noise in the paper's sense (R3), and easily had from other items."""
+
+
+def make_pools(build: Build) -> Iterator[Pool | Reject]:
+    """The step: labels by rules, and by a model where the recipe names one; then what cannot stand together goes."""
+    drafts = {draft.id: draft for draft in build.read("questions", Draft)}
+    ranked = [(drafts[one.question], one.candidates) for one in build.read("ranking", Ranked)]
+    opinions = _ask(build, ranked)
+    for number, (draft, candidates) in enumerate(ranked):
+        build.watch(STEP, number, len(ranked))
+        failed = [place for place, one in enumerate(candidates) if _has_failed(draft, one, opinions)]
+        for place in failed:
+            yield reject(STEP, candidates[place].url, "error", f"for {draft.question!r} the judge could not be asked")
+        able = [one for place, one in enumerate(candidates) if place not in failed]
+        labellings = [_label(draft, candidate, opinions) for candidate in able]
+        reasons = sift([candidate.text for candidate in able], labellings)
+        passages = []
+        for candidate, labelling, reason in zip(able, labellings, reasons, strict=True):
+            far = f"{_FAR}: {labelling.reason}" if labelling.label == _FAR else ""
+            outcome, _, why = (reason or far).partition(": ")
+            if outcome:
+                yield reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}")
+            else:
+                passages.append(_passage(candidate, labelling))
+        yield Pool(question=draft.id, passages=tuple(passages))
+
+
+def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> Mapping[str, Sequence[Completion]]:
+    judge = build.recipe.pools.judge
+    if judge is None:
+        return {}
+    cases = [_case(draft, candidate) for draft, candidates in ranked for candidate in candidates]
+    return build.ask(Request(STEP, judge, list({case.case: case for case in cases}.values())))
+
+
+def _case(draft: Draft, candidate: Candidate) -> Case:
+    return make_case(STEP, draft.lang, ask_opinion(draft, candidate.text))
+
+
+def _has_failed(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> bool:
+    return bool(opinions) and opinions[_case(draft, candidate).case][0].outcome == "error"
+
+
+def _label(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> Labelling:
+    labelling = label_passage(draft, candidate.text, title=candidate.title)
+    said = opinions.get(_case(draft, candidate).case) if opinions else None
+    return weigh_opinion(labelling, said[0].reply or "") if said else labelling
+
+
+def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
+    stance = STANCES[labelling.label] or "distracts"
+    return Passage(
+        text=candidate.text,
+        stance=stance,
+        kind="related" if stance == "supports" else labelling.label,
+        support=labelling.support if stance == "supports" else None,
+        url=candidate.url,
+        title=candidate.title or None,
+        date=candidate.date,
+        snippet_of=candidate.url if candidate.is_snippet else None,
+        page=candidate.page,
+        licence=candidate.licence,
+    )

@@ -1,0 +1,75 @@
+"""Questions → what reference models know of them without any document (requirements §15.1, conditions 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+
+from ragbed.build.asking import Request, case_of
+from ragbed.build.place import Build, reject
+from ragbed.build.records import Draft, Probe
+from ragbed.prompts import Instructions
+from ragbed.schema import Case, Completion, Reject
+from ragbed.scorers.robust import score
+
+STEP = "probes"
+_WARMTH = 0.7
+"""At zero all samples would be one."""
+
+
+def make_probes(build: Build) -> Iterator[Probe | Reject]:
+    """The step: what is too old for the models' cut-offs, or cannot be asked, goes; the rest is known or not."""
+    gate = build.recipe.gate
+    models = gate.models or (build.recipe.generator,)
+    late, drafts = _first_day(build), []
+    for draft in build.read("questions", Draft):
+        if late and draft.origin == "article" and (problem := _too_old(draft, late)):
+            yield problem
+        else:
+            drafts.append(draft)
+    cases = {draft.id: _case(draft) for draft in drafts}
+    replies = {
+        model: build.ask(Request(STEP, model, list(cases.values()), gate.samples, _WARMTH if gate.samples > 1 else 0.0))
+        for model in models
+    }
+    for draft in drafts:
+        case = cases[draft.id]
+        told = {model: replies[model][case.case] for model in models}
+        if failed := next((one for some in told.values() for one in some if one.outcome == "error"), None):
+            yield reject(STEP, draft.question, "error", f"a model could not be asked: {failed.error}")
+            continue
+        probe = Probe(
+            question=draft.id,
+            known_by=tuple(model for model, said in told.items() if _knows(case, said)),
+            asked=tuple(models),
+        )
+        if draft.origin == "known" and not probe.is_known:
+            yield reject(STEP, draft.question, "unknown", f"the models do not say {draft.answer[0][0]!r} by themselves")
+        else:
+            yield probe
+
+
+def _case(draft: Draft) -> Case:
+    messages = Instructions(("robust", "paper")).messages(draft.lang, draft.question, ())
+    return case_of(STEP, draft.id, draft.lang, messages, question=draft.question, answer=draft.answer)
+
+
+def _knows(case: Case, said: Sequence[Completion]) -> bool:
+    """Whether most replies are right; one that a provider's filter held back is not."""
+    right = sum(score(case, one.reply or "")["correct"] is True for one in said if one.outcome == "ok")
+    return 2 * right > len(said)
+
+
+def _first_day(build: Build) -> str:
+    """The first day that no model with a declared cut-off can know of; empty if none is declared."""
+    gate = build.recipe.gate
+    last = max(gate.cutoffs.values(), default="")
+    return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
+
+
+def _too_old(draft: Draft, late: str) -> Reject | None:
+    if draft.date is None:
+        return reject(STEP, draft.question, "undated", f"nothing tells that it is later than {late}")
+    if draft.date <= late:
+        return reject(STEP, draft.question, "cut-off", f"it is of {draft.date}; the models may know up to {late}")
+    return None

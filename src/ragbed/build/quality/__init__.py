@@ -1,0 +1,89 @@
+"""How good a dataset is: every figure of requirements §15.2 beside RGB's, with gates (docs/quality.md).
+
+To add a family of figures: a file with a class that has `add` and `tell`, and one line in FAMILIES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from ragbed import __version__
+from ragbed.build.quality.abilities import Abilities
+from ragbed.build.quality.answers import Answers
+from ragbed.build.quality.knowledge import Knowledge
+from ragbed.build.quality.labels import Labels
+from ragbed.build.quality.look import Look
+from ragbed.build.quality.measure import Measure
+from ragbed.build.quality.pools import Pools
+from ragbed.build.quality.sources import Sources
+from ragbed.datasets import Dataset
+
+__all__ = ["FAMILIES", "Quality", "measure_quality"]
+
+MOST_LABELLED = 50_000
+"""Passages that are labelled again, from the start: some two minutes; their number stands in the report."""
+
+
+class Family(Protocol):
+    """Some figures that are measured together."""
+
+    def add(self, look: Look) -> None:
+        """Takes one item in."""
+
+    def tell(self) -> Iterator[Measure]:
+        """The figures."""
+        ...
+
+
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "labels": Labels,
+    "pools": Pools,
+    "answers": Answers,
+    "abilities": Abilities,
+    "sources": Sources,
+    "knowledge": Knowledge,
+}
+
+
+class Quality(Struct, frozen=True, kw_only=True):
+    """A quality report."""
+
+    version: str
+    """Of ragbed."""
+    data: dict[str, str]
+    """Each dataset's name and the hash of its file."""
+    items: int
+    passages: int
+    families: dict[str, tuple[Measure, ...]]
+    steps: dict[str, tuple[int, int]] = {}
+    """Of a build: what entered each step and what came out."""
+
+    @property
+    def failed(self) -> list[Measure]:
+        """The figures whose gate does not hold."""
+        return [one for family in self.families.values() for one in family if one.passed == "failed"]
+
+
+def measure_quality(datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, int]] | None = None) -> Quality:
+    """Measures some datasets together; one pass, one item at a time."""
+    families = {name: make() for name, make in FAMILIES.items()}
+    items = passages = 0
+    hashes = {}
+    for dataset in datasets:
+        hashes[dataset.name] = dataset.sha256()
+        for item in dataset.items():
+            look = Look(item, is_labelled=passages < MOST_LABELLED)
+            items, passages = items + 1, passages + len(item.passages)
+            for family in families.values():
+                family.add(look)
+    return Quality(
+        version=__version__,
+        data=hashes,
+        items=items,
+        passages=passages,
+        families={name: tuple(family.tell()) for name, family in families.items()},
+        steps=dict(steps or {}),
+    )

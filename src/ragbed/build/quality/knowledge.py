@@ -1,0 +1,66 @@
+"""Can the questions be answered from memory: what was known without documents, and when the events were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ragbed.build.quality.look import Look
+from ragbed.build.quality.measure import Gate, Kind, Measure
+
+_KNOWN = Kind(
+    "contamination",
+    "base and integration items that a reference model answered without documents when they were made",
+    "not published for base items",
+    Gate("≤", 0.1),
+)
+_GATED = Kind(
+    "known counterfactual items",
+    "counterfactual items that a reference model answered without documents: only those can be corrected",
+    "the paper takes models that know 70 % of them",
+    Gate("=", 1),
+)
+_EVENTS = Kind("dated events", "items with the date of their event", "RGB's data has no dates")
+_FRESH = Kind(
+    "freshness",
+    "year of the median event; the note has the window",
+    "stated 2022-10 to 2023-07; Chinese questions 2021 to 2023",
+)
+_DISCRIMINATION = Kind(
+    "discrimination",
+    "items that some models get right and some wrong",
+    "to be computed from runs",
+)
+
+
+class Knowledge:
+    """Adds items up."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._dates: list[str] = []
+
+    def add(self, look: Look) -> None:
+        """Takes one item in."""
+        is_gated = look.kind == "counterfactual"
+        self._counts["gated" if is_gated else "fresh"] += 1
+        if look.item.known_by:
+            self._counts["gated known" if is_gated else "fresh known"] += 1
+        if look.item.date:
+            self._dates.append(look.item.date)
+
+    def tell(self) -> Iterator[Measure]:
+        """What came of it; datasets that were not built here record neither dates nor what was known."""
+        counts, items = self._counts, self._counts["gated"] + self._counts["fresh"]
+        was_probed = bool(self._dates) or counts["fresh known"] + counts["gated known"] > 0
+        unknown = "" if was_probed else "the dataset does not record it; run the closed-book testbed"
+        if counts["fresh"] or not items:
+            yield _KNOWN.share(counts["fresh known"], counts["fresh"] if was_probed else 0, unknown)
+        if counts["gated"]:
+            yield _GATED.share(counts["gated known"], counts["gated"] if was_probed else 0, unknown)
+        yield _EVENTS.share(len(self._dates), items)
+        dates = sorted(self._dates)
+        middle = int(dates[len(dates) // 2][:4]) if dates else None
+        window = f"{dates[0]} to {dates[-1]}" if dates else "no item has a date"
+        yield _FRESH.number(middle, len(dates), window)
+        yield _DISCRIMINATION.number(None, 0, "needs runs of several models: ragbed report")

@@ -1,0 +1,74 @@
+"""Are passages what they are labelled: do they hold the answer, give it, or keep clear of it?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ragbed.build.quality.look import Look
+from ragbed.build.quality.measure import Gate, Kind, Measure
+from ragbed.build.stances import STANCES
+
+_HOLDS = Kind(
+    "label fidelity, supporting",
+    "supporting passages that contain the answer, lower-cased",
+    "zh_refine 2,566/2,571; en_fact 395/395; zh_fact 418/418",
+    Gate("≥", 0.99),
+)
+_LACKS = Kind(
+    "label fidelity, distracting",
+    "distracting passages that do not contain it",
+    "zh_refine 5,142/5,144; en_fact 594/594; zh_fact 530/530",
+    Gate("≥", 0.999),
+)
+_GIVES = Kind(
+    "positive precision",
+    "supporting passages that give the answer by rules: in some form, meant, and among the question's words",
+    "not published; by the same rules zh_refine 2,479/2,571, en_fact 328/395",
+    Gate("≥", 0.95),
+)
+_CLEAR = Kind(
+    "negative purity",
+    "distracting passages without the answer in any form that rules know ($44bn, 27/10/2017, a family name)",
+    "by the same rules zh_refine 5,110/5,144, en_fact 517/594; verbatim 99.9 % at most",
+    Gate("≥", 0.99),
+)
+_TELLS = Kind(
+    "answers in questions",
+    "questions that contain their answer",
+    "0 in the Chinese files and en_fact",
+    Gate("=", 0),
+)
+
+
+class Labels:
+    """Adds items up."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, look: Look) -> None:
+        """Takes one item in."""
+        self._counts["items"] += 1
+        self._counts["told"] += _tells_itself(look)
+        for place in look.pooled if look.is_labelled else ():
+            stance = look.item.passages[place].stance
+            self._counts[stance] += 1
+            self._counts[f"{stance} plain"] += STANCES[look.plain_labels[place].label] == stance
+            self._counts[f"{stance} ours"] += STANCES[look.labels[place].label] == stance
+
+    def tell(self) -> Iterator[Measure]:
+        """What came of it."""
+        counts = self._counts
+        yield _HOLDS.share(counts["supports plain"], counts["supports"])
+        yield _LACKS.share(counts["distracts plain"], counts["distracts"])
+        yield _GIVES.share(counts["supports ours"], counts["supports"], "by rules, not by people: ragbed review")
+        yield _CLEAR.share(
+            counts["distracts ours"], counts["distracts"], "by rules; paraphrases need a model or people"
+        )
+        yield _TELLS.count(counts["told"], counts["items"])
+
+
+def _tells_itself(look: Look) -> bool:
+    question = look.item.question.lower()
+    return all(any(alias.lower() in question for alias in aliases) for aliases in look.item.answer)

@@ -1,0 +1,176 @@
+"""Articles → questions with their answers (R10–R13), and questions that the generator knows already (R22)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+from ragbed.build.asking import Request, make_case, write_prompt
+from ragbed.build.drafting import Drafted, draft_question
+from ragbed.build.fields import is_nothing, read_blocks
+from ragbed.build.place import Build, reject
+from ragbed.build.records import Draft
+from ragbed.schema import Article, Case, Completion, Lang, Reject
+from ragbed.text import squeezed, to_terms
+
+STEP = "questions"
+_MOST_CHARS = 12_000
+"""Of an article that a generator is shown: 3,000 words. The news is told in the first of them."""
+
+_BATCH = 32
+"""Articles that are asked about together, at the least: the last few drafts would else take a round each."""
+
+_SAME = 0.5
+"""Share of common words from which two questions with one answer are one: paraphrases of a fact share half of them,
+questions about two facts that happen to have the same answer (a year) hardly a third."""
+
+
+@dataclass
+class _Taken:
+    """What was accepted so far, so that nothing is asked twice."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    by_id: dict[str, Draft] = field(default_factory=dict)
+    by_answer: dict[str, list[Draft]] = field(default_factory=dict)
+
+    def find_like(self, draft: Draft) -> Draft | None:
+        """A draft that asks the same: the same words, or mostly the same for the same answer."""
+        if draft.id in self.by_id:
+            return self.by_id[draft.id]
+        terms = set(to_terms(draft.question))
+        for other in self.by_answer.get(squeezed(draft.answer[0][0]), ()):
+            others = set(to_terms(other.question))
+            if len(terms & others) >= _SAME * len(terms | others):
+                return other
+        return None
+
+    def add(self, draft: Draft) -> None:
+        """Takes a draft in, findable by each spelling of its answer."""
+        self.drafts.append(draft)
+        self.by_id[draft.id] = draft
+        for alias in draft.answer[0]:
+            self.by_answer.setdefault(squeezed(alias), []).append(draft)
+
+
+def make_questions(build: Build) -> Iterator[Draft | Reject]:
+    """The step: articles in a drawn order, until there are enough drafts or no more articles, for each language."""
+    articles = list(build.read("articles", Article))
+    for lang in build.recipe.langs:
+        own = sorted((one for one in articles if one.lang == lang), key=lambda one: _lot(build, one.id))
+        taken = _Taken()
+        yield from _from_articles(build, own, taken)
+        if build.recipe.wanted.counterfactual and build.recipe.search.engine != "local":
+            # One's own documents say nothing about what the generator happens to know: there the base questions that
+            # it can answer without them are all there is.
+            yield from _from_knowledge(build, lang, taken)
+
+
+def drafts_wanted(build: Build) -> int:
+    """How many drafts of a language are enough."""
+    wanted = build.recipe.wanted
+    return ceil(build.recipe.questions.surplus * max(wanted.base, 2 * wanted.integration, wanted.counterfactual))
+
+
+def _lot(build: Build, name: str) -> bytes:
+    """An order that favours no source and does not change when articles are added."""
+    return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
+
+
+def _from_articles(build: Build, articles: Sequence[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+    enough, done = drafts_wanted(build), 0
+    while done < len(articles) and len(taken.drafts) < enough:
+        missing = ceil((enough - len(taken.drafts)) / build.recipe.questions.per_article)
+        batch = articles[done : done + max(missing, _BATCH)]
+        done += len(batch)
+        yield from _ask_batch(build, batch, taken)
+
+
+def _ask_batch(build: Build, articles: Sequence[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+    cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in articles}
+    replies = ask_for_fields(build, STEP, list(cases.values()))
+    for article in articles:
+        reply = replies[cases[article.id].case]
+        if isinstance(reply, str):
+            blocks = read_blocks(reply)
+            if all("question" not in block for block in blocks):
+                yield reject(STEP, article.url, "no-event", "the generator finds nothing that anybody would look up")
+            for block in blocks:
+                if "question" in block or not is_nothing(block.get("event", "")):
+                    yield from _take(draft_question(block, article.lang, article), article.url, taken)
+        else:
+            yield reject(STEP, article.url, *reply)
+
+
+def _from_knowledge(build: Build, lang: Lang, taken: _Taken) -> Iterator[Draft | Reject]:
+    enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.counterfactual)
+    cases = {
+        draft.id: make_case("known", lang, write_prompt(lang, "known", {"QUERY": draft.question}))
+        for draft in taken.drafts[:enough]
+    }
+    replies = ask_for_fields(build, "known", list(cases.values()))
+    for model_of in taken.drafts[:enough]:
+        reply, what = replies[cases[model_of.id].case], f"like {model_of.question}"
+        if isinstance(reply, str):
+            yield from _take(draft_question(read_blocks(reply)[0], lang, None), what, taken)
+        else:
+            yield reject(STEP, what, *reply)
+
+
+def _take(drafted: Drafted, what: str, taken: _Taken) -> Iterator[Draft | Reject]:
+    for alias in drafted.dropped:
+        yield reject(STEP, what, "alias", f"{alias!r} is not clearly another spelling of the answer")
+    if drafted.draft is None:
+        yield reject(STEP, what, drafted.outcome, drafted.reason)
+    elif like := taken.find_like(drafted.draft):
+        yield reject(STEP, what, "duplicate", f"{drafted.draft.question!r} was asked before: {like.question!r}")
+    else:
+        taken.add(drafted.draft)
+        yield drafted.draft
+
+
+def _prompt(build: Build, article: Article) -> str:
+    about = build.recipe.about.strip()
+    label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[article.lang]
+    return write_prompt(
+        article.lang,
+        "questions",
+        {"TITLE": f"{article.title}\n{article.date or ''}".strip(), "TEXT": article.text[:_MOST_CHARS]},
+        {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""},
+    )
+
+
+def ask_for_fields(build: Build, task: str, cases: Sequence[Case]) -> dict[str, str | tuple[str, str]]:
+    """The replies that have fields, by case; who answers in prose is asked once more. Else outcome and reason."""
+    ask = build.recipe.generator, build.recipe.questions.max_tokens
+    first = build.ask(Request(task, ask[0], cases, max_tokens=ask[1]))
+    prose = [case for case in cases if _is_prose(first[case.case][0])]
+    again = {
+        case.case: make_case(
+            task,
+            case.lang,
+            case.messages[0].content,
+            first[case.case][0].reply or "",
+            write_prompt(case.lang, "again", {}),
+        )
+        for case in prose
+    }
+    second = build.ask(Request(task, ask[0], list(again.values()), max_tokens=ask[1])) if again else {}
+    found: dict[str, str | tuple[str, str]] = {}
+    for case in cases:
+        completion = second[again[case.case].case][0] if case.case in again else first[case.case][0]
+        found[case.case] = _fields_of(completion)
+    return found
+
+
+def _is_prose(completion: Completion) -> bool:
+    return completion.outcome == "ok" and not read_blocks(completion.reply or "")
+
+
+def _fields_of(completion: Completion) -> str | tuple[str, str]:
+    if completion.outcome != "ok":
+        return completion.outcome, completion.error or "the generator's provider declined"
+    if not read_blocks(completion.reply or ""):
+        return "prose", "the generator wrote no fields, twice"
+    return completion.reply or ""

@@ -1,0 +1,213 @@
+"""What is to be built: a small TOML file, read strictly (docs/build.md lists every field)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ragbed.build.sources import SOURCES
+from ragbed.errors import DataError, UnknownName, UsageError
+from ragbed.schema import Lang
+from ragbed.web.search import ENGINES
+
+
+class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a recipe; a misspelt field is refused."""
+
+
+class Wanted(_Part, frozen=True, kw_only=True):
+    """How many items of each kind, for each language."""
+
+    base: int = 20
+    integration: int = 0
+    counterfactual: int = 0
+
+
+class SourceLine(_Part, frozen=True, kw_only=True):
+    """A place that articles come from."""
+
+    kind: str
+    place: str
+    licence: str | None = None
+
+
+class Asking(_Part, frozen=True, kw_only=True):
+    """How questions are made."""
+
+    per_article: int = 2
+    """Of different facts."""
+    surplus: float = 3.0
+    """So many drafts for each item that is wanted: most builds lose half of them on the way."""
+    max_tokens: int = 700
+    """Of the generator's reply; 2 questions take about 250."""
+
+
+class Gate(_Part, frozen=True, kw_only=True):
+    """What models must not know, or for counterfactual items must."""
+
+    models: tuple[str, ...] = ()
+    """Reference models that are asked without documents; none named: the generator."""
+    samples: int = 1
+    """Replies of each; most decide."""
+    cutoffs: dict[str, str] = {}
+    """Model to the day its knowledge ends: an event must be later than all of them."""
+    margin_days: int = 30
+    """Beyond a cut-off, since what is announced is known before it happens."""
+
+
+class Search(_Part, frozen=True, kw_only=True):
+    """Where documents for a question are looked for."""
+
+    engine: str = "local"
+    hits: int = 10
+    """R15: ten pages for a question."""
+    after: str | None = None
+    before: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    quota: int | None = None
+    """Calls of the engine that may be made in all."""
+    recorded: str | None = None
+    """Replay: the file of hits."""
+
+
+class Ranking(_Part, frozen=True, kw_only=True):
+    """Which passages stay."""
+
+    encoder: str = "e5"
+    """The default's weights are in a package: nothing is downloaded."""
+    encoders: dict[Lang, str] = {}
+    """For a language in place of it, as the paper has one for each."""
+    top: int = 30
+    """R17: thirty passages for a question."""
+    tokens: int = 300
+    """R16: of a passage, at the most."""
+
+
+class Pools(_Part, frozen=True, kw_only=True):
+    """What an item needs."""
+
+    supports: int = 1
+    """Supporting passages, at the least."""
+    distracts: int = 4
+    """Distracting passages, at the least."""
+    sources: int = 2
+    """Hosts, or files, that support the answer independently."""
+    spread: int = 3
+    """Hosts, or files, among all passages of an item."""
+    per_source: int = 8
+    """Passages of one host or file, at the most."""
+    judge: str | None = None
+    """A model that is asked what every passage is to its question; none named: rules alone decide."""
+    reader: str | None = None
+    """The model that must find the answer in the supporting passages; none named: the generator."""
+    rewriter: str | None = None
+    """A model that makes edited passages read smoothly, for a second file of counterfactual items; none named: none."""
+
+
+class Recipe(_Part, frozen=True, kw_only=True):
+    """A whole build."""
+
+    name: str
+    generator: str
+    """Model string."""
+    sources: tuple[SourceLine, ...]
+    langs: tuple[Lang, ...] = ("en", "zh")
+    about: str = ""
+    """What questions should be about, in the user's words."""
+    since: str | None = None
+    """ISO date: no older article, and none without a date."""
+    seed: int = 0
+    wanted: Wanted = Wanted()
+    questions: Asking = Asking()
+    gate: Gate = Gate()
+    search: Search = Search()
+    ranking: Ranking = Ranking()
+    pools: Pools = Pools()
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Reads and checks a recipe; places of files in it are looked for from the recipe's own folder."""
+    try:
+        told = tomllib.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; `ragbed build --brief TEXT DIR` writes a recipe.") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(path, f"is not TOML: {error}") from error
+    try:
+        recipe = msgspec.convert(told, Recipe)
+    except msgspec.ValidationError as error:
+        raise DataError(path, f"{error}; docs/build.md lists what a recipe may say") from error
+    _check(path, recipe)
+    return msgspec.structs.replace(
+        recipe,
+        sources=tuple(_found_from(path.parent, source) for source in recipe.sources),
+        search=msgspec.structs.replace(recipe.search, recorded=_join(path.parent, recipe.search.recorded)),
+    )
+
+
+def encoder_of(recipe: Recipe, lang: Lang) -> str:
+    """The encoder that ranks passages of a language."""
+    return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
+
+
+def models_of(recipe: Recipe) -> frozenset[str]:
+    """Every model that a build asks."""
+    named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
+    return frozenset(name for name in named if name)
+
+
+def check_day(day: str | None, what: str) -> None:
+    """Refuses what is no ISO date."""
+    try:
+        if day is not None and date.fromisoformat(day).isoformat() == day:
+            return
+    except ValueError:
+        pass
+    if day is not None:
+        raise UsageError(f"{what} {day!r} is no day; write it as 2026-11-15.")
+
+
+def _check(path: Path, recipe: Recipe) -> None:
+    for source in recipe.sources:
+        if source.kind not in SOURCES:
+            raise UnknownName("kind of source", source.kind, SOURCES)
+    if not recipe.sources or not recipe.langs:
+        raise DataError(path, "names no sources, or no langs; give at least one [[sources]] with kind and place")
+    if recipe.search.engine not in ENGINES:
+        raise UnknownName("search engine", recipe.search.engine, ENGINES)
+    if not re.fullmatch(r"[\w.-]{1,80}", recipe.name):
+        raise DataError(path, f"{recipe.name!r} is no name for files; use letters, digits, - and _", field="name")
+    for name, day in {"since": recipe.since, **recipe.gate.cutoffs}.items():
+        check_day(day, f"{path}: {name}")
+    _check_numbers(path, recipe)
+
+
+def _check_numbers(path: Path, recipe: Recipe) -> None:
+    """Nothing is counted in less than nothing, and something is wanted."""
+    for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
+        part = getattr(recipe, table)
+        for field in part.__struct_fields__:
+            value = getattr(part, field)
+            least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
+            if isinstance(value, int | float) and value < least:
+                raise DataError(path, f"{value} is too small; allowed are {least} and more", field=f"{table}.{field}")
+    if not (recipe.wanted.base or recipe.wanted.integration or recipe.wanted.counterfactual):
+        raise DataError(path, "asks for no items at all", field="wanted")
+
+
+def _found_from(folder: Path, source: SourceLine) -> SourceLine:
+    if source.place.startswith(("http://", "https://")):
+        return source
+    return msgspec.structs.replace(source, place=str(folder / source.place))
+
+
+def _join(folder: Path, named: str | None) -> str | None:
+    return None if named is None else str(folder / named)

@@ -1,0 +1,235 @@
+"""`ragbed build`: a fresh benchmark from feeds, pages or one's own documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ragbed.cli import options
+from ragbed.cli.asking import AskingOptions, asking_options
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from ragbed.build.delivery import Lock
+    from ragbed.build.funnel import Delivery
+    from ragbed.build.pipeline import Done, State
+    from ragbed.build.place import Build
+    from ragbed.build.recipe import Recipe
+
+_NO_MODEL = "openai/gpt-4o-mini"
+"""What a written recipe names if no model was: one that many have, and a line to change."""
+
+
+@click.command()
+@click.argument("recipe", type=click.Path(path_type=Path), metavar="[RECIPE.toml]", required=False)
+@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Default: builds/<name>.")
+@options.option("--model", "-m", metavar="MODEL", help="The generator, in place of the recipe's.")
+@options.option("--from", "start", metavar="STEP", help="Make this step and all after it again.")
+@options.option("--since", metavar="DATE", help="Only articles of this day and later: the next edition.")
+@options.option("--locked", is_flag=True, help="Make the same bytes again from what is kept, offline.")
+@options.option("--brief", metavar="TEXT", help="Write a recipe for the documents in RECIPE, a folder; build nothing.")
+@options.option("--relabel", metavar="DATA", help="Only label a dataset's own pools again, and compare; build nothing.")
+@options.option(
+    "--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."
+)
+@options.option("--against", metavar="DATA", help="With --quality: what changed since this edition.")
+@asking_options
+@options.json_option
+@options.config_option
+def build(
+    recipe: Path | None,
+    output: Path | None,
+    model: str | None,
+    start: str | None,
+    since: str | None,
+    locked: bool,
+    brief: str | None,
+    relabel: str | None,
+    quality: str | None,
+    against: str | None,
+    json: bool,
+    **chosen: Unpack[AskingOptions],
+) -> None:
+    """Make a benchmark from feeds, pages or your own documents.
+
+    A recipe names sources, a model that writes questions, and how many items of each kind are wanted. DIR receives
+    {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of all that they were made
+    from, quality.html and quality.json, and in steps/ what every step made and rejected, with reasons.
+
+    Whatever stops a build, the same command goes on with it: pages, replies and finished steps are kept. A changed
+    recipe or a file in steps/ that you changed makes the steps again that depend on it.
+
+    \b
+    Examples:
+      ragbed build --brief "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
+      ragbed build handbook.toml
+      ragbed build news.toml --since 2026-11-01 -o builds/news-november
+      ragbed build news.toml --from ranking
+      ragbed build news.toml --locked
+      ragbed build --relabel zh_refine
+      ragbed build --quality builds/news --against builds/news-october -o quality.html
+    """
+    from ragbed.cli.console import print_json
+    from ragbed.cli.quality import report_quality
+    from ragbed.cli.relabel import relabel_data
+
+    if relabel is not None:
+        relabel_data(relabel, json=json)
+        return
+    if quality is not None:
+        report_quality(quality, against, output, json=json)
+        return
+    if recipe is None:
+        raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
+    if brief is not None:
+        _write_recipe(brief, recipe, model or _NO_MODEL, output)
+        return
+    told = _read(recipe, model, since)
+    folder = output or Path("builds") / told.name
+    state, deliveries = _build(told, folder, start, chosen, locked=locked)
+    _print_funnel(state, deliveries, to_stderr=json)
+    if json:
+        print_json({"folder": str(folder), "steps": state.steps, "files": deliveries})
+    _end(folder, state, deliveries)
+
+
+def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
+    from ragbed.build.brief import write_recipe
+    from ragbed.cli.console import say
+    from ragbed.store import write_whole
+
+    target = output or Path(f"{documents.resolve().stem}.toml")
+    if target.exists():
+        raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
+    text = write_recipe(brief, documents, model)
+    with write_whole(target) as sink:
+        sink.write(text.encode())
+    say(f"{target} written. Look it over, then: ragbed build {target}")
+
+
+def _read(path: Path, model: str | None, since: str | None) -> Recipe:
+    import msgspec
+
+    from ragbed.build.recipe import check_day, read_recipe
+
+    recipe = read_recipe(path)
+    check_day(since, "--since")
+    return msgspec.structs.replace(recipe, generator=model or recipe.generator, since=since or recipe.since)
+
+
+def _build(
+    recipe: Recipe, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
+) -> tuple[State, list[Delivery]]:
+    """Runs the steps and writes what they give."""
+    from datetime import UTC, datetime
+
+    from ragbed.build.delivery import check_recipe, read_lock
+    from ragbed.build.funnel import compare_delivery
+    from ragbed.build.pipeline import run_steps
+    from ragbed.build.place import Build, Outside
+    from ragbed.build.recipe import models_of
+    from ragbed.cli.build_asking import Asker
+    from ragbed.cli.build_progress import StepProgress
+    from ragbed.cli.quality import ship_quality
+    from ragbed.run.lock import hold
+
+    with hold(folder), StepProgress() as progress:
+        lock = read_lock(folder) if locked else None
+        if lock is not None:
+            check_recipe(folder, lock, recipe)
+        today = _begun(folder, start, lock) or datetime.now(UTC).date()
+        ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
+        work = Build(folder, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch)
+
+        def tell(name: str, done: Done, was_done: bool) -> None:
+            progress.end_step()
+            _tell_step(name, done, was_done=was_done)
+
+        with _going_on():
+            state = run_steps(work, "articles" if locked else start, tell)
+            _deliver(work, state, ask.identities(models_of(recipe)), lock)
+            ship_quality(folder)
+        return state, compare_delivery(work, state)
+
+
+def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
+    """The day that the build goes on from; None if it begins."""
+    from datetime import date
+
+    from ragbed.build.pipeline import read_state
+
+    if lock is not None:
+        return date.fromisoformat(lock.begun)
+    before = read_state(folder)
+    return None if before is None or start == "articles" else before.begun
+
+
+def _deliver(work: Build, state: State, models: Mapping[str, str], old: Lock | None) -> None:
+    """Writes files and lock; a locked build must be what the lock says."""
+    from ragbed.build.delivery import check_lock, make_lock, write_files, write_lock
+    from ragbed.cli.console import say
+
+    lock = make_lock(work, state, models, write_files(work))
+    if old is None:
+        write_lock(work.folder, lock)
+    else:
+        check_lock(work.folder, old, lock)
+        say(f"{work.folder} is what its lock says, byte by byte.")
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Says how to go on, whatever ends a build."""
+    from ragbed.cli.console import say
+    from ragbed.errors import RagbedError, Stopped
+
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, RagbedError) as error:
+        why = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not done"
+        say(f"{why}; all that came and every finished step is kept. To go on, type the same command again.")
+        raise
+
+
+def _tell_step(name: str, done: Done, *, was_done: bool) -> None:
+    from ragbed.build.funnel import main_reasons
+    from ragbed.cli.console import say
+
+    lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
+    kept = f" (as before; --from {name} makes it again)" if was_done else ""
+    say(f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}")
+
+
+def _print_funnel(state: State, deliveries: Sequence[Delivery], *, to_stderr: bool) -> None:
+    from ragbed.build.funnel import main_reasons
+    from ragbed.cli.console import print_table
+
+    rows = [
+        (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
+        for name, done in state.steps.items()
+    ]
+    print_table("What became of it", ("step", "in", "out", "rejected", "for"), rows, to_stderr=to_stderr)
+    files = [(one.file, one.wanted, one.made) for one in deliveries]
+    print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
+
+
+def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
+    """Says what is missing, and ends with 3 if something is."""
+    from ragbed.cli.console import say
+
+    failed = [name for name, done in state.steps.items() if not done.stamp]
+    if failed:
+        say(f"Incomplete: something could not be asked in {', '.join(failed)}; the same command tries it again.")
+    for one in deliveries:
+        if one.reason:
+            say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
+    say(f"Everything is in {folder}; steps/*.rejects.jsonl say of each thing why it was left out.")
+    if failed or any(one.reason for one in deliveries):
+        raise click.exceptions.Exit(3)

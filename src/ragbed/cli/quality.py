@@ -1,0 +1,115 @@
+"""`ragbed build --quality`: how good a dataset is, beside RGB, with gates; and what changed since another edition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from ragbed.build.quality import Quality
+    from ragbed.build.quality.drift import Drift
+    from ragbed.datasets import Dataset
+
+
+def report_quality(data: str, against: str | None, output: Path | None, *, json: bool) -> None:
+    """Prints the figures, writes the page where one is asked for, and ends with 4 if a gate does not hold.
+
+    Args:
+        data: A dataset, or the folder of a build.
+        against: Another edition, likewise.
+        output: The page to write; one that ends in .json is written as JSON.
+        json: Whether the last line on standard output is for machines.
+    """
+    from ragbed.build.quality import measure_quality
+    from ragbed.build.quality.drift import compare_editions
+    from ragbed.cli.console import print_json, say
+
+    datasets, steps = _open(data)
+    quality = measure_quality(datasets, steps)
+    drift = None
+    if against is not None:
+        others, _ = _open(against)
+        drift = compare_editions(measure_quality(others), quality, others, datasets)
+    _print(quality, drift, to_stderr=json)
+    if output is not None:
+        write_quality(output, quality, drift)
+        say(f"{output} written.")
+    if json:
+        print_json(_as_json(quality, drift))
+    if quality.failed:
+        say(f"Gates that do not hold: {', '.join(one.name for one in quality.failed)}.")
+        raise click.exceptions.Exit(4)
+
+
+def ship_quality(folder: Path) -> None:
+    """Writes the report of a build into its folder, beside the files; nothing where there are none."""
+    from ragbed.build.quality import measure_quality
+    from ragbed.cli.console import say
+
+    if not any(folder.glob("*.jsonl")):
+        return
+    quality = measure_quality(*_open(str(folder)))
+    for name in ("quality.html", "quality.json"):
+        write_quality(folder / name, quality)
+    failed = ", ".join(one.name for one in quality.failed)
+    verdict = f"these gates do not hold: {failed}" if failed else "every gate that was measured holds"
+    say(f"{folder / 'quality.html'}: {verdict}.")
+
+
+def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
+    """Writes a report: JSON by the end of the name, else a page."""
+    import msgspec
+
+    from ragbed.build.quality.page import write_page
+    from ragbed.store import write_whole
+
+    with write_whole(path) as sink:
+        if path.suffix == ".json":
+            sink.write(msgspec.json.format(msgspec.json.encode(_as_json(quality, drift)), indent=1) + b"\n")
+        else:
+            sink.write(write_page(quality, drift).encode())
+
+
+def _as_json(quality: Quality, drift: Drift | None) -> dict[str, object]:
+    return {"quality": quality, "ok": not quality.failed, "drift": drift}
+
+
+def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
+    """The datasets of a name, or of a build's folder with what its steps took in and gave."""
+    from ragbed.build.pipeline import read_state
+    from ragbed.cli.data import open_data
+    from ragbed.errors import UsageError
+
+    folder = Path(data)
+    if not folder.is_dir():
+        return open_data([data]), {}
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise UsageError(f"{folder} has no files of items (*.jsonl); name a dataset or the folder of a build.")
+    state = read_state(folder)
+    steps = {name: (done.entered, done.made) for name, done in state.steps.items()} if state else {}
+    return open_data([str(file) for file in files]), steps
+
+
+def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
+    from ragbed.build.quality.page import show_value
+    from ragbed.cli.console import print_table
+
+    names = ", ".join(quality.data)
+    rows = [
+        [one.name, show_value(one), one.n, one.gate or "", one.passed.replace("no gate", ""), one.note, one.reference]
+        for family in quality.families.values()
+        for one in family
+    ]
+    title = f"{names}: {quality.items:,} items, {quality.passages:,} passages"
+    print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
+    if drift is not None:
+        shifts = [
+            [one.now.name, show_value(one.before), show_value(one.now), "" if one.p is None else f"{one.p:.2g}",
+             "changed" if one.is_changed else ""]
+            for one in drift.shifts
+        ]  # fmt: skip
+        title = f"Since {', '.join(drift.before)}: {drift.added:,} questions new, {drift.removed:,} gone"
+        print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)

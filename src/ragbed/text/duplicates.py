@@ -1,0 +1,52 @@
+"""Texts that are nearly the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+GRAM_CHARS = 5
+"""Of a gram, white space left out."""
+_FIFTHS = 4
+"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other
+(the design's containment of 0.8, in whole numbers so that no rounding decides)."""
+_MOST_CHARS = 100_000
+"""Longer texts are compared by this much of their beginning, to bound the memory; RGB's longest has 1,745."""
+
+
+def find_near(texts: Sequence[str]) -> list[set[int]]:
+    """For each text, those that are near duplicates of it, by index; exact.
+
+    A gram that stands in one text only can be shared with none, so a text most of whose grams are its own
+    needs no comparison: what is left is counted by way of an index from grams to texts.
+    """
+    grams = [_grams(text) for text in texts]
+    spread = Counter(chain.from_iterable(grams))
+    common = {gram for gram, count in spread.items() if count > 1}
+    shared = [own & common for own in grams]
+    small = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
+    wanted = set[str]().union(*(shared[index] for index in small))
+    holders: dict[str, list[int]] = {gram: [] for gram in wanted}
+    for index, some in enumerate(shared):
+        for gram in some & wanted:
+            holders[gram].append(index)
+    near: list[set[int]] = [set() for _ in texts]
+    for index in small:
+        size = len(grams[index])
+        overlap = Counter(chain.from_iterable(holders[gram] for gram in shared[index]))
+        for other, count in overlap.items():
+            if other != index and size <= len(grams[other]) and 5 * count >= _FIFTHS * size:
+                near[index].add(other)
+                near[other].add(index)
+    return near
+
+
+def _grams(text: str) -> set[str]:
+    text = unspaced(text)
+    return {text[at : at + GRAM_CHARS] for at in range(len(text) - GRAM_CHARS + 1)}
+
+
+def unspaced(text: str) -> str:
+    """A text as it is compared: its beginning, without white space."""
+    return "".join(text[:_MOST_CHARS].split())

@@ -1,0 +1,132 @@
+"""One question of a generator: what passes, and the word for whatever does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.build.drafting import draft_question
+from ragbed.build.fields import read_blocks, split_aliases
+from ragbed.schema import Article, Lang
+
+TEXTS: dict[Lang, str] = {
+    "en": "The Orsa Bridge in Velden was opened on 31 May 2024. Ingrid Halvorsen designed it for 44 million crowns. "
+    "The World Health Organization praised it.",
+    "zh": "云溪大桥于2024年5月31日通车，由沈知远设计，耗资四千四百万元。",
+}
+
+
+def article(lang: Lang, day: str | None = "2024-06-01") -> Article:
+    return Article(
+        id="a", url="u", title="", text=TEXTS[lang], lang=lang, sha256="0", source="s", date=day, licence=None
+    )
+
+
+def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tuple[str, ...]]:
+    """The outcome, and the aliases where it passed."""
+    made = draft_question({"question": question, "answer": answer} | more, lang, article(lang))
+    return ("", made.draft.answer[0]) if made.draft else (made.outcome, ())
+
+
+@pytest.mark.parametrize(
+    ("lang", "question", "answer", "outcome"),
+    [
+        ("en", "Who designed the Orsa Bridge in Velden?", "Ingrid Halvorsen", ""),
+        ("en", "When was the Orsa Bridge in Velden opened?", "May 31, 2024", ""),
+        ("en", "How much did the Orsa Bridge in Velden cost?", "44m crowns", ""),
+        ("en", "For which city did the Orsa Bridge get built, and who designed it?", "Halvorsen", ""),
+        ("en", "", "Ingrid Halvorsen", "no-question"),
+        ("en", "Ingrid Halvorsen designed the Orsa Bridge in Velden.", "Orsa Bridge", "no-question"),
+        ("en", "Who designed the Orsa Bridge in Velden?", "unknown", "no-answer"),
+        ("en", "谁设计了维尔登的奥萨大桥？", "Ingrid Halvorsen", "language"),
+        ("en", "Was the Orsa Bridge in Velden designed by a woman?", "Ingrid Halvorsen", "yes-no"),
+        ("en", "What is true of the Orsa Bridge in Velden?", "Yes", "yes-no"),
+        ("en", "What is the Orsa Bridge in Velden?", "A bridge that was opened on 31 May 2024 at last", "long-answer"),
+        ("en", "What is the name of the Orsa Bridge in Velden?", "Orsa Bridge", "in-question"),
+        ("en", "Who designed the bridge over there?", "Ingrid Halvorsen", "vague"),
+        ("en", "Who designed it?", "Ingrid Halvorsen", "vague"),
+        ("en", "According to the article, who designed the Orsa Bridge?", "Ingrid Halvorsen", "vague"),
+        ("en", "Who designed the bridge that Velden opened this year?", "Ingrid Halvorsen", "vague"),
+        ("en", "Who designed the Orsa Bridge in Velden?", "Otto Zwetschge", "not-in-article"),
+        ("en", "Which body built the Orsa Bridge in Velden?", "World Health Organization", "unrelated"),
+        ("zh", "2024年通车的云溪大桥由谁设计？", "沈知远", ""),
+        ("zh", "云溪大桥的建设公司花了多少钱，该公司造价是多少？", "4400万元", ""),
+        ("zh", "云溪大桥是否由沈知远设计？", "沈知远", "yes-no"),
+        ("zh", "云溪大桥是沈知远设计的吗？", "沈知远", "yes-no"),
+        ("zh", "云溪大桥的名称叫什么？", "云溪大桥", "in-question"),
+        ("zh", "该项目由谁设计完成的？", "沈知远", "vague"),
+        ("zh", "本文提到的云溪大桥由谁设计？", "沈知远", "vague"),
+        ("zh", "云溪大桥由谁设计？", "欧阳不存", "not-in-article"),
+        ("zh", "Who designed the Orsa Bridge in Velden?", "沈知远", "language"),
+    ],
+)  # fmt: skip
+def test_a_question_passes_or_has_one_word_for_why_not(lang: Lang, question: str, answer: str, outcome: str) -> None:
+    assert draft(lang, question, answer)[0] == outcome
+
+
+def test_only_aliases_that_surely_mean_the_same_are_kept() -> None:
+    asked = "When was the Orsa Bridge in Velden opened?"
+    assert draft("en", asked, "31 May 2024", aliases="May 31, 2024 | 31 June 2024 | spring | none") == (
+        "",
+        ("31 May 2024", "May 31, 2024"),
+    )
+    praised = "Which organisation praised the Orsa Bridge in Velden?"
+    assert draft("en", praised, "World Health Organization", aliases="WHO | the bridge | UN")[1] == (
+        "World Health Organization",
+        "WHO",
+    )
+
+
+def test_the_kind_of_an_answer_is_told() -> None:
+    kinds = [
+        draft_question({"question": question, "answer": answer}, "en", article("en")).draft
+        for question, answer in (
+            ("Who designed the Orsa Bridge in Velden?", "Ingrid Halvorsen"),
+            ("When was the Orsa Bridge in Velden opened?", "31 May 2024"),
+            ("How much did the Orsa Bridge in Velden cost?", "44 million crowns"),
+        )
+    ]
+    assert [one.kind for one in kinds if one] == ["name", "date", "quantity"]
+
+
+@pytest.mark.parametrize(
+    ("told", "published", "day"),
+    [
+        ("2024-05-31", "2024-06-01", "2024-05-31"),
+        ("unknown", "2024-06-01", "2024-06-01"),
+        ("2024-09-31", "2024-06-01", "2024-06-01"),
+        ("2031-01-01", "2024-06-01", "2024-06-01"),
+        ("2024-05-31", None, "2024-05-31"),
+        ("2024年5月31日", "2024-06-01", "2024-05-31"),
+        ("May 31, 2024", "2024-06-01", "2024-05-31"),
+        ("soon", None, None),
+    ],
+)
+def test_an_event_is_never_later_than_its_article(told: str, published: str | None, day: str | None) -> None:
+    block = {"question": "Who designed the Orsa Bridge in Velden?", "answer": "Ingrid Halvorsen", "date": told}
+    made = draft_question(block, "en", article("en", published)).draft
+    assert made is not None
+    assert made.date == day
+
+
+@pytest.mark.parametrize(
+    ("reply", "blocks"),
+    [
+        ("Question: A?\nKey information: b", [{"question": "A?", "answer": "b"}]),
+        ("**Question:** A?\n- **Key information**: “b”", [{"question": "A?", "answer": "b"}]),
+        ("1. Question: A?\n   Key information: b\n2. Question: C?\n   Key information: d",
+         [{"question": "A?", "answer": "b"}, {"question": "C?", "answer": "d"}]),
+        ("Question 1: A?\nKey information 1: b", [{"question": "A?", "answer": "b"}]),
+        ("<think>Question: no</think>Sure!\nquestion: A?", [{"question": "A?"}]),
+        ("问题：甲？\n关键信息：「乙」", [{"question": "甲？", "answer": "乙"}]),
+        ("Question: Who said “no” and “yes”?", [{"question": "Who said “no” and “yes”?"}]),
+        ("A question: what is it? I wonder.", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_fields_are_read_however_they_are_dressed(reply: str, blocks: list[dict[str, str]]) -> None:
+    assert read_blocks(reply) == blocks
+
+
+def test_aliases_are_split_at_bars_and_none_is_none() -> None:
+    assert split_aliases("WHO | “W.H.O.” ｜ none") == ["WHO", "W.H.O."]
+    assert split_aliases("无") == []

@@ -1,0 +1,82 @@
+"""Who knows what without documents, and what the recipe lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.build.asking import Request
+from ragbed.build.place import Build
+from ragbed.build.probes import make_probes
+from ragbed.build.recipe import Gate, Recipe, SourceLine
+from ragbed.build.records import Draft, Probe
+from ragbed.schema import Completion, Reject
+
+
+def draft(name: str, day: str | None = "2026-05-01", origin: str = "article") -> Draft:
+    fields = {"id": name, "question": f"Who won the {name} Cup?", "lang": "en", "answer": [[f"Ada {name}"]]}
+    return msgspec.convert(fields | {"origin": origin, "kind": "name", "date": day}, Draft)
+
+
+def probe(
+    folder: Path, gate: Gate, drafts: Sequence[Draft], replies: Mapping[str, Sequence[str]]
+) -> list[Probe | Reject]:
+    """What the step makes of what each model says, sample by sample, to every question."""
+
+    def ask(request: Request) -> dict[str, list[Completion]]:
+        said = replies[request.model]
+        assert request.samples == len(said)
+        return {
+            case.case: [
+                Completion(outcome="error", error="timeout") if one == "!" else Completion(outcome="ok", reply=one)
+                for one in said
+            ]
+            for case in request.cases
+        }
+
+    source = (SourceLine(kind="folder", place="."),)
+    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate)
+    build = Build(folder, recipe, date(2026, 11, 15), ask)
+    build.file_of("questions").parent.mkdir(parents=True)
+    build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
+    return list(make_probes(build))
+
+
+def test_what_most_models_say_by_themselves_is_known(tmp_path: Path) -> None:
+    models = ("m/a", "m/b", "m/c")
+    replies = {"m/a": ["Ada Orsa"], "m/b": ["It was Ada Orsa."], "m/c": ["I do not know."]}
+    (found,) = probe(tmp_path, Gate(models=models), [draft("Orsa")], replies)
+    assert isinstance(found, Probe)
+    assert (found.known_by, found.is_known) == (("m/a", "m/b"), True)
+
+
+def test_half_of_the_models_and_half_of_the_samples_are_not_most(tmp_path: Path) -> None:
+    gate = Gate(models=("m/a", "m/b"), samples=2)
+    replies = {"m/a": ["Ada Orsa", "Ada Orsa"], "m/b": ["Ada Orsa", "nobody"]}
+    (found,) = probe(tmp_path, gate, [draft("Orsa")], replies)
+    assert isinstance(found, Probe)
+    assert (found.known_by, found.is_known) == (("m/a",), False)
+
+
+def test_an_invented_question_that_nobody_knows_goes(tmp_path: Path) -> None:
+    found = probe(tmp_path, Gate(), [draft("Orsa", None, "known")], {"m/own": ["Bob Miller"]})
+    assert [one.outcome for one in found if isinstance(one, Reject)] == ["unknown"]
+
+
+def test_a_call_that_failed_is_neither_known_nor_unknown(tmp_path: Path) -> None:
+    found = probe(tmp_path, Gate(), [draft("Orsa")], {"m/own": ["!"]})
+    assert [(one.outcome, one.reason) for one in found if isinstance(one, Reject)] == [
+        ("error", "a model could not be asked: timeout")
+    ]
+
+
+def test_an_event_must_be_later_than_the_last_cut_off_and_its_margin(tmp_path: Path) -> None:
+    gate = Gate(cutoffs={"m/a": "2026-01-01", "m/b": "2026-04-01"}, margin_days=30)
+    drafts = [draft("Late", "2026-05-02"), draft("Close", "2026-05-01"), draft("Undated", None)]
+    found = probe(tmp_path, gate, drafts, {"m/own": ["nobody"]})
+    assert [one.outcome if isinstance(one, Reject) else one.question for one in found] == [
+        "cut-off", "undated", "Late",
+    ]  # fmt: skip

@@ -1,0 +1,112 @@
+"""Recipes: read strictly, written from a sentence, shipped for the paper's sizes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ragbed.build.brief import write_recipe
+from ragbed.build.recipe import Wanted, read_recipe
+from ragbed.errors import RagbedError
+
+GOOD = 'name = "n"\ngenerator = "m/x"\n[[sources]]\nkind = "folder"\nplace = "docs"\n'
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text)
+    return path
+
+
+def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
+    text = GOOD + '[[sources]]\nkind = "feed"\nplace = "https://a.example/rss"\n[search]\nrecorded = "hits.jsonl"\n'
+    recipe = read_recipe(write(tmp_path, text))
+    assert [one.place for one in recipe.sources] == [str(tmp_path / "docs"), "https://a.example/rss"]
+    assert recipe.search.recorded == str(tmp_path / "hits.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "is not TOML"),
+        ('name = "n"\ngenerator = "m/x"\nsources = []\n', "names no sources"),
+        (GOOD.replace('generator = "m/x"\n', ""), "missing required field `generator`"),
+        (GOOD + "[wantd]\nbase = 3\n", "unknown field `wantd`"),
+        (GOOD + '[wanted]\nbase = "3"\n', "Expected `int`"),
+        (GOOD + "[wanted]\nbase = -3\n", "wanted.base: -3 is too small"),
+        (GOOD + "[wanted]\nbase = 0\n", "asks for no items at all"),
+        (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is too small"),
+        (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
+        (GOOD.replace("folder", "fodler"), "Did you mean 'folder'"),
+        (GOOD.replace('"n"', '"a/b"'), "'a/b' is no name for files"),
+        (GOOD + '[gate.cutoffs]\n"m/x" = "June 2025"\n', "'June 2025' is no day"),
+        ('since = "2026-13-01"\n' + GOOD, "'2026-13-01' is no day"),
+        (GOOD.replace('name = "n"', 'name = "n"\nlangs = ["fr"]'), "Invalid enum value 'fr'"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe_is_said(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(RagbedError) as caught:
+        read_recipe(write(tmp_path, text))
+    assert said in str(caught.value)
+
+
+def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="ragbed build --brief"):
+        read_recipe(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("brief", "langs", "wanted", "about"),
+    [
+        ("50 English questions about our staff handbook.", ("en",), Wanted(base=50), "our staff handbook"),
+        ("出30个中文问题，10个信息整合，5个反事实", ("zh",), Wanted(base=30, integration=10, counterfactual=5), ""),
+        ("30个关于桥梁的中文问题", ("zh",), Wanted(base=30), "桥梁"),
+        ("12 questions, 4 integration items and 3 counterfactual ones", ("en", "zh"),
+         Wanted(base=12, integration=4, counterfactual=3), ""),
+        ("something nice", ("en", "zh"), Wanted(base=20), ""),
+    ],
+)  # fmt: skip
+def test_a_sentence_becomes_a_recipe_that_can_be_read(
+    tmp_path: Path, brief: str, langs: tuple[str, ...], wanted: Wanted, about: str
+) -> None:
+    (tmp_path / "My docs").mkdir()
+    recipe = read_recipe(write(tmp_path, write_recipe(brief, tmp_path / "My docs", "openai/gpt-4o")))
+    assert (recipe.langs, recipe.wanted, recipe.about) == (langs, wanted, about)
+    assert (recipe.name, recipe.sources[0].kind) == ("My-docs", "folder")
+    assert Path(recipe.sources[0].place) == tmp_path / "My docs"
+
+
+def test_the_languages_of_a_folder_are_read_off_its_documents(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("The council opened the bridge on Tuesday, and the mayor was glad of it. " * 3)
+    recipe = read_recipe(write(tmp_path, write_recipe("questions", tmp_path / "docs", "m/x")))
+    assert recipe.langs == ("en",)
+
+
+def test_a_brief_for_documents_that_are_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="no such folder or file"):
+        write_recipe("questions", tmp_path / "none", "m/x")
+
+
+def test_the_shipped_recipe_asks_for_the_papers_sizes() -> None:
+    recipe = read_recipe(Path(__file__).parents[2] / "recipes" / "rgb.toml")
+    assert (recipe.langs, recipe.wanted) == (("en", "zh"), Wanted(base=300, integration=100, counterfactual=100))
+    assert (recipe.search.hits, recipe.ranking.top, recipe.ranking.tokens) == (10, 30, 300)
+    assert recipe.ranking.encoders == {"en": "all-mpnet-base-v2", "zh": "m3e-base"}
+
+
+def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "build.md").read_text("utf-8")
+    shown = tomllib.loads(re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
+    recipe = read_recipe(write(tmp_path, re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1]))  # type: ignore[index]
+    bare = read_recipe(write(tmp_path, GOOD))
+    assert set(shown) == set(recipe.__struct_fields__)
+    for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
+        part, default = getattr(recipe, table), getattr(bare, table)
+        assert set(shown[table]) == set(part.__struct_fields__), table
+        for field in part.__struct_fields__:
+            empty = getattr(default, field) in (None, (), {})
+            assert empty or getattr(part, field) == getattr(default, field), f"{table}.{field}"

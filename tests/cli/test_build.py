@@ -1,0 +1,358 @@
+"""`ragbed build` as a user types it: whole benchmarks from a folder, with a generator at the wire."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.datasets import Dataset, kind_of
+from ragbed.schema import Item
+from ragbed.text import mentions_answer
+from tests.build.world_site import World, make_world, running_generator
+from tests.cli.typed import Done, type_command
+
+RECIPE = """
+name = "world"
+generator = "openai-api/world/generator"
+langs = ["en", "zh"]
+[wanted]
+base = 2
+integration = 1
+counterfactual = 1
+[[sources]]
+kind = "folder"
+place = "docs"
+licence = "CC0"
+[questions]
+per_article = 1
+surplus = 2
+[ranking]
+encoder = "e5-static"
+[pools]
+distracts = 3
+rewriter = "openai-api/world/generator"
+"""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Path]]:
+    """A world, its documents, a recipe, and the whole build of them: made once, copied by who changes it."""
+    folder = tmp_path_factory.mktemp("world")
+    world = make_world()
+    world.write_folder(folder / "docs")
+    (folder / "world.toml").write_text(RECIPE)
+    with pytest.MonkeyPatch.context() as patch, running_generator(world) as url:
+        patch.chdir(folder)
+        patch.setenv("RAGBED_CACHE_DIR", str(folder / "cache"))
+        patch.setenv("WORLD_BASE_URL", url)
+        patch.setenv("OPENBLAS_NUM_THREADS", "1")
+        done = type_command("build", "world.toml", "-o", "out", "--json")
+        (folder / "summary.json").write_text(done.out)
+        (folder / "said.txt").write_text(f"{done.code}\n{done.err}")
+        yield world, folder
+
+
+@pytest.fixture
+def place(shared: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the whole build, in which to type."""
+    world, folder = shared
+    world.closed = False
+    shutil.copytree(folder, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "here"
+
+
+def build(*words: str) -> Done:
+    return type_command("build", "world.toml", "-o", "out", *words)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All that a build leaves, but for what is kept from outside."""
+    files = [*folder.glob("*.jsonl"), folder / "build.lock", *(folder / "steps").glob("*.jsonl")]
+    return {path.name: path.read_bytes() for path in files}
+
+
+def items_of(folder: Path) -> list[Item]:
+    return [item for path in sorted(folder.glob("out/*.jsonl")) for item in Dataset(path.stem, path).items()]
+
+
+def rejects_of(folder: Path, step: str) -> Counter[str]:
+    lines = (folder / "out" / "steps" / f"{step}.rejects.jsonl").read_text().splitlines()
+    return Counter(json.loads(line)["outcome"] for line in lines)
+
+
+def test_a_folder_becomes_a_benchmark_of_all_kinds_in_both_languages(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    code, said = (folder / "said.txt").read_text().split("\n", 1)
+    assert code == "0", said
+    files = json.loads((folder / "summary.json").read_text())["files"]
+    wanted = {"base": 2, "int": 1, "fact": 1, "fluent": 1}
+    assert {(one["file"], one["wanted"], one["made"]) for one in files} == {
+        (f"{lang}_{kind}.jsonl", count, count) for lang in ("en", "zh") for kind, count in wanted.items()
+    }
+    kinds = {"base": "base", "int": "integration", "fact": "counterfactual", "fluent": "counterfactual"}
+    for item in items_of(folder):
+        lang, kind, _ = item.id.split("-")
+        assert (item.lang, kind_of(item)) == (lang, kinds[kind])
+
+
+def test_the_questions_and_answers_are_those_of_the_world(shared: tuple[World, Path]) -> None:
+    world, folder = shared
+    truth = {item.question: item.answer[0] for item in world.items}
+    base = [item for item in items_of(folder) if kind_of(item) != "integration"]
+    assert base
+    for item in base:
+        assert set(item.answer[0]) <= set(truth[item.question])
+
+
+def test_passages_have_the_stance_that_the_world_gave_them(shared: tuple[World, Path]) -> None:
+    world, folder = shared
+    truth = {(item.question, passage.text): passage.stance for item in world.items for passage in item.passages}
+    told = [
+        (truth[item.question, passage.text], passage.stance)
+        for item in items_of(folder)
+        for passage in item.passages
+        if (item.question, passage.text) in truth and passage.stance != "contradicts"
+    ]
+    assert len(told) > 30
+    assert all(is_one == should_be for should_be, is_one in told)
+
+
+def test_every_passage_says_where_it_is_from_and_under_which_licence(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    pages = [json.loads(line) for line in (folder / "out/steps/pages.jsonl").read_text().splitlines()]
+    texts = {page["article"]["id"]: page["article"]["text"] for page in pages}
+    for item in items_of(folder):
+        assert item.date is not None
+        for passage in item.passages:
+            assert passage.url is not None
+            assert passage.date is not None
+            assert passage.licence == "CC0"
+            if passage.stance != "contradicts":
+                assert passage.text in texts[passage.page or ""]
+
+
+def test_no_document_of_an_integration_item_answers_it_alone(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    joined = [item for item in items_of(folder) if kind_of(item) == "integration"]
+    assert len(joined) == 2
+    truth = {item.question: item.answer[0] for item in shared[0].items}
+    for item in joined:
+        assert len(item.answer) == 2
+        assert all(set(slot) <= set(truth[asked]) for slot, asked in zip(item.answer, item.sub_questions, strict=True))
+        assert {passage.part for passage in item.passages} == {None, 0, 1}
+        for passage in item.passages:
+            held = [number for number, slot in enumerate(item.answer) if mentions_answer(passage.text, (slot,))]
+            assert held == ([] if passage.part is None else [passage.part])
+
+
+def test_a_counterfactual_item_is_known_and_its_false_documents_hide_the_truth(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    false = [item for item in items_of(folder) if kind_of(item) == "counterfactual"]
+    assert [item.id for item in false] == ["en-fact-0", "en-fluent-0", "zh-fact-0", "zh-fluent-0"]
+    for item in false:
+        assert item.known_by == ("openai-api/world/generator",)
+        assert item.fake is not None
+        edited = [passage for passage in item.passages if passage.stance == "contradicts"]
+        assert edited
+        for passage in edited:
+            assert mentions_answer(passage.text, item.fake)
+            assert not mentions_answer(passage.text, item.answer)
+            assert item.passages[passage.edit_of or 0].stance == "supports"
+    assert all(not item.known_by for item in items_of(folder) if kind_of(item) != "counterfactual")
+
+
+def test_whatever_the_generator_writes_has_an_outcome(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    rejects = rejects_of(folder, "questions")
+    for outcome in ("prose", "no-event", "yes-no", "in-question", "not-in-article", "language", "duplicate"):
+        assert rejects[outcome] > 0, outcome
+
+
+def test_the_linter_finds_no_error_in_what_was_built(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    done = type_command("lint", *map(str, sorted((folder / "out").glob("*.jsonl"))))
+    assert done.code == 0, done.out
+
+
+def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
+    _, folder = shared
+    report = json.loads((folder / "out" / "quality.json").read_text())["quality"]
+    items = items_of(folder)
+    assert report["items"] == len(items)
+    assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
+    figures = {one["name"]: one for family in report["families"].values() for one in family}
+    for name in ("label fidelity, supporting", "negative purity", "cross-label duplicates", "edits that will not do"):
+        assert figures[name]["passed"] == "passed", figures[name]
+    assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
+def test_what_was_built_can_be_run(place: Path) -> None:
+    done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--docs", "3", "--json")
+    assert done.code == 0, done.err
+
+
+def _data(folder: Path) -> list[str]:
+    return [word for path in sorted((folder / "out").glob("*.jsonl")) for word in ("-d", str(path))]
+
+
+def test_the_same_command_again_asks_nobody_and_changes_nothing(place: Path, shared: tuple[World, Path]) -> None:
+    before = contents(place / "out")
+    shared[0].closed = True
+    done = build()
+    assert done.code == 0, done.err
+    assert done.err.count("as before") == 13
+    assert contents(place / "out") == before
+
+
+def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path, shared: tuple[World, Path]) -> None:
+    before = contents(place / "out")
+    shared[0].closed = True
+    for path in [*(place / "out/steps").iterdir(), *(place / "out").glob("*.jsonl")]:
+        path.unlink()
+    done = build("--locked")
+    assert done.code == 0, done.err
+    assert "byte by byte" in done.err
+    assert contents(place / "out") == before
+
+
+def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
+    path = next((place / "docs").glob("en-base-0-*.md"))
+    path.write_text(path.read_text() + "\n")
+    done = build("--locked")
+    assert done.code == 1
+    assert f"sources: {path.name} was " in done.err
+
+
+def test_a_locked_build_of_another_recipe_is_refused(place: Path) -> None:
+    (place / "world.toml").write_text(RECIPE.replace("distracts = 3", "distracts = 2"))
+    done = build("--locked")
+    assert done.code == 1
+    assert "pools of the recipe" in done.err
+
+
+def test_without_a_lock_a_locked_build_says_what_to_do(place: Path) -> None:
+    (place / "out/build.lock").unlink()
+    done = build("--locked")
+    assert (done.code, "build once without --locked" in done.err) == (2, True)
+
+
+def test_a_changed_recipe_makes_only_what_depends_on_it(place: Path, shared: tuple[World, Path]) -> None:
+    (place / "world.toml").write_text(RECIPE.replace("base = 2", "base = 1").replace("surplus = 2", "surplus = 4"))
+    done = build()
+    assert done.code == 0, done.err
+    assert "articles: " in done.err
+    assert "--from articles" in done.err
+    assert "--from items" not in done.err
+    assert len((place / "out/en_base.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
+    before = contents(place / "out")
+    done = build("--from", "ranking")
+    assert done.code == 0, done.err
+    assert done.err.count("as before") == 6
+    assert contents(place / "out") == before
+
+
+def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
+    path = place / "out/steps/questions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    gone = json.loads(lines[0])["question"]
+    path.write_text("".join(lines[1:]))
+    done = build()
+    assert "--from questions" in done.err
+    assert "--from answers" not in done.err
+    assert gone not in (place / "out/en_base.jsonl").read_text() + (place / "out/zh_base.jsonl").read_text()
+    path.write_text("{}\n")
+    done = build()
+    assert done.code == 1
+    assert "questions.jsonl:1" in done.err
+    assert "--from questions" in done.err
+
+
+def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[World, Path]) -> None:
+    before = contents(place / "out")
+    shutil.rmtree(place / "out")
+    shared[0].closed = True
+    done = build()
+    assert done.code == 1
+    assert "To go on, type the same command again" in done.err
+    shared[0].closed = False
+    done = build()
+    assert done.code == 0, done.err
+    assert "--from articles makes it again" in done.err
+    assert contents(place / "out") == before
+
+
+KILLED_AT = (
+    "steps/articles.jsonl",
+    "kept/asked/questions-*/run.sqlite",
+    "steps/hits.jsonl",
+    "kept/vectors-*.f32",
+    "kept/asked/combinations-*/run.sqlite",
+)
+"""The file whose appearance brings the blow."""
+
+
+def test_a_build_killed_at_many_moments_ends_in_the_same_bytes(place: Path) -> None:
+    before = contents(place / "out")
+    shutil.rmtree(place / "out")
+    for sign in KILLED_AT:
+        _kill(place, sign, signal.SIGKILL)
+    done = build()
+    assert done.code == 0, done.err
+    assert contents(place / "out") == before
+    assert not list((place / "out").rglob("*.part"))
+
+
+@pytest.mark.parametrize(("blow", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals, code: int) -> None:
+    shutil.rmtree(place / "out")
+    ended, said = _kill(place, "steps/articles.jsonl", blow)
+    assert ended == code
+    assert "To go on, type the same command again" in said
+    assert "Traceback" not in said
+
+
+def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
+    """Starts the build in a process of its own and ends it when a file appears."""
+    command = [sys.executable, "-m", "ragbed", "build", "world.toml", "-o", "out"]
+    source = str(Path(__file__).parents[2] / "src")
+    with subprocess.Popen(
+        command, cwd=place, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": source}
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not list((place / "out").glob(sign)) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(blow)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, said.decode()
+
+
+def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
+    done = build("--since", "2099-01-01", "--json")
+    summary = json.loads(done.out.splitlines()[-1])
+    assert done.code == 3
+    assert summary["steps"]["articles"]["made"] == 0
+    assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
+    assert "en_base.jsonl: 0 of 2." in done.err
+
+
+def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
+    (place / "world.toml").write_text(RECIPE.replace("base = 2", "base = 50"))
+    done = build()
+    assert done.code == 3
+    assert "en_base.jsonl: 3 of 50. 38 articles gave" in done.err.replace("37 articles", "38 articles")
+    assert "More articles" in done.err

@@ -1,0 +1,39 @@
+"""`ragbed build --quality`, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.typed import type_command
+
+
+def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) -> None:
+    page = tmp_path / "quality.html"
+    done = type_command("build", "--quality", str(rgb_dir / "en_fact.json"), "-o", str(page), "--json")
+    assert done.code == 4
+    assert "positive precision" in done.err
+    assert page.read_text().startswith("<!doctype html>")
+    summary = json.loads(done.out.splitlines()[-1])
+    assert summary["ok"] is False
+    assert summary["quality"]["items"] == 100
+
+
+def test_a_dataset_without_faults_ends_with_0(tmp_path: Path) -> None:
+    report = tmp_path / "quality.json"
+    done = type_command("build", "--quality", "ragbed-mini-en_fact", "-o", str(report))
+    assert done.code == 0, done.err
+    assert json.loads(report.read_text())["ok"] is True
+
+
+def test_two_editions_are_compared() -> None:
+    done = type_command("build", "--quality", "ragbed-mini-en_fact", "--against", "ragbed-mini-en_base", "--json")
+    drift = json.loads(done.out.splitlines()[-1])["drift"]
+    assert (drift["shared"], drift["added"]) == (0, 20)
+    assert "Since ragbed-mini-en_base" in done.err
+
+
+def test_a_folder_without_items_is_refused(tmp_path: Path) -> None:
+    done = type_command("build", "--quality", str(tmp_path))
+    assert done.code == 2
+    assert "no files of items" in done.err
