@@ -31,7 +31,8 @@ def relabel_data(data: str, *, json: bool) -> None:
 
 def _print(name: str, sums: Relabelling, disagreements: list[Disagreement], *, to_stderr: bool) -> None:
     from ragbed.build.relabel import WAYS
-    from ragbed.cli.console import console, print_table, printable
+    from ragbed.cli.console import console, print_table
+    from ragbed.text import printable
 
     out = console(to_stderr=to_stderr)
     rows = [
