@@ -62,6 +62,8 @@ def test_runs_are_compared(tmp_path: Path) -> None:
         ({"limit": "many"}, "a number of items"),
         ({"noise": 7}, "--noise 7"),
         ({"testbeds": "nois"}, "Did you mean 'noise'"),
+        ({"dry_run": True}, "dry_run is for the command line"),
+        ({"fail_under": ["noise.accuracy=1"]}, "fail_under is for the command line"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(options: dict[str, api.Option], said: str, tmp_path: Path) -> None:

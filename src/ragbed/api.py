@@ -1,4 +1,4 @@
-"""Python's way to the same things as the command line: `import ragbed; run = ragbed.run(model=…, data=…)`.
+"""Python's way to the same things as the command line: `from ragbed.api import run`.
 
 Options have the names of the command line's, with `_` for `-`, and mean the same: they are read by the same code.
 """

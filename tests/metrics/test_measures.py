@@ -174,6 +174,18 @@ def test_integration_tax_is_what_is_known_part_by_part_and_lost_at_once() -> Non
     assert (cells["integration_tax"].value, cells["integration_tax"].n) == (0.5, 4)
 
 
+def test_integration_tax_does_not_grow_with_the_number_of_repeats() -> None:
+    rng, trials = np.random.default_rng(0), []
+    for item in range(200):
+        for repeat in range(5):
+            parts = [_trial(str(item), "parts", 0.0, correct=bool(rng.random() < 0.9)) for _ in range(2)]
+            whole = _trial(str(item), "integration", 0.0, correct=bool(rng.random() < 0.6))
+            trials += [replace(one, repeat=repeat) for one in (*parts, whole)]
+    cells = _estimates(trials, "integration")
+    assert cells["every_part_alone"].value == pytest.approx(0.81, abs=0.03)
+    assert cells["integration_tax"].value == pytest.approx(0.21, abs=0.04)
+
+
 def test_declining_is_told_with_and_without_the_instruction_for_it() -> None:
     trials = [_trial(item, "closed-book", None, refused=False, correct=item == "a") for item in "ab"]
     trials += [_trial(item, "no-documents", None, refused=True, correct=False) for item in "ab"]

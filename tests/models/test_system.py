@@ -22,13 +22,31 @@ from tests.run.harness import make_case
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _MADE = """
-import sys, time
+import asyncio, sys, time
 
 def good(question, documents, lang):
     return f"{lang}: {question} {len(documents)}"
 
 async def waits(question, documents, lang):
     return {"answer": "later", "citations": [0]}
+
+class Agent:
+    async def __call__(self, question, documents, lang):
+        return "from an object"
+
+agent = Agent()
+
+async def blocks(question, documents, lang):
+    time.sleep(600)
+
+async def cancels(question, documents, lang):
+    raise asyncio.CancelledError
+
+async def exits(question, documents, lang):
+    raise SystemExit(4)
+
+def gives_up(question, documents, lang):
+    raise TimeoutError("upstream said 504")
 
 def raises(question, documents, lang):
     raise KeyError("no index")
@@ -51,10 +69,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with modules, which is the current one."""
     (tmp_path / "made_system.py").write_text(_MADE)
     (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
+    (tmp_path / "script_system.py").write_text("import argparse\nargparse.ArgumentParser().parse_args(['--what'])\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in ("made_system", "broken_system", "plain_rag"):
+    for name in ("made_system", "broken_system", "script_system", "plain_rag"):
         sys.modules.pop(name, None)
 
 
@@ -72,6 +91,7 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.outcome == "ok"
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
+    assert _call("agent").reply == "from an object"
 
 
 @pytest.mark.usefixtures("here")
@@ -80,12 +100,16 @@ def test_a_function_gets_question_documents_and_language() -> None:
     [
         ("raises", "server: KeyError: 'no index'"),
         ("leaves", "server: RuntimeError: SystemExit: 3"),
+        ("exits", "server: RuntimeError: SystemExit: 4"),
+        ("cancels", "server: RuntimeError: CancelledError: "),
+        ("gives_up", "server: TimeoutError: upstream said 504"),
+        ("blocks", "timeout: no answer within 0.2 s"),
         ("numbers", "protocol: an answer is a text, or an object with one as 'answer'; this is int '42'"),
         ("hangs", "timeout: no answer within 0.2 s"),
     ],
 )
 def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str) -> None:
-    done = _call(function, 0.2 if function == "hangs" else 30)
+    done = _call(function, 0.2 if function in ("hangs", "blocks") else 30)
     assert (done.outcome, done.error) == ("error", error)
 
 
@@ -95,6 +119,7 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
     [
         ("nowhere:f", "No module named 'nowhere'; it is looked for in this folder"),
         ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
+        ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function missing"),
         ("made_system:constant", "made_system has no function constant"),
         ("made_system", "write python/<module>:<function>"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -82,8 +83,15 @@ def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int
 
 def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
     told = check_decline(_compared(8, 8, 100, 0.03), 0.03).told
-    assert "cannot be excluded; some 1,400 questions would do" in told
+    assert "cannot be excluded; some 1,400 questions would tell" in told
     assert check_decline(_compared(112, 112, 1400, 0.03), 0.03).state == "held"
+
+
+def test_what_would_tell_is_more_than_was_asked() -> None:
+    told = check_decline(_compared(60, 140, 2000, 0.03), 0.03).told
+    assert int(re.findall(r"some ([\d,]+) questions would tell", told)[0].replace(",", "")) > 2000
+    exactly = check_decline(_compared(4, 7, 100, 0.03), 0.03)
+    assert exactly.told.endswith("no number of questions that can be had would tell")
 
 
 def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:

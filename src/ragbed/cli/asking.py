@@ -62,6 +62,21 @@ def open_asked(
     )
 
 
+def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
+    """A model that is to follow a prompt of ours, as a judge does.
+
+    Raises:
+        UsageError: It is a system, which gets questions and documents and prompts by itself.
+    """
+    from ragbed.errors import UsageError
+    from ragbed.models.base import AnsweringAfresh
+
+    model = open_asked(spec, sampling, chosen)
+    if isinstance(model, AnsweringAfresh):
+        raise UsageError(f"{spec} is a system under test and gets no prompts; name a language model for this.")
+    return model
+
+
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
     """The budget, if one is set; every model then needs a price."""
     from ragbed.run.budget import Budget

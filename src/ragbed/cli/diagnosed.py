@@ -151,7 +151,9 @@ def _tell_rest(tally: Tally, groups: Sequence[GroupSummary], diagnoses: Sequence
     from ragbed.cli.console import say
 
     wrong = sum(group.wrong for group in groups)
-    only = Counter({name: count for group in groups for name, count in group.paper_types})
+    only: Counter[str] = Counter()
+    for group in groups:
+        only.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(only.items()))
     say(
         f"{tally.asked} trials with documents: {tally.right} right, {wrong} wrong, "

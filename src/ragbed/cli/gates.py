@@ -29,10 +29,10 @@ def tell_gates(suite: str, checked: Sequence[Checked], junit: Path | None) -> No
     from ragbed.report.gates import as_junit
     from ragbed.store import write_whole
 
+    for one in checked:
+        say(f"gate {one.state}: {one.name}: {one.told}")
     if junit is not None:
         with write_whole(junit) as sink:
             sink.write(as_junit(suite, checked))
-    for one in checked:
-        say(f"gate {one.state}: {one.name}: {one.told}")
     if failed := [one for one in checked if one.state == "failed"]:
         raise GateFailed(f"{len(failed)} of {len(checked)} gates failed.")

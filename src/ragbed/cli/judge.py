@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.asking import AskingOptions, asking_options, open_reader, read_budget
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
     """
-    from ragbed.cli.console import print_json, say
+    from ragbed.cli.console import print_json
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
     from ragbed.judge.labels import read_labels
@@ -104,7 +104,13 @@ def judge(
         write_sample(judged, sample, output)
     if json:
         print_json({"run": str(run)} | summary)
-    if failed := sum(cell.failed for one in judged for cell in one.cells):
+    _end_by(sum(cell.failed for one in judged for cell in one.cells))
+
+
+def _end_by(failed: int) -> None:
+    from ragbed.cli.console import say
+
+    if failed:
         say(f"Incomplete: {failed} judgements failed; the same command asks for them again.")
         raise click.exceptions.Exit(3)
 
@@ -150,7 +156,7 @@ def _job(
         folder=scope.folder(sampling),
         settings={"criterion": scope.criterion.name, "prompt": scope.criterion.prompt},
         cases=scope.cases,
-        models=[open_asked(name, sampling, chosen) for name in dict.fromkeys(models)],
+        models=[open_reader(name, sampling, chosen) for name in dict.fromkeys(models)],
         repeats=votes,
         grows=True,
         cache=None if chosen["no_cache"] else cache_path(),

@@ -14,12 +14,17 @@ from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_bu
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.gates import junit_option, tell_gates
 from ragbed.cli.options import LayoutOptions
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
     from ragbed.report.gates import Floor
     from ragbed.run.running import Job
+
+
+_OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
+"""What says how a command ends and what it prints."""
 
 
 class RunOptions(LayoutOptions, AskingOptions):
@@ -113,6 +118,9 @@ def run(
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     errors = sum(cell.error for cell in cells)
+    if unasked := sum(cell.planned - cell.asked for cell in cells):
+        say(f"Incomplete: {unasked} cases have no result; the same command with --out {job.folder} asks them.")
+        raise click.exceptions.Exit(3)
     if errors:
         say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
         raise click.exceptions.Exit(3)
@@ -129,6 +137,9 @@ def read_typed(words: list[str]) -> Job:
     """
     with run.make_context("run", words) as context:
         typed = dict(context.params)
+        for name in _OF_THE_TERMINAL:
+            if typed.pop(name):
+                raise UsageError(f"{name} is for the command line; from Python look at the run that comes back.")
         model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
         return _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragbed.metrics.cells import Cell, Maker
 from ragbed.metrics.curve import measure_curve
-from ragbed.metrics.sheet import Mask
+from ragbed.metrics.sheet import Ints, Mask
 from ragbed.stats.binomial import Floats
 
 
@@ -42,10 +42,20 @@ def _tax(maker: Maker, here: Mask, alone: Mask, ratio: float, k: int) -> Iterato
     """What a model answers part by part, with the same documents, against what it answers at once."""
     sheet, correct = maker.sheet, maker.score("correct")
     yield maker.rate("part_accuracy", alone, correct, noise=ratio, k=k)
-    share = sheet.per_item(alone, correct)[sheet.item]
-    every_part = np.where(np.isfinite(share), share >= 1, np.nan)
+    every_part = _every(np.column_stack([sheet.item, sheet.seed, sheet.slot, sheet.repeat]), alone, correct)
     yield maker.rate("every_part_alone", here, every_part, noise=ratio, k=k)
     yield from maker.resampled(["integration_tax"], [(here, every_part), (here, correct)], _loss, noise=ratio, k=k)
+
+
+def _every(layouts: Ints, alone: Mask, correct: Floats) -> Floats:
+    """Whether all parts of a trial's question, laid out alike and in the same repeat, are right; NaN if unasked."""
+    _, layout = np.unique(layouts, axis=0, return_inverse=True)
+    layout = layout.reshape(-1)
+    least, asked = np.ones(layout.max(initial=0) + 1), np.zeros(layout.max(initial=0) + 1, np.bool_)
+    there = alone & np.isfinite(correct)
+    np.minimum.at(least, layout[there], correct[there])
+    asked[layout[there]] = True
+    return np.asarray(np.where(asked, least >= 1, np.nan)[layout], np.float64)
 
 
 def _loss(totals: Floats) -> Floats:

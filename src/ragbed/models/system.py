@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -81,7 +81,7 @@ class PythonSystem:
 
     Args:
         spec: `module:function`; the current folder is looked in first.
-        at_once: Calls at once, each in a thread of its own unless the function is a coroutine's.
+        at_once: Calls at once, each in a thread of its own, and with a loop of its own if it is a coroutine's.
         limit_s: A call that takes longer is an error; its thread is left behind.
     """
 
@@ -96,11 +96,10 @@ class PythonSystem:
         """Calls the function; whatever it raises is the outcome of this case alone."""
         begun = time.monotonic()
         try:
-            async with asyncio.timeout(self._limit_s):
-                reply = read_answer(await self._call(given(case)))
+            reply = read_answer(await self._call(given(case)))
         except Failure as failure:
             return failed(failure, 1, Counter())
-        except TimeoutError:
+        except _TooLong:
             return failed(Failure("timeout", f"no answer within {self._limit_s:,.6g} s"), 1, Counter())
         except Exception as error:  # the system's own
             return failed(Failure("server", f"{type(error).__name__}: {error}"), 1, Counter())
@@ -118,10 +117,28 @@ class PythonSystem:
         """Holds nothing."""
 
     async def _call(self, told: Given) -> object:
-        if inspect.iscoroutinefunction(self._function):
-            answer: Awaitable[object] = self._function(**told)
-            return await answer
-        return await _in_thread(lambda: self._function(**told))
+        """The function's own loop, if it needs one, its time-outs, cancellations and exits stay in a thread."""
+        answer = asyncio.ensure_future(_in_thread(lambda: _finish(self._function(**told))))
+        done, _ = await asyncio.wait([answer], timeout=self._limit_s)
+        if not done:
+            answer.cancel()
+            raise _TooLong
+        return answer.result()
+
+
+class _TooLong(Exception):
+    """The time for a call is over."""
+
+
+def _finish(answer: object) -> object:
+    """What a function gives, or what it gives once it was waited for."""
+    if not inspect.isawaitable(answer):
+        return answer
+
+    async def wait() -> object:
+        return await answer
+
+    return asyncio.run(wait())
 
 
 async def _in_thread(call: Callable[[], object]) -> object:
@@ -165,7 +182,7 @@ def _load(spec: str) -> Callable[..., Any]:
         found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         raise UsageError(f"python/{spec}: {error}; it is looked for in this folder and among the packages.") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
         raise UsageError(f"python/{spec}: {module} has no function {function}.")

@@ -27,6 +27,10 @@ _POWER = 0.8
 """The chance to see what is there, for telling how many questions would do."""
 
 
+_MOST = 1_000_000
+"""Questions that somebody might ask."""
+
+
 class Checked(NamedTuple):
     """One gate on one number."""
 
@@ -118,10 +122,14 @@ def check_decline(row: Comparison, least: float) -> Checked:
         return Checked(name, "failed", f"{told}: more than {100 * least:g} lost, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
         return Checked(name, "held", told)
-    spread = (row.won + row.lost) / row.n - row.difference.value**2
-    enough = ((two_sided(LEVEL) + quantile(_POWER)) / least) ** 2 * max(spread, 1 / row.n) if least else math.inf
     told += f": a loss of more than {100 * least:g} cannot be excluded"
-    return Checked(name, "undecided", f"{told}; some {_round(enough)} questions would do" if least else told)
+    # As far as the truth, were it what was seen, lies from the loss that counts: there more questions would tell.
+    distance = abs(row.difference.value + least)
+    spread = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
+    enough = ((two_sided(LEVEL) + quantile(_POWER)) / distance) ** 2 * spread if distance else math.inf
+    if enough > _MOST:
+        return Checked(name, "undecided", f"{told}; no number of questions that can be had would tell")
+    return Checked(name, "undecided", f"{told}; some {_round(max(enough, row.n + 1))} questions would tell")
 
 
 def _round(count: float) -> str:

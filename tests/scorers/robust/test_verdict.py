@@ -85,6 +85,20 @@ def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one()
     assert (values["correct"], values["misled"]) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("$44 billion", "44 billion US dollars", True),
+        ("44 billion U.S. dollars", "It paid $44bn.", True),
+        ("$5 million", "5 million Australian dollars", False),
+        ("5 million Canadian dollars", "5 million American dollars", False),
+        ("440亿美元", "440亿港元", False),
+    ],
+)
+def test_dollars_are_told_by_whose_they_are(answer: str, reply: str, correct: bool) -> None:
+    assert score(make_case("How much was it?", [[answer]], None, "en"), reply)["correct"] is correct
+
+
 def test_who_says_both_answers_is_misled_and_not_correct() -> None:
     values = score(OLYMPICS, "Athens hosted the games. New York hosted the games.")
     assert (values["correct"], values["misled"], values["partial"]) == (False, True, 1.0)

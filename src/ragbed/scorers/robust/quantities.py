@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragbed.scorers.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
 from ragbed.scorers.robust.seen import Seen, words
-from ragbed.scorers.robust.units import SCALES, UNITS
+from ragbed.scorers.robust.units import DOLLARS, SCALES, UNITS
 
 
 class Quantity(NamedTuple):
@@ -31,7 +31,11 @@ _DIGITS = re.compile(
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
 _CURRENCY = re.compile(r"(?:us\$|[$€£¥]) ?$")
-_AFTER = re.compile(r"[ -]{0,2}(per cent|percentage points?|years? old|[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})")
+_AFTER = re.compile(
+    r"[ -]{0,2}(per cent|percentage points?|years? old|"
+    rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|"
+    r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
+)
 _MINUS = re.compile(
     r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
@@ -137,7 +141,7 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if word[0] >= "\u4e00":
         known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
-    unit = UNITS.get(word) or _PHRASES.get(word[:8])
+    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0])
     if unit:
         return unit, match.end()
     if match.start(1) == end:

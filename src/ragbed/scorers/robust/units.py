@@ -7,6 +7,12 @@ from typing import Final
 _FORMS: Final = {
     "%": "% percent pct percentage 百分点 个百分点",
     "usd": "$ us$ usd dollar dollars 美元 美金",
+    "aud": "aud 澳元",
+    "cad": "cad 加元",
+    "hkd": "hkd 港元 港币",
+    "nzd": "nzd 新西兰元",
+    "sgd": "sgd 新加坡元",
+    "twd": "twd 新台币",
     "eur": "€ eur euro euros 欧元",
     "gbp": "£ gbp pound pounds 英镑",
     "cny": "¥ rmb cny yuan 元 人民币 块 块钱 元人民币",
@@ -63,6 +69,17 @@ _FORMS: Final = {
 
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
 """The name of the unit that a word or sign stands for."""
+
+DOLLARS: Final = {
+    **dict.fromkeys(("us", "u.s.", "american"), "usd"),
+    "australian": "aud",
+    "canadian": "cad",
+    "hong kong": "hkd",
+    "new zealand": "nzd",
+    "singapore": "sgd",
+    "taiwan": "twd",
+}
+"""Whose dollars are which unit."""
 
 SCALES: Final = {
     "hundred": 100,
