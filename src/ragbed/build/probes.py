@@ -50,7 +50,7 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
 
 
 def _case(draft: Draft) -> Case:
-    messages = Instructions(("robust", "paper")).messages(draft.lang, draft.question, ())
+    messages = Instructions(("robust", "paper")).messages(draft.lang, draft.question, None)
     return case_of(STEP, draft.id, draft.lang, messages, question=draft.question, answer=draft.answer)
 
 
