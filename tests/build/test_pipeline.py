@@ -19,6 +19,7 @@ from ragbed.cli.asking import AskingOptions
 from ragbed.cli.build_asking import Asker
 from ragbed.datasets import Dataset
 from ragbed.errors import RagbedError, UnknownName
+from ragbed.prompts import Instructions
 from ragbed.schema import Hit, Reject
 from ragbed.web.addresses import Gate
 from ragbed.web.manners import Manners
@@ -172,6 +173,18 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     state = run(make_build())
     assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
+
+
+def test_other_closed_book_instructions_make_the_probes_again(
+    make_build: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = make_build()
+    run(build)
+    written = Instructions(("paper",))  # the same question in other words around it
+    monkeypatch.setattr("ragbed.build.asking.Instructions", lambda _: written)
+    again: list[str] = []
+    run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
+    assert again[0] == "probes"
 
 
 def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:

@@ -282,6 +282,17 @@ def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
     assert "--from questions" in done.err
 
 
+def test_a_question_changed_by_hand_is_asked_anew_without_documents(place: Path, shared: tuple[World, Path]) -> None:
+    path = place / "out/steps/questions.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    changed = json.loads(first)
+    changed["question"] = changed["question"].replace("?", ", in brief?").replace("？", "，请简答？")
+    path.write_text(json.dumps(changed, ensure_ascii=False) + "\n" + "".join(rest))
+    before = shared[0].asked["closed-book"]
+    build()
+    assert shared[0].asked["closed-book"] == before + 1
+
+
 def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[World, Path]) -> None:
     before = contents(place / "out")
     shutil.rmtree(place / "out")

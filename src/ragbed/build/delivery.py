@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
-from ragbed.build.asking import PROMPTS, prompt_hash
+from ragbed.build.asking import PROMPTS, closed_book_hash, prompt_hash
 from ragbed.build.items import KINDS, file_of
 from ragbed.build.pipeline import State
 from ragbed.build.place import Build, hash_file
@@ -76,7 +76,7 @@ def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapp
         recipe=build.recipe,
         models=dict(sorted(models.items())),
         encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
-        prompts={name: prompt_hash(name) for name in PROMPTS},
+        prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
         sources={one.url: one.sha256 for one in build.read("articles", Article)},
         pages={one.hit: one.article.sha256 for one in build.read("pages", Brought)},
         steps={name: hash_file(build.file_of(name)) for name in state.steps},

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from ragbed.build.answers import make_answers
 from ragbed.build.articles import make_articles
-from ragbed.build.asking import prompt_hash
+from ragbed.build.asking import closed_book_hash, prompt_hash
 from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
 from ragbed.build.hits import RETRIED, make_hits
@@ -67,7 +67,9 @@ STEPS: dict[str, Step] = {
                         recipe.search.engine),
         ("questions", "known", "again", "fence"),
     ),
-    "probes": Step(make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator)),
+    "probes": Step(
+        make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
+    ),
     "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, retried=RETRIED),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
