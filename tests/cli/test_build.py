@@ -230,9 +230,24 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
 def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
     path = next((place / "docs").glob("en-base-0-*.md"))
     path.write_text(path.read_text() + "\n")
+    before = contents(place / "out")
     done = build("--locked")
     assert done.code == 1
     assert f"sources: {path.name} was " in done.err
+    assert "To go on" not in done.err
+    assert contents(place / "out") == before
+    assert not (place / "out/.locked").exists()
+
+
+def test_a_locked_build_leaves_what_was_changed_by_hand(place: Path) -> None:
+    for name in ("steps/questions.jsonl", "en_base.jsonl"):
+        path = place / "out" / name
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    before = contents(place / "out")
+    done = build("--locked")
+    assert done.code == 1
+    assert "en_base.jsonl, steps/questions.jsonl changed since" in done.err
+    assert contents(place / "out") == before
 
 
 def test_a_locked_build_of_another_recipe_is_refused(place: Path) -> None:

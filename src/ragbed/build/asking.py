@@ -63,7 +63,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
 
 
 def case_of(task: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
-    """A call with its messages as they are; it is named by the hash of all that is said, so that equal calls are one."""
+    """A call with its messages as they are, named by the hash of all that is said, so that equal calls are one."""
     digest = _hash_said(messages)[:32]
     return Case(
         case=f"{task}/{digest}",

@@ -119,6 +119,26 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
             raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")
 
 
+def put_back(made: Path, folder: Path, lock: Lock) -> None:
+    """Moves what a locked build made to where it is missing; a file that was changed since is left as it is.
+
+    Raises:
+        RagbedError: A file is there and is not what the lock says.
+    """
+    told = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
+    changed = [name for name, digest in told.items() if (folder / name).exists() and hash_file(folder / name) != digest]
+    if changed:
+        raise RagbedError(
+            f"{folder} is not what its {LOCK} says: {', '.join(changed)} changed since, and stays as it is. What is "
+            "kept still gives the bytes of the lock: move these files away, and --locked makes them again."
+        )
+    for path in sorted(made.rglob("*")):
+        place = folder / path.relative_to(made)
+        if path.is_file() and not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(place)
+
+
 def _difference(what: str, was: object, now: object) -> str:
     if isinstance(was, dict) and isinstance(now, dict):
         name = next(key for key in {**was, **now} if was.get(key) != now.get(key))

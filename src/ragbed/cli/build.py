@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -140,23 +140,40 @@ def _build(
     from ragbed.cli.quality import ship_quality
     from ragbed.run.lock import hold
 
-    with hold(folder), StepProgress() as progress:
+    with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None
         if lock is not None:
             check_recipe(folder, lock, recipe)
         today = _begun(folder, start, lock) or datetime.now(UTC).date()
         ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
-        work = Build(folder, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch)
+        work = Build(place, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch, keeper=folder)
 
         def tell(name: str, done: Done, was_done: bool) -> None:
             progress.end_step()
             _tell_step(name, done, was_done=was_done)
 
-        with _going_on():
-            state = run_steps(work, "articles" if locked else start, tell)
-            _deliver(work, state, ask.identities(models_of(recipe)), lock)
+        with nullcontext() if locked else _going_on():
+            state = run_steps(work, start, tell)
+            deliveries = compare_delivery(work, state)
+            _deliver(work, folder, state, ask.identities(models_of(recipe)), lock)
             ship_quality(folder)
-        return state, compare_delivery(work, state)
+        return state, deliveries
+
+
+@contextmanager
+def _workplace(folder: Path, *, locked: bool) -> Iterator[Path]:
+    """Where the steps are made: a locked build touches nothing that it is compared with."""
+    if not locked:
+        yield folder
+        return
+    import shutil
+
+    apart = folder / ".locked"
+    shutil.rmtree(apart, ignore_errors=True)  # of one that was killed
+    try:
+        yield apart
+    finally:
+        shutil.rmtree(apart, ignore_errors=True)
 
 
 def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
@@ -171,17 +188,18 @@ def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
     return None if before is None or start == "articles" else before.begun
 
 
-def _deliver(work: Build, state: State, models: Mapping[str, str], old: Lock | None) -> None:
+def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
     """Writes files and lock; a locked build must be what the lock says."""
-    from ragbed.build.delivery import check_lock, make_lock, write_files, write_lock
+    from ragbed.build.delivery import check_lock, make_lock, put_back, write_files, write_lock
     from ragbed.cli.console import say
 
     lock = make_lock(work, state, models, write_files(work))
     if old is None:
-        write_lock(work.folder, lock)
+        write_lock(folder, lock)
     else:
-        check_lock(work.folder, old, lock)
-        say(f"{work.folder} is what its lock says, byte by byte.")
+        check_lock(folder, old, lock)
+        put_back(work.folder, folder, old)
+        say(f"{folder} is what its lock says, byte by byte.")
 
 
 @contextmanager
