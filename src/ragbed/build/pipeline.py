@@ -24,7 +24,7 @@ from ragbed.build.articles import make_articles
 from ragbed.build.asking import closed_book_hash, prompt_hash
 from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
-from ragbed.build.hits import RETRIED, make_hits
+from ragbed.build.hits import make_hits
 from ragbed.build.items import make_items
 from ragbed.build.pages import make_pages
 from ragbed.build.passages import make_passages
@@ -42,6 +42,9 @@ from ragbed.store import write_whole
 _CODE = 1
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
+_PASSING = frozenset({"error", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})
+"""Outcomes that the next time may be others: models, engines and hosts that could not be reached. With these a step is
+made again when the build is."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,6 @@ class Step:
     settings: Callable[[Recipe], object] = lambda _: None
     """What of the recipe it depends on."""
     prompts: tuple[str, ...] = ()
-    retried: frozenset[str] = frozenset({"error"})
-    """Outcomes that the next time may be others: with these a step is made again when the build is."""
 
 
 STEPS: dict[str, Step] = {
@@ -70,7 +71,7 @@ STEPS: dict[str, Step] = {
     "probes": Step(
         make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
     ),
-    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, retried=RETRIED),
+    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(
@@ -187,7 +188,7 @@ def _run(build: Build, name: str, step: Step, stamp: str) -> Done:
                 counts.made += 1
                 records.write(encoder.encode(found) + b"\n")
     return Done(
-        stamp="" if step.retried & counts.rejected.keys() else stamp,
+        stamp="" if _PASSING & counts.rejected.keys() else stamp,
         entered=_count_lines(build.file_of(step.reads[0])) if step.reads else counts.made + counts.rejected.total(),
         made=counts.made,
         rejected=dict(sorted(counts.rejected.items())),

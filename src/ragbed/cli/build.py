@@ -244,7 +244,7 @@ def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
     if failed:
-        say(f"Incomplete: something could not be asked in {', '.join(failed)}; the same command tries it again.")
+        say(f"Incomplete: something could not be fetched or asked in {', '.join(failed)}; the same command tries it again.")
     for one in deliveries:
         if one.reason:
             say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
