@@ -175,7 +175,9 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     assert state.steps["items"].made == 0
 
 
-@pytest.mark.parametrize(("fault", "outcome"), [(status(503), "server"), (cut_after(9, page(b"<rss/>" * 9, "text/xml")), "cut")])
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [(status(503), "server"), (cut_after(9, page(b"<rss/>" * 9, "text/xml")), "cut")]
+)
 def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
     make_build: Make, site: FaultServer, fault: Fault, outcome: str
 ) -> None:

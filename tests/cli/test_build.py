@@ -83,6 +83,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files}
 
 
+def delivered(folder: Path) -> dict[str, bytes]:
+    """The files for others: items, lock and report."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".jsonl", ".lock", ".json")}
+
+
 def items_of(folder: Path) -> list[Item]:
     return [item for path in sorted(folder.glob("out/*.jsonl")) for item in Dataset(path.stem, path).items()]
 
@@ -368,12 +373,15 @@ def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
 
 
 def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
+    before = delivered(place / "out")
     done = build("--since", "2099-01-01", "--json")
     summary = json.loads(done.out.splitlines()[-1])
     assert done.code == 3
     assert summary["steps"]["articles"]["made"] == 0
     assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
     assert "en_base.jsonl: 0 of 2." in done.err
+    assert delivered(place / "out") == before
+    assert "the files of the earlier build in out stay" in done.err
 
 
 def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:

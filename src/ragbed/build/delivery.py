@@ -50,8 +50,12 @@ class Lock(Struct, frozen=True, kw_only=True):
 
 
 def write_files(build: Build) -> dict[str, str]:
-    """Writes the files of items; their names and hashes. What an earlier build left under such a name goes."""
+    """Writes the files of items; their names and hashes.
+
+    A file that an earlier build made and this one does not goes, unless nothing was made at all.
+    """
     names = [f"{lang}_{kind}.jsonl" for lang in ("en", "zh") for kind in KINDS]
+    earlier = listed_files(build.folder)
     sinks: dict[str, IO[bytes]] = {}
     with ExitStack() as stack:
         for item in build.read("items", Item):
@@ -60,9 +64,17 @@ def write_files(build: Build) -> dict[str, str]:
                 sinks[name] = stack.enter_context(write_whole(build.folder / name))
             sinks[name].write(to_line(item))
     for name in names:
-        if name not in sinks:
+        if sinks and name in earlier and name not in sinks:
             (build.folder / name).unlink(missing_ok=True)
     return {name: hash_file(build.folder / name) for name in names if name in sinks}
+
+
+def listed_files(folder: Path) -> frozenset[str]:
+    """The files of items that a build made in a folder; none where its lock is missing or cannot be read."""
+    try:
+        return frozenset(read_lock(folder).files)
+    except RagbedError:
+        return frozenset()
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:

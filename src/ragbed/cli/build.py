@@ -137,7 +137,6 @@ def _build(
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
-    from ragbed.cli.quality import ship_quality
     from ragbed.run.lock import hold
 
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
@@ -156,7 +155,6 @@ def _build(
             state = run_steps(work, start, tell)
             deliveries = compare_delivery(work, state)
             _deliver(work, folder, state, ask.identities(models_of(recipe)), lock)
-            ship_quality(folder)
         return state, deliveries
 
 
@@ -190,16 +188,22 @@ def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
 
 def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
     """Writes files and lock; a locked build must be what the lock says."""
-    from ragbed.build.delivery import check_lock, make_lock, put_back, write_files, write_lock
+    from ragbed.build.delivery import check_lock, listed_files, make_lock, put_back, write_files, write_lock
     from ragbed.cli.console import say
+    from ragbed.cli.quality import ship_quality
 
-    lock = make_lock(work, state, models, write_files(work))
+    files = write_files(work)
+    if not files and listed_files(work.folder):
+        say(f"Nothing was made; the files of the earlier build in {folder} stay, and its lock with them.")
+        return
+    lock = make_lock(work, state, models, files)
     if old is None:
         write_lock(folder, lock)
     else:
         check_lock(folder, old, lock)
         put_back(work.folder, folder, old)
         say(f"{folder} is what its lock says, byte by byte.")
+    ship_quality(folder)
 
 
 @contextmanager
@@ -244,7 +248,9 @@ def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
     if failed:
-        say(f"Incomplete: something could not be fetched or asked in {', '.join(failed)}; the same command tries it again.")
+        say(
+            f"Incomplete: something could not be fetched or asked in {', '.join(failed)}; the same command tries it again."
+        )
     for one in deliveries:
         if one.reason:
             say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
