@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TypeAlias
@@ -205,6 +206,15 @@ def test_a_page_that_was_down_is_fetched_again_but_one_that_is_gone_is_not(
     again = run(build).steps["pages"]
     assert (again.rejected["status"], again.made - pages.made) == (1, 1)
     assert again.stamp
+
+
+def test_a_build_is_of_the_day_its_articles_were_read(make_build: Make) -> None:
+    later = date(2026, 12, 1)
+    assert run(make_build()).begun == TODAY
+    assert run(replace(make_build(), today=later)).begun == TODAY
+    assert run(replace(make_build("[gate]\nsamples = 1\n"), today=later), "questions").begun == TODAY
+    fewer = msgspec.structs.replace(make_build().recipe, since="2000-01-01")
+    assert run(replace(make_build(), recipe=fewer, today=later)).begun == later
 
 
 def test_other_closed_book_instructions_make_the_probes_again(

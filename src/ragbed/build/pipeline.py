@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -106,6 +106,9 @@ STEPS: dict[str, Step] = {
 }  # fmt: skip
 
 
+_FIRST = next(iter(STEPS))
+
+
 class Done(Struct, frozen=True, kw_only=True):
     """What a step did."""
 
@@ -122,6 +125,7 @@ class State(Struct, frozen=True, kw_only=True):
     """How far a build is."""
 
     begun: date
+    """When its articles were read."""
     steps: dict[str, Done] = {}
 
 
@@ -152,21 +156,32 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
-    before_all = read_state(build.folder)
-    state = State(begun=build.today, steps=before_all.steps if before_all else {})
+    state = read_state(build.folder) or State(begun=build.today)
+    build = replace(build, today=_first_day(build, start, state))
+    state = State(begun=build.today, steps=state.steps)
     _make_room(build.folder / "steps")
     again = False
     for name, step in STEPS.items():
         again = again or name == start
         stamp = _stamp(build, step)
         before = state.steps.get(name)
-        is_done = before is not None and before.stamp == stamp and build.file_of(name).exists() and not again
+        is_done = not again and _is_done(build, name, stamp, before)
         if before is None or not is_done:
             before = _run(build, name, step, stamp)
             state = State(begun=state.begun, steps=state.steps | {name: before})
             _write_state(build.folder, state)
         tell(name, before, is_done)
     return state
+
+
+def _first_day(build: Build, start: str | None, state: State) -> date:
+    """The day of the build: that of its articles, if they are not read again."""
+    stays = start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST))
+    return state.begun if stays else build.today
+
+
+def _is_done(build: Build, name: str, stamp: str, before: Done | None) -> bool:
+    return before is not None and before.stamp == stamp and build.file_of(name).exists()
 
 
 def _make_room(steps: Path) -> None:

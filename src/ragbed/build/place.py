@@ -45,7 +45,7 @@ class Build:
     folder: Path
     recipe: Recipe
     today: date
-    """The day it was begun: no article is of a later date, however often it is resumed."""
+    """No article is of a later date; of a build that goes on, the day its articles were read."""
     ask: Ask
     outside: Outside = field(default_factory=Outside)
     watch: Callable[[str, int, int | None], None] = _show_nothing

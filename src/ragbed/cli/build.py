@@ -15,8 +15,6 @@ from ragbed.cli.asking import AskingOptions, asking_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from ragbed.build.delivery import Lock
     from ragbed.build.funnel import Delivery
     from ragbed.build.pipeline import Done, State
@@ -128,7 +126,7 @@ def _build(
     recipe: Recipe, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
 ) -> tuple[State, list[Delivery]]:
     """Runs the steps and writes what they give."""
-    from datetime import UTC, datetime
+    from datetime import UTC, date, datetime
 
     from ragbed.build.delivery import check_recipe, read_lock
     from ragbed.build.funnel import compare_delivery
@@ -143,7 +141,7 @@ def _build(
         lock = read_lock(folder) if locked else None
         if lock is not None:
             check_recipe(folder, lock, recipe)
-        today = _begun(folder, start, lock) or datetime.now(UTC).date()
+        today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
         ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
         work = Build(place, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch, keeper=folder)
 
@@ -172,18 +170,6 @@ def _workplace(folder: Path, *, locked: bool) -> Iterator[Path]:
         yield apart
     finally:
         shutil.rmtree(apart, ignore_errors=True)
-
-
-def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
-    """The day that the build goes on from; None if it begins."""
-    from datetime import date
-
-    from ragbed.build.pipeline import read_state
-
-    if lock is not None:
-        return date.fromisoformat(lock.begun)
-    before = read_state(folder)
-    return None if before is None or start == "articles" else before.begun
 
 
 def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
@@ -248,9 +234,7 @@ def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
     if failed:
-        say(
-            f"Incomplete: something could not be fetched or asked in {', '.join(failed)}; the same command tries it again."
-        )
+        say(f"Incomplete: {', '.join(failed)} could not fetch or ask for all; the same command tries it again.")
     for one in deliveries:
         if one.reason:
             say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
