@@ -198,9 +198,25 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     assert report["items"] == len(items)
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
     figures = {one["name"]: one for family in report["families"].values() for one in family}
-    for name in ("label fidelity, supporting", "negative purity", "cross-label duplicates", "edits that will not do"):
+    for name in (
+        "contamination",
+        "label fidelity, supporting",
+        "negative purity",
+        "cross-label duplicates",
+        "edits that will not do",
+    ):
         assert figures[name]["passed"] == "passed", figures[name]
     assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
+def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> None:
+    def passed(file: str) -> str:
+        found = json.loads(type_command("build", "--quality", file, "--json").out.splitlines()[-1])["quality"]
+        return next(one["passed"] for one in found["families"]["knowledge"] if one["name"] == "contamination")  # type: ignore[no-any-return]
+
+    assert passed("out/en_base.jsonl") == "passed"
+    shutil.copy("out/en_base.jsonl", "copy.jsonl")
+    assert passed("copy.jsonl") == "not measured"
 
 
 def test_what_was_built_can_be_run(place: Path) -> None:

@@ -69,12 +69,12 @@ def write_files(build: Build) -> dict[str, str]:
     return {name: hash_file(build.folder / name) for name in names if name in sinks}
 
 
-def listed_files(folder: Path) -> frozenset[str]:
+def listed_files(folder: Path) -> dict[str, str]:
     """The files of items that a build made in a folder; none where its lock is missing or cannot be read."""
     try:
-        return frozenset(read_lock(folder).files)
+        return read_lock(folder).files
     except RagbedError:
-        return frozenset()
+        return {}
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:

@@ -82,7 +82,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
         (base_item(), "fills every ratio", "passed"),
         (base_item(supports=4), "fills every ratio", "failed"),
         (base_item(), "contamination", "not measured"),
-        (replace(base_item(), date="2026-10-01"), "contamination", "passed"),
+        (replace(base_item(), date="2026-10-01"), "contamination", "not measured"),
         (replace(base_item(), known_by=("some/model",)), "contamination", "failed"),
         (replace(fact_item(0), known_by=("some/model",)), "known counterfactual items", "passed"),
         (base_item(question="Is it gold-0-gold?"), "answers in questions", "failed"),
