@@ -96,6 +96,18 @@ def test_a_gate_holds_or_does_not(item: Item, name: str, passed: str) -> None:
     assert _measure(item)[name].passed == passed
 
 
+def test_a_fluent_variant_repeats_no_question_but_a_second_one_does() -> None:
+    fact = fact_item(0)
+    fluent = replace(
+        fact,
+        id="fluent",
+        passages=tuple(replace(one, kind="rewritten") if one.stance == "contradicts" else one for one in fact.passages),
+    )
+    assert _measure(fact, fluent)["repeated questions"].value == 0
+    assert _measure(fact, fluent, replace(fluent, id="again"))["repeated questions"].value == 1
+    assert _measure(fact, replace(fact, id="again"))["repeated questions"].value == 1
+
+
 def test_every_figure_says_what_it_means_and_what_rgbs_is() -> None:
     (dataset,) = open_data(["ragbed-mini-en_fact"])
     for measure in _figures(measure_quality([dataset])).values():
