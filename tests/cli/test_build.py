@@ -200,6 +200,7 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     figures = {one["name"]: one for family in report["families"].values() for one in family}
     for name in (
         "contamination",
+        "repeated questions",
         "label fidelity, supporting",
         "negative purity",
         "cross-label duplicates",

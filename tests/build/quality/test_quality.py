@@ -177,5 +177,14 @@ def test_drift_tells_new_questions_and_what_changed(tmp_path: Path) -> None:
     assert "label fidelity, supporting" not in changed
 
 
+def test_drift_compares_lengths_within_a_language_only() -> None:
+    english, chinese = open_data(["ragbed-mini-en_fact", "ragbed-mini-zh_fact"])
+    drift = compare_editions(measure_quality([chinese]), measure_quality([english, chinese]), [chinese], [english])
+    lengths = [shift for shift in drift.shifts if shift.now.name == "passage length"]
+    assert [(shift.now.title, shift.is_changed) for shift in lengths] == [("passage length (zh)", False)]
+    other = compare_editions(measure_quality([chinese]), measure_quality([english]), [chinese], [english])
+    assert not [shift for shift in other.shifts if shift.now.lang]
+
+
 def _copies(item: Item) -> list[Passage]:
     return [passage for passage in item.passages if passage.stance == "distracts"]
