@@ -109,7 +109,7 @@ def test_a_list_that_cannot_be_had_is_rejected_and_the_next_source_is_read(web: 
     mine = Source("urls", str(tmp_path / "mine.txt"))
     articles, rejects = collect(tmp_path, Source("feed", web.url("feed")), Source("feed", web.url("no")), mine, mine)
     assert [one.url for one in articles] == [web.url("good")]
-    assert outcomes(rejects) == {"feed": "status", "no": "broken", "good": "duplicate"}
+    assert outcomes(rejects) == {"feed": "server", "no": "broken", "good": "duplicate"}
 
 
 def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def test_the_kind_of_an_answer_is_told() -> None:
         ("unknown", "2024-06-01", "2024-06-01"),
         ("2024-09-31", "2024-06-01", "2024-06-01"),
         ("2031-01-01", "2024-06-01", "2024-06-01"),
-        ("2024-05-31", None, "2024-05-31"),
+        ("2024-05-31", None, None),
+        ("2031-01-01", None, None),
         ("2024年5月31日", "2024-06-01", "2024-05-31"),
         ("May 31, 2024", "2024-06-01", "2024-05-31"),
         ("soon", None, None),
@@ -106,6 +107,13 @@ def test_an_event_is_never_later_than_its_article(told: str, published: str | No
     made = draft_question(block, "en", article("en", published)).draft
     assert made is not None
     assert made.date == day
+
+
+def test_what_the_generator_knows_has_the_date_that_it_tells() -> None:
+    block = {"question": "Who designed the Orsa Bridge in Velden?", "answer": "Ingrid Halvorsen", "date": "2024-05-31"}
+    made = draft_question(block, "en", None).draft
+    assert made is not None
+    assert made.date == "2024-05-31"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TypeAlias
@@ -19,11 +20,12 @@ from ragbed.cli.asking import AskingOptions
 from ragbed.cli.build_asking import Asker
 from ragbed.datasets import Dataset
 from ragbed.errors import RagbedError, UnknownName
+from ragbed.prompts import Instructions
 from ragbed.schema import Hit, Reject
 from ragbed.web.addresses import Gate
 from ragbed.web.manners import Manners
 from tests.build.world_site import World, make_world, running_generator
-from tests.web.fault_server import Fault, FaultServer, page, redirect, running_server, status
+from tests.web.fault_server import Fault, FaultServer, cut_after, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
 CHOSEN: AskingOptions = {
@@ -172,6 +174,59 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     state = run(make_build())
     assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [(status(503), "server"), (cut_after(9, page(b"<rss/>" * 9, "text/xml")), "cut")]
+)
+def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
+    make_build: Make, site: FaultServer, fault: Fault, outcome: str
+) -> None:
+    whole, site.scripts["feed"] = site.scripts["feed"], [fault]
+    build = make_build()
+    state = run(build)
+    assert (state.steps["articles"].rejected, state.steps["articles"].stamp) == ({outcome: 1}, "")
+    delivery, _ = compare_delivery(build, state)
+    assert f"most were lost to: articles: {outcome} 1" in delivery.reason
+    site.scripts["feed"] = whole
+    state = run(build)
+    assert state.steps["articles"].made == 20
+    assert state.steps["articles"].stamp
+
+
+def test_a_page_that_was_down_is_fetched_again_but_one_that_is_gone_is_not(
+    make_build: Make, site: FaultServer, world: World
+) -> None:
+    (name, *_) = (name for name, item, _ in world.documents() if item.fake is not None)
+    whole, site.scripts[name] = site.scripts[name], [status(503)]
+    build = make_build()
+    pages = run(build).steps["pages"]
+    assert (pages.rejected["server"], pages.rejected["status"], pages.stamp) == (1, 1, "")
+    site.scripts[name] = whole
+    again = run(build).steps["pages"]
+    assert (again.rejected["status"], again.made - pages.made) == (1, 1)
+    assert again.stamp
+
+
+def test_a_build_is_of_the_day_its_articles_were_read(make_build: Make) -> None:
+    later = date(2026, 12, 1)
+    assert run(make_build()).begun == TODAY
+    assert run(replace(make_build(), today=later)).begun == TODAY
+    assert run(replace(make_build("[gate]\nsamples = 1\n"), today=later), "questions").begun == TODAY
+    fewer = msgspec.structs.replace(make_build().recipe, since="2000-01-01")
+    assert run(replace(make_build(), recipe=fewer, today=later)).begun == later
+
+
+def test_other_closed_book_instructions_make_the_probes_again(
+    make_build: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = make_build()
+    run(build)
+    written = Instructions(("paper",))  # the same question in other words around it
+    monkeypatch.setattr("ragbed.build.asking.Instructions", lambda _: written)
+    again: list[str] = []
+    run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
+    assert again[0] == "probes"
 
 
 def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:

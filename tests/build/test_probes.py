@@ -28,6 +28,9 @@ def probe(
 
     def ask(request: Request) -> dict[str, list[Completion]]:
         said = replies[request.model]
+        for case in request.cases:  # closed book: the question, and no word of documents that are not there
+            assert "ocument" not in "".join(message.content for message in case.messages)
+            assert case.question in case.messages[-1].content
         assert request.samples == len(said)
         return {
             case.case: [

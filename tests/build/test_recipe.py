@@ -42,6 +42,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
         (GOOD.replace("folder", "fodler"), "Did you mean 'folder'"),
         (GOOD.replace('"n"', '"a/b"'), "'a/b' is no name for files"),
+        (GOOD.replace('"n"', '".."'), "'..' is no name for files"),
         (GOOD + '[gate.cutoffs]\n"m/x" = "June 2025"\n', "'June 2025' is no day"),
         ('since = "2026-13-01"\n' + GOOD, "'2026-13-01' is no day"),
         (GOOD.replace('name = "n"', 'name = "n"\nlangs = ["fr"]'), "Invalid enum value 'fr'"),

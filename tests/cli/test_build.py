@@ -83,6 +83,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files}
 
 
+def delivered(folder: Path) -> dict[str, bytes]:
+    """The files for others: items, lock and report."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".jsonl", ".lock", ".json")}
+
+
 def items_of(folder: Path) -> list[Item]:
     return [item for path in sorted(folder.glob("out/*.jsonl")) for item in Dataset(path.stem, path).items()]
 
@@ -193,9 +198,26 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     assert report["items"] == len(items)
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
     figures = {one["name"]: one for family in report["families"].values() for one in family}
-    for name in ("label fidelity, supporting", "negative purity", "cross-label duplicates", "edits that will not do"):
+    for name in (
+        "contamination",
+        "repeated questions",
+        "label fidelity, supporting",
+        "negative purity",
+        "cross-label duplicates",
+        "edits that will not do",
+    ):
         assert figures[name]["passed"] == "passed", figures[name]
     assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
+def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> None:
+    def passed(file: str) -> str:
+        found = json.loads(type_command("build", "--quality", file, "--json").out.splitlines()[-1])["quality"]
+        return next(one["passed"] for one in found["families"]["knowledge"] if one["name"] == "contamination")  # type: ignore[no-any-return]
+
+    assert passed("out/en_base.jsonl") == "passed"
+    shutil.copy("out/en_base.jsonl", "copy.jsonl")
+    assert passed("copy.jsonl") == "not measured"
 
 
 def test_what_was_built_can_be_run(place: Path) -> None:
@@ -230,9 +252,24 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
 def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
     path = next((place / "docs").glob("en-base-0-*.md"))
     path.write_text(path.read_text() + "\n")
+    before = contents(place / "out")
     done = build("--locked")
     assert done.code == 1
     assert f"sources: {path.name} was " in done.err
+    assert "To go on" not in done.err
+    assert contents(place / "out") == before
+    assert not (place / "out/.locked").exists()
+
+
+def test_a_locked_build_leaves_what_was_changed_by_hand(place: Path) -> None:
+    for name in ("steps/questions.jsonl", "en_base.jsonl"):
+        path = place / "out" / name
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    before = contents(place / "out")
+    done = build("--locked")
+    assert done.code == 1
+    assert "en_base.jsonl, steps/questions.jsonl changed since" in done.err
+    assert contents(place / "out") == before
 
 
 def test_a_locked_build_of_another_recipe_is_refused(place: Path) -> None:
@@ -280,6 +317,17 @@ def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
     assert done.code == 1
     assert "questions.jsonl:1" in done.err
     assert "--from questions" in done.err
+
+
+def test_a_question_changed_by_hand_is_asked_anew_without_documents(place: Path, shared: tuple[World, Path]) -> None:
+    path = place / "out/steps/questions.jsonl"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    changed = json.loads(first)
+    changed["question"] = changed["question"].replace("?", ", in brief?").replace("？", "，请简答？")
+    path.write_text(json.dumps(changed, ensure_ascii=False) + "\n" + "".join(rest))
+    before = shared[0].asked["closed-book"]
+    build()
+    assert shared[0].asked["closed-book"] == before + 1
 
 
 def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[World, Path]) -> None:
@@ -342,12 +390,15 @@ def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
 
 
 def test_the_next_edition_takes_only_what_is_new(place: Path) -> None:
+    before = delivered(place / "out")
     done = build("--since", "2099-01-01", "--json")
     summary = json.loads(done.out.splitlines()[-1])
     assert done.code == 3
     assert summary["steps"]["articles"]["made"] == 0
     assert set(summary["steps"]["articles"]["rejected"]) <= {"old", "language"}
     assert "en_base.jsonl: 0 of 2." in done.err
+    assert delivered(place / "out") == before
+    assert "the files of the earlier build in out stay" in done.err
 
 
 def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:

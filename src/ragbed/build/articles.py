@@ -9,7 +9,7 @@ from typing import Any
 
 from ragbed.build.desk import drain, open_desk
 from ragbed.build.place import Build
-from ragbed.build.sources import SOURCES, STEP, Desk, Raw, Source, reject
+from ragbed.build.sources import SOURCES, STEP, Desk, Raw, Source, reject, reject_fetch
 from ragbed.build.tokens import count_tokens
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Reject
@@ -110,7 +110,7 @@ async def bring_article(link: Link, source: Source, desk: Desk, today: date) -> 
         return reject(f"{source.place}: {link.title}", "address", "the entry has no address")
     fetched = await desk.fetcher.fetch(link.url)
     if fetched.page is None:
-        return reject(fetched.url, fetched.outcome, fetched.reason)
+        return reject_fetch(fetched)
     page = fetched.page
     kind = kind_of(page.content_type, page.body)
     raw = Raw(page.final_url, page.body, kind, page.content_type, link.title, link.date, link.licence or None)

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TypeAlias
 
+from ragbed.prompts import Instructions
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
@@ -46,7 +47,7 @@ def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[s
 
 
 def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: Answer = ()) -> Case:
-    """A call as a case; it is named by the hash of all that is said, so that equal calls are one.
+    """A call as a case.
 
     Args:
         task: What it is for.
@@ -55,19 +56,19 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
         question: What the reply should answer, where it answers a question.
         answer: The right one, for scoring.
     """
-    digest = hashlib.sha256("\0".join(turns).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     messages = tuple(
         Message(role="assistant" if place % 2 else "user", content=turn) for place, turn in enumerate(turns)
     )
-    return case_of(task, digest, lang, messages, question=question, answer=answer)
+    return case_of(task, lang, messages, question=question, answer=answer)
 
 
-def case_of(task: str, item: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
-    """A call with its messages as they are."""
+def case_of(task: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
+    """A call with its messages as they are, named by the hash of all that is said, so that equal calls are one."""
+    digest = _hash_said(messages)[:32]
     return Case(
-        case=f"{task}/{item}",
+        case=f"{task}/{digest}",
         data=task,
-        item=item,
+        item=digest,
         lang=lang,
         testbed="build",
         question=question,
@@ -97,6 +98,21 @@ def prompt_hash(*names: str) -> str:
     """Of instruction texts, in all languages."""
     texts = [_text(lang, name) for lang in _LANGS for name in names]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
+    """How a model is asked what it knows by itself."""
+    return Instructions(("robust", "paper")).messages(lang, question, None)
+
+
+def closed_book_hash() -> str:
+    """Of the texts around a question without documents, in all languages."""
+    return _hash_said([message for lang in _LANGS for message in closed_book(lang, "")])
+
+
+def _hash_said(messages: Sequence[Message]) -> str:
+    said = "\0".join(message.content for message in messages)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @cache

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
-from ragbed.build.asking import PROMPTS, prompt_hash
+from ragbed.build.asking import PROMPTS, closed_book_hash, prompt_hash
 from ragbed.build.items import KINDS, file_of
 from ragbed.build.pipeline import State
 from ragbed.build.place import Build, hash_file
@@ -50,8 +50,12 @@ class Lock(Struct, frozen=True, kw_only=True):
 
 
 def write_files(build: Build) -> dict[str, str]:
-    """Writes the files of items; their names and hashes. What an earlier build left under such a name goes."""
+    """Writes the files of items; their names and hashes.
+
+    A file that an earlier build made and this one does not goes, unless nothing was made at all.
+    """
     names = [f"{lang}_{kind}.jsonl" for lang in ("en", "zh") for kind in KINDS]
+    earlier = listed_files(build.folder)
     sinks: dict[str, IO[bytes]] = {}
     with ExitStack() as stack:
         for item in build.read("items", Item):
@@ -60,9 +64,17 @@ def write_files(build: Build) -> dict[str, str]:
                 sinks[name] = stack.enter_context(write_whole(build.folder / name))
             sinks[name].write(to_line(item))
     for name in names:
-        if name not in sinks:
+        if sinks and name in earlier and name not in sinks:
             (build.folder / name).unlink(missing_ok=True)
     return {name: hash_file(build.folder / name) for name in names if name in sinks}
+
+
+def listed_files(folder: Path) -> dict[str, str]:
+    """The files of items that a build made in a folder; none where its lock is missing or cannot be read."""
+    try:
+        return read_lock(folder).files
+    except RagbedError:
+        return {}
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
@@ -76,7 +88,7 @@ def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapp
         recipe=build.recipe,
         models=dict(sorted(models.items())),
         encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
-        prompts={name: prompt_hash(name) for name in PROMPTS},
+        prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
         sources={one.url: one.sha256 for one in build.read("articles", Article)},
         pages={one.hit: one.article.sha256 for one in build.read("pages", Brought)},
         steps={name: hash_file(build.file_of(name)) for name in state.steps},
@@ -117,6 +129,26 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
         was, now = getattr(old, what), getattr(new, what)
         if was != now:
             raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")
+
+
+def put_back(made: Path, folder: Path, lock: Lock) -> None:
+    """Moves what a locked build made to where it is missing; a file that was changed since is left as it is.
+
+    Raises:
+        RagbedError: A file is there and is not what the lock says.
+    """
+    told = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
+    changed = [name for name, digest in told.items() if (folder / name).exists() and hash_file(folder / name) != digest]
+    if changed:
+        raise RagbedError(
+            f"{folder} is not what its {LOCK} says: {', '.join(changed)} changed since, and stays as it is. What is "
+            "kept still gives the bytes of the lock: move these files away, and --locked makes them again."
+        )
+    for path in sorted(made.rglob("*")):
+        place = folder / path.relative_to(made)
+        if path.is_file() and not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(place)
 
 
 def _difference(what: str, was: object, now: object) -> str:

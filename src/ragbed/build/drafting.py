@@ -188,10 +188,15 @@ def _folded(text: str, lang: Lang) -> str:
 
 
 def _day(told: str, article: Article | None) -> str | None:
-    """The generator's date if it is one, and none after its article; else the article's."""
-    published = None if article is None else article.date
+    """The generator's date if it is one, and none after its article; else the article's.
+
+    Of an undated article there is none: nothing bounds what the generator says, and a late day opens the gate of
+    cut-offs. Questions that it knows have no article, and do not pass that gate.
+    """
     try:
         day = date.fromisoformat(read_day(told) or "").isoformat()
     except ValueError:
-        return published
-    return day if published is None or day <= published else published
+        day = None
+    if article is None:
+        return day
+    return min(day, article.date) if day and article.date else article.date

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -62,20 +61,16 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
         kept = sum(probes[name].is_known for name in verified)
         return f"{way}, {kept:,} of these known. {_ADVICE[kind]}"
     more = " Not all articles were asked about: a larger questions.surplus helps." if len(drafts) >= enough else ""
-    return f"{way}; most were lost to: {_losses(state, ('questions', 'answers'))}.{more} {_ADVICE[kind]}"
+    return f"{way}; most were lost to: {_losses(state)}.{more} {_ADVICE[kind]}"
 
 
-def _losses(state: State, steps: Sequence[str]) -> str:
-    return main_reasons(
-        Done(
-            stamp="",
-            entered=0,
-            made=0,
-            rejected=dict(sum((Counter(state.steps[name].rejected) for name in steps), Counter[str]())),
-        )
-    )
+def _losses(state: State) -> str:
+    """What each step on the way of a base question left out, articles and passages included."""
+    told = {name: main_reasons(state.steps[name], most=2) for name in _WAY}
+    return "; ".join(f"{name}: {reasons}" for name, reasons in told.items() if reasons) or "nothing"
 
 
+_WAY = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers")
 _ADVICE = {
     "base": "More articles, a larger questions.per_article, or less of [pools] would help.",
     "int": "More base questions would help.",

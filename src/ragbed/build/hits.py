@@ -18,8 +18,6 @@ from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
 from ragbed.web.search.index import Entry, LocalIndex
 
 STEP = "hits"
-RETRIED = frozenset({"quota", "rate", "server", "timeout", "connect"})
-"""Failures that may be over the next time."""
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:

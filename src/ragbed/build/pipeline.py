@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from ragbed.build.answers import make_answers
 from ragbed.build.articles import make_articles
-from ragbed.build.asking import prompt_hash
+from ragbed.build.asking import closed_book_hash, prompt_hash
 from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
-from ragbed.build.hits import RETRIED, make_hits
+from ragbed.build.hits import make_hits
 from ragbed.build.items import make_items
 from ragbed.build.pages import make_pages
 from ragbed.build.passages import make_passages
@@ -42,6 +42,9 @@ from ragbed.store import write_whole
 _CODE = 1
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
+_PASSING = frozenset({"error", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})
+"""Outcomes that the next time may be others: models, engines and hosts that could not be reached. With these a step is
+made again when the build is."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,6 @@ class Step:
     settings: Callable[[Recipe], object] = lambda _: None
     """What of the recipe it depends on."""
     prompts: tuple[str, ...] = ()
-    retried: frozenset[str] = frozenset({"error"})
-    """Outcomes that the next time may be others: with these a step is made again when the build is."""
 
 
 STEPS: dict[str, Step] = {
@@ -67,8 +68,10 @@ STEPS: dict[str, Step] = {
                         recipe.search.engine),
         ("questions", "known", "again", "fence"),
     ),
-    "probes": Step(make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator)),
-    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, retried=RETRIED),
+    "probes": Step(
+        make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
+    ),
+    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(
@@ -103,6 +106,9 @@ STEPS: dict[str, Step] = {
 }  # fmt: skip
 
 
+_FIRST = next(iter(STEPS))
+
+
 class Done(Struct, frozen=True, kw_only=True):
     """What a step did."""
 
@@ -119,6 +125,7 @@ class State(Struct, frozen=True, kw_only=True):
     """How far a build is."""
 
     begun: date
+    """When its articles were read."""
     steps: dict[str, Done] = {}
 
 
@@ -149,21 +156,32 @@ def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool],
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
-    before_all = read_state(build.folder)
-    state = State(begun=build.today, steps=before_all.steps if before_all else {})
+    state = read_state(build.folder) or State(begun=build.today)
+    build = replace(build, today=_first_day(build, start, state))
+    state = State(begun=build.today, steps=state.steps)
     _make_room(build.folder / "steps")
     again = False
     for name, step in STEPS.items():
         again = again or name == start
         stamp = _stamp(build, step)
         before = state.steps.get(name)
-        is_done = before is not None and before.stamp == stamp and build.file_of(name).exists() and not again
+        is_done = not again and _is_done(build, name, stamp, before)
         if before is None or not is_done:
             before = _run(build, name, step, stamp)
             state = State(begun=state.begun, steps=state.steps | {name: before})
             _write_state(build.folder, state)
         tell(name, before, is_done)
     return state
+
+
+def _first_day(build: Build, start: str | None, state: State) -> date:
+    """The day of the build: that of its articles, if they are not read again."""
+    stays = start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST))
+    return state.begun if stays else build.today
+
+
+def _is_done(build: Build, name: str, stamp: str, before: Done | None) -> bool:
+    return before is not None and before.stamp == stamp and build.file_of(name).exists()
 
 
 def _make_room(steps: Path) -> None:
@@ -185,7 +203,7 @@ def _run(build: Build, name: str, step: Step, stamp: str) -> Done:
                 counts.made += 1
                 records.write(encoder.encode(found) + b"\n")
     return Done(
-        stamp="" if step.retried & counts.rejected.keys() else stamp,
+        stamp="" if _PASSING & counts.rejected.keys() else stamp,
         entered=_count_lines(build.file_of(step.reads[0])) if step.reads else counts.made + counts.rejected.total(),
         made=counts.made,
         rejected=dict(sorted(counts.rejected.items())),

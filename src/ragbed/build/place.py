@@ -45,16 +45,18 @@ class Build:
     folder: Path
     recipe: Recipe
     today: date
-    """The day it was begun: no article is of a later date, however often it is resumed."""
+    """No article is of a later date; of a build that goes on, the day its articles were read."""
     ask: Ask
     outside: Outside = field(default_factory=Outside)
     watch: Callable[[str, int, int | None], None] = _show_nothing
     """Told of each step how many are done, and of how many where that is known."""
+    keeper: Path | None = None
+    """The folder whose kept/ is used; None: its own. A locked build works apart from what it is compared with."""
 
     @property
     def kept(self) -> Path:
         """The folder of what came from outside."""
-        folder = self.folder / "kept"
+        folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

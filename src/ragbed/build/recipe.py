@@ -183,7 +183,7 @@ def _check(path: Path, recipe: Recipe) -> None:
         raise DataError(path, "names no sources, or no langs; give at least one [[sources]] with kind and place")
     if recipe.search.engine not in ENGINES:
         raise UnknownName("search engine", recipe.search.engine, ENGINES)
-    if not re.fullmatch(r"[\w.-]{1,80}", recipe.name):
+    if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is no name for files; use letters, digits, - and _", field="name")
     for name, day in {"since": recipe.since, **recipe.gate.cutoffs}.items():
         check_day(day, f"{path}: {name}")

@@ -19,7 +19,7 @@ class Draft(Question, frozen=True, kw_only=True):
     event: str = ""
     """In the generator's words."""
     date: str | None = None
-    """ISO date of the event: the generator's, or else the article's."""
+    """ISO date of the event: the generator's, or else the article's; none if the article has none."""
 
 
 class Probe(Record, frozen=True, kw_only=True):

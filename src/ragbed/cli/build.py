@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -15,8 +15,6 @@ from ragbed.cli.asking import AskingOptions, asking_options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from ragbed.build.delivery import Lock
     from ragbed.build.funnel import Delivery
     from ragbed.build.pipeline import Done, State
@@ -128,7 +126,7 @@ def _build(
     recipe: Recipe, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
 ) -> tuple[State, list[Delivery]]:
     """Runs the steps and writes what they give."""
-    from datetime import UTC, datetime
+    from datetime import UTC, date, datetime
 
     from ragbed.build.delivery import check_recipe, read_lock
     from ragbed.build.funnel import compare_delivery
@@ -137,51 +135,61 @@ def _build(
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
-    from ragbed.cli.quality import ship_quality
     from ragbed.run.lock import hold
 
-    with hold(folder), StepProgress() as progress:
+    with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None
         if lock is not None:
             check_recipe(folder, lock, recipe)
-        today = _begun(folder, start, lock) or datetime.now(UTC).date()
+        today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
         ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
-        work = Build(folder, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch)
+        work = Build(place, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch, keeper=folder)
 
         def tell(name: str, done: Done, was_done: bool) -> None:
             progress.end_step()
             _tell_step(name, done, was_done=was_done)
 
-        with _going_on():
-            state = run_steps(work, "articles" if locked else start, tell)
-            _deliver(work, state, ask.identities(models_of(recipe)), lock)
-            ship_quality(folder)
-        return state, compare_delivery(work, state)
+        with nullcontext() if locked else _going_on():
+            state = run_steps(work, start, tell)
+            deliveries = compare_delivery(work, state)
+            _deliver(work, folder, state, ask.identities(models_of(recipe)), lock)
+        return state, deliveries
 
 
-def _begun(folder: Path, start: str | None, lock: Lock | None) -> date | None:
-    """The day that the build goes on from; None if it begins."""
-    from datetime import date
+@contextmanager
+def _workplace(folder: Path, *, locked: bool) -> Iterator[Path]:
+    """Where the steps are made: a locked build touches nothing that it is compared with."""
+    if not locked:
+        yield folder
+        return
+    import shutil
 
-    from ragbed.build.pipeline import read_state
+    apart = folder / ".locked"
+    shutil.rmtree(apart, ignore_errors=True)  # of one that was killed
+    try:
+        yield apart
+    finally:
+        shutil.rmtree(apart, ignore_errors=True)
 
-    if lock is not None:
-        return date.fromisoformat(lock.begun)
-    before = read_state(folder)
-    return None if before is None or start == "articles" else before.begun
 
-
-def _deliver(work: Build, state: State, models: Mapping[str, str], old: Lock | None) -> None:
+def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
     """Writes files and lock; a locked build must be what the lock says."""
-    from ragbed.build.delivery import check_lock, make_lock, write_files, write_lock
+    from ragbed.build.delivery import check_lock, listed_files, make_lock, put_back, write_files, write_lock
     from ragbed.cli.console import say
+    from ragbed.cli.quality import ship_quality
 
-    lock = make_lock(work, state, models, write_files(work))
+    files = write_files(work)
+    if not files and listed_files(work.folder):
+        say(f"Nothing was made; the files of the earlier build in {folder} stay, and its lock with them.")
+        return
+    lock = make_lock(work, state, models, files)
     if old is None:
-        write_lock(work.folder, lock)
+        write_lock(folder, lock)
     else:
-        check_lock(work.folder, old, lock)
-        say(f"{work.folder} is what its lock says, byte by byte.")
+        check_lock(folder, old, lock)
+        put_back(work.folder, folder, old)
+        say(f"{folder} is what its lock says, byte by byte.")
+    ship_quality(folder)
 
 
 @contextmanager
@@ -226,7 +234,7 @@ def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
     if failed:
-        say(f"Incomplete: something could not be asked in {', '.join(failed)}; the same command tries it again.")
+        say(f"Incomplete: {', '.join(failed)} could not fetch or ask for all; the same command tries it again.")
     for one in deliveries:
         if one.reason:
             say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")

@@ -107,7 +107,7 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
     print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
     if drift is not None:
         shifts = [
-            [one.now.name, show_value(one.before), show_value(one.now), "" if one.p is None else f"{one.p:.2g}",
+            [one.now.title, show_value(one.before), show_value(one.now), "" if one.p is None else f"{one.p:.2g}",
              "changed" if one.is_changed else ""]
             for one in drift.shifts
         ]  # fmt: skip

@@ -82,7 +82,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
         (base_item(), "fills every ratio", "passed"),
         (base_item(supports=4), "fills every ratio", "failed"),
         (base_item(), "contamination", "not measured"),
-        (replace(base_item(), date="2026-10-01"), "contamination", "passed"),
+        (replace(base_item(), date="2026-10-01"), "contamination", "not measured"),
         (replace(base_item(), known_by=("some/model",)), "contamination", "failed"),
         (replace(fact_item(0), known_by=("some/model",)), "known counterfactual items", "passed"),
         (base_item(question="Is it gold-0-gold?"), "answers in questions", "failed"),
@@ -94,6 +94,18 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
 )
 def test_a_gate_holds_or_does_not(item: Item, name: str, passed: str) -> None:
     assert _measure(item)[name].passed == passed
+
+
+def test_a_fluent_variant_repeats_no_question_but_a_second_one_does() -> None:
+    fact = fact_item(0)
+    fluent = replace(
+        fact,
+        id="fluent",
+        passages=tuple(replace(one, kind="rewritten") if one.stance == "contradicts" else one for one in fact.passages),
+    )
+    assert _measure(fact, fluent)["repeated questions"].value == 0
+    assert _measure(fact, fluent, replace(fluent, id="again"))["repeated questions"].value == 1
+    assert _measure(fact, replace(fact, id="again"))["repeated questions"].value == 1
 
 
 def test_every_figure_says_what_it_means_and_what_rgbs_is() -> None:
@@ -163,6 +175,15 @@ def test_drift_tells_new_questions_and_what_changed(tmp_path: Path) -> None:
     changed = {shift.now.name for shift in drift.shifts if shift.is_changed}
     assert "duplicate rate" in changed
     assert "label fidelity, supporting" not in changed
+
+
+def test_drift_compares_lengths_within_a_language_only() -> None:
+    english, chinese = open_data(["ragbed-mini-en_fact", "ragbed-mini-zh_fact"])
+    drift = compare_editions(measure_quality([chinese]), measure_quality([english, chinese]), [chinese], [english])
+    lengths = [shift for shift in drift.shifts if shift.now.name == "passage length"]
+    assert [(shift.now.title, shift.is_changed) for shift in lengths] == [("passage length (zh)", False)]
+    other = compare_editions(measure_quality([chinese]), measure_quality([english]), [chinese], [english])
+    assert not [shift for shift in other.shifts if shift.now.lang]
 
 
 def _copies(item: Item) -> list[Passage]:

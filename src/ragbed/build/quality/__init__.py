@@ -11,6 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from ragbed import __version__
+from ragbed.build.delivery import listed_files
 from ragbed.build.quality.abilities import Abilities
 from ragbed.build.quality.answers import Answers
 from ragbed.build.quality.knowledge import Knowledge
@@ -73,9 +74,11 @@ def measure_quality(datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, 
     items = passages = 0
     hashes = {}
     for dataset in datasets:
-        hashes[dataset.name] = dataset.sha256()
+        hashes[dataset.name] = digest = dataset.sha256()
+        # Every build probes; items of other origin, or changed since, may have been asked of nobody.
+        is_probed = listed_files(dataset.path.parent).get(dataset.path.name) == digest
         for item in dataset.items():
-            look = Look(item, is_labelled=passages < MOST_LABELLED)
+            look = Look(item, is_labelled=passages < MOST_LABELLED, is_probed=is_probed)
             items, passages = items + 1, passages + len(item.passages)
             for family in families.values():
                 family.add(look)

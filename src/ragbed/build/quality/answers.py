@@ -37,7 +37,7 @@ _CLOSED = Kind(
 )
 _AGAIN = Kind(
     "repeated questions",
-    "questions that an earlier item asks, twins of generated items left out",
+    "questions that an earlier item asks, twins of generated items and fluent variants left out",
     "0 within a file; 15 of zh_int stand in zh",
     Gate("=", 0),
 )
@@ -62,7 +62,9 @@ class Answers:
         self._counts["several"] += len(item.answer) > 1
         self._counts["aliases"] += any(len(aliases) > 1 for aliases in item.answer)
         self._counts["closed"] += _YES_NO.search(item.question.strip()) is not None
-        self._counts["again"] += self._is_seen(f"question {item.question}") and item.twin is None
+        # The fluent variant of a counterfactual item asks its question again by nature.
+        variant = "fluent" if any(passage.kind == "rewritten" for passage in item.passages) else ""
+        self._counts["again"] += self._is_seen(f"question {variant} {item.question}") and item.twin is None
         if item.event is not None:
             self._counts["events"] += 1
             self._counts["shared"] += self._is_seen(f"event {item.event}")

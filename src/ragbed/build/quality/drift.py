@@ -66,14 +66,10 @@ def _shifts(before: Quality, now: Quality) -> Iterator[Shift]:
 
 
 def _pairs(before: Quality, now: Quality) -> Iterator[tuple[Measure, Measure]]:
-    """The figures that both have, by name and, where a name stands for several, by place."""
+    """The figures that both have, by name and language."""
     for name, family in now.families.items():
-        old = list(before.families.get(name, ()))
-        for measure in family:
-            twin = next((one for one in old if one.name == measure.name), None)
-            if twin is not None:
-                old.remove(twin)
-                yield twin, measure
+        old = {one.title: one for one in before.families.get(name, ())}
+        yield from ((old[one.title], one) for one in family if one.title in old)
 
 
 def _chance(one: Measure, other: Measure) -> float | None:

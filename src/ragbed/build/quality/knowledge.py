@@ -44,16 +44,17 @@ class Knowledge:
         """Takes one item in."""
         is_gated = look.kind == "counterfactual"
         self._counts["gated" if is_gated else "fresh"] += 1
+        self._counts["probed"] += look.is_probed
         if look.item.known_by:
             self._counts["gated known" if is_gated else "fresh known"] += 1
         if look.item.date:
             self._dates.append(look.item.date)
 
     def tell(self) -> Iterator[Measure]:
-        """What came of it; datasets that were not built here record neither dates nor what was known."""
+        """What came of it; what was known is not told of datasets that were not built here."""
         counts, items = self._counts, self._counts["gated"] + self._counts["fresh"]
-        was_probed = bool(self._dates) or counts["fresh known"] + counts["gated known"] > 0
-        unknown = "" if was_probed else "the dataset does not record it; run the closed-book testbed"
+        was_probed = counts["probed"] > 0
+        unknown = "" if was_probed else "nothing tells that models were asked; run the closed-book testbed"
         if counts["fresh"] or not items:
             yield _KNOWN.share(counts["fresh known"], counts["fresh"] if was_probed else 0, unknown)
         if counts["gated"]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from ragbed.schema import Lang
 from ragbed.stats.rates import wilson
 
 Unit: TypeAlias = Literal["share", "count", "number"]
@@ -34,6 +35,13 @@ class Measure(Struct, frozen=True, kw_only=True):
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
+    lang: Lang | None = None
+    """Where a figure is of one language: words and characters cannot be compared."""
+
+    @property
+    def title(self) -> str:
+        """Its name, with the language where it is of one."""
+        return f"{self.name} ({self.lang})" if self.lang else self.name
 
 
 @dataclass(frozen=True)
@@ -78,13 +86,14 @@ class Kind:
         """So many, among n; not measured where there is nothing to count."""
         return self._measure("count", value if n else None, n, note)
 
-    def number(self, value: float | None, n: int, note: str = "") -> Measure:
-        """A plain number."""
-        return self._measure("number", value, n, note)
+    def number(self, value: float | None, n: int, note: str = "", lang: Lang | None = None) -> Measure:
+        """A plain number; of one language where that is named."""
+        return self._measure("number", value, n, note, lang=lang)
 
     def _measure(  # noqa: PLR0913 - a row has so many columns
         self, unit: Unit, value: float | None, n: int, note: str,
         *, hits: int | None = None, low: float | None = None, high: float | None = None,
+        lang: Lang | None = None,
     ) -> Measure:  # fmt: skip
         return Measure(
             name=self.name,
@@ -99,4 +108,5 @@ class Kind:
             gate=None if self.gate is None else str(self.gate),
             passed="no gate" if self.gate is None else self.gate.judge(value),
             note=note,
+            lang=lang,
         )

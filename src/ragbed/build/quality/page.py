@@ -143,4 +143,4 @@ def _shift_row(shift: Shift) -> Node:
     tag = el("span", "changed", class_="tag warn") if shift.is_changed else ""
     p_value = "" if shift.p is None else f"{shift.p:.2g}"
     cells = [el("td", text, class_="number") for text in (show_value(shift.before), show_value(shift.now), p_value)]
-    return el("tr", el("th", shift.now.name, scope="row"), *cells, el("td", tag))
+    return el("tr", el("th", shift.now.title, scope="row"), *cells, el("td", tag))

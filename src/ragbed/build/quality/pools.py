@@ -84,8 +84,8 @@ class Pools:
         for lang, lengths in self._lengths.items():
             if lengths:
                 unit = "characters" if lang == "zh" else "words"
-                yield _LENGTH.number(median(lengths), len(lengths), f"{lang}: {unit}, longest {max(lengths):,}")
-                yield _SHAPE.number(_distance(lengths, lang), len(lengths), lang)
+                yield _LENGTH.number(median(lengths), len(lengths), f"{lang}: {unit}, longest {max(lengths):,}", lang)
+                yield _SHAPE.number(_distance(lengths, lang), len(lengths), lang, lang)
         yield _DUPLICATES.share(self._counts["again"], passages)
         yield _CROSS.count(self._counts["crossed"], passages)
 

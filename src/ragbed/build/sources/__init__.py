@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 
 from ragbed.build.sources.archives import open_archive
-from ragbed.build.sources.base import STEP, Desk, Found, Raw, Source, reject
+from ragbed.build.sources.base import STEP, Desk, Found, Raw, Source, reject, reject_fetch
 from ragbed.build.sources.folders import open_folder
 from ragbed.build.sources.lists import follow_list
 from ragbed.build.sources.records import open_records
@@ -22,4 +22,4 @@ SOURCES: dict[str, Callable[[Source, Desk], AsyncIterator[Found]]] = {
     "jsonl": open_records,
 }
 
-__all__ = ["SOURCES", "STEP", "Desk", "Found", "Raw", "Source", "reject"]
+__all__ = ["SOURCES", "STEP", "Desk", "Found", "Raw", "Source", "reject", "reject_fetch"]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
 from ragbed.schema import Reject
+from ragbed.web.answers import PASSING
 from ragbed.web.extract import Extractor
-from ragbed.web.fetch import Fetcher
+from ragbed.web.fetch import Fetched, Fetcher
 from ragbed.web.links import Link
 
 STEP = "articles"
 """The name of the step, in what it rejects."""
+_STATUS = re.compile(r"\bthe server answered (\d{3})\b")
+"""Of a page, or of the rules of its site."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,12 @@ Found: TypeAlias = Link | Raw | Reject
 def reject(what: str | Path, outcome: str, reason: str) -> Reject:
     """A document that cannot be had."""
     return Reject(step=STEP, what=str(what), outcome=outcome, reason=reason)
+
+
+def reject_fetch(fetched: Fetched) -> Reject:
+    """A document that could not be fetched; a server that may answer in a while is told from one that says no."""
+    said = _STATUS.search(fetched.reason) if fetched.outcome in ("status", "robots") else None
+    return reject(fetched.url, "server" if said and int(said[1]) in PASSING else fetched.outcome, fetched.reason)
 
 
 def read_file(path: Path) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from ragbed.build.sources.base import Desk, Found, Source, read_file, reject
+from ragbed.build.sources.base import Desk, Found, Source, read_file, reject, reject_fetch
 from ragbed.schema import Reject
 from ragbed.web.documents import Job
 from ragbed.web.kinds import LISTS
@@ -38,7 +38,7 @@ async def _open(place: str, desk: Desk) -> tuple[Link, ...] | Reject:
     if place.startswith(("http://", "https://")):
         fetched = await desk.fetcher.fetch(place, LISTS)
         if fetched.page is None:
-            return reject(fetched.url, fetched.outcome, fetched.reason)
+            return reject_fetch(fetched)
         page = fetched.page
         job = Job(kind="", body=page.body, content_type=page.content_type, url=page.final_url, wants_links=True)
     else:
