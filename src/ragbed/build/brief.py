@@ -28,20 +28,21 @@ _HEAD_BYTES = 20_000
 _PLAIN = frozenset({".txt", ".md", ".html", ".htm"})
 
 
-def write_recipe(brief: str, documents: Path, generator: str) -> str:
-    """A recipe as TOML text; places in it are as the user wrote them, from where the recipe will lie.
+def write_recipe(brief: str, documents: Path, generator: str, name: str = "") -> str:
+    """A recipe as TOML text.
 
     Args:
         brief: What the user wants, in a sentence.
         documents: A folder of documents, or a file of them.
         generator: Model string.
+        name: Of what is built; that of the folder if empty.
     """
     kind = _kind(documents)
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(documents)
     counts = {name: _count(pattern, brief) for name, pattern in _COUNTS.items()}
     base = counts["base"] or 20
     lines = [
-        f"name = {_quote(_slug(documents))}",
+        f"name = {_quote(_slug(Path(name) if name else documents))}",
         f"generator = {_quote(generator)}  # any model string: who writes the questions",
         f"langs = {json.dumps(langs)}",
         f"about = {_quote(_topic(brief))}  # what the questions should be about; may be left empty",

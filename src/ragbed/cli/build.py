@@ -106,7 +106,7 @@ def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) 
     target = output or Path(f"{documents.resolve().stem}.toml")
     if target.exists():
         raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
-    text = write_recipe(brief, documents, model)
+    text = write_recipe(brief, documents, model, "" if output is None else output.stem)
     with write_whole(target) as sink:
         sink.write(text.encode())
     say(f"{target} written. Look it over, then: ragbed build {target}")

@@ -35,12 +35,12 @@ def read_cells(folder: Path) -> list[Cell]:
     return tabulate_run(folder)
 
 
-def count_infeasible(folder: Path) -> int:
-    """Cases that were planned and cannot be asked."""
+def read_rest(folder: Path) -> tuple[int, str | None]:
+    """What no table tells: how many cases were planned and cannot be asked, and what the first error says."""
     from ragbed.run.store import open_store
 
     with open_store(folder, create=False) as store:
-        return store.infeasible()
+        return store.infeasible(), store.an_error()
 
 
 def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from datetime import datetime
 from pathlib import Path
@@ -94,7 +95,7 @@ def run(
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import count_infeasible, load_meanwhile, print_cells, read_cells
+    from ragbed.cli.results import load_meanwhile, print_cells, read_cells, read_rest
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.run.running import run as run_job
@@ -110,7 +111,7 @@ def run(
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
-    cells, infeasible = read_cells(job.folder), count_infeasible(job.folder)
+    cells, (infeasible, an_error) = read_cells(job.folder), read_rest(job.folder)
     print_cells(cells, to_stderr=json)
     say(f"Everything is in {job.folder}")
     if infeasible:
@@ -122,6 +123,7 @@ def run(
         say(f"Incomplete: {unasked} cases have no result; the same command with --out {job.folder} asks them.")
         raise click.exceptions.Exit(3)
     if errors:
+        say(f"The first error: {an_error}")
         say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
         raise click.exceptions.Exit(3)
     if floors:
@@ -250,4 +252,6 @@ def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
 
 def _new_folder(model: str) -> Path:
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[:40]
-    return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder for folder in (Path("runs") / one for one in names) if not folder.exists())

@@ -64,7 +64,7 @@ class ScriptedModel:
 
     async def identity(self) -> str:
         """A script is what it is called."""
-        return "1"
+        return "2"
 
     async def close(self) -> None:
         """Holds nothing."""

@@ -41,7 +41,7 @@ def read_answer(told: object) -> Completion:
     Raises:
         Failure: It is neither.
     """
-    answer = told.get("answer") if isinstance(told, Mapping) else told
+    answer = told.get("answer") if isinstance(told, Mapping) else getattr(told, "answer", told)
     if not isinstance(answer, str):
         problem = f"an answer is a text, or an object with one as 'answer'; this is {_brief(told)}"
         raise Failure("protocol", problem, again=True)

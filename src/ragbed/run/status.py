@@ -55,6 +55,8 @@ class Status:
     infeasible: int
     repeats: int
     models: list[ModelStatus]
+    an_error: str | None = None
+    """What the first of the errors says."""
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[Call] = field(default_factory=list)
@@ -88,6 +90,7 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             for number, (name, identity) in store.models().items()
         ],
     )
+    status.an_error = store.an_error()
     lost, still_open = store.orphans(), store.open_calls()
     if process is not None:
         status.in_flight = len(still_open)

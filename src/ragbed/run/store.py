@@ -280,6 +280,11 @@ class RunStore:
         ((infeasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE NOT feasible")
         return int(infeasible)
 
+    def an_error(self) -> str | None:
+        """What the first of the cases that ended in an error says, if there is one."""
+        found = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
+        return next((str(told) for (told,) in self.read(found)), None)
+
     def done(self, model: int) -> int:
         """How many results of a model need not be asked for again."""
         ((results,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))

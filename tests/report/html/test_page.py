@@ -239,6 +239,7 @@ def test_no_payload_runs_and_every_one_is_seen(browser: Browser, evil: Path) -> 
         page.wait_for_selector("html[data-ready]")
         assert REPLIES in page.locator("#en-leaderboard").inner_text()
         assert evil.name in page.locator("main:not([hidden]) .runs").inner_text()
+        assert "[object" not in page.locator("#cases ol.trials").inner_text()
         seen: set[str] = set()
         for number in range(page.evaluate("JSON.parse(document.getElementById('index').textContent).trials.length")):
             page.evaluate(f"location.hash = '#case-{number}'")

@@ -62,7 +62,7 @@ class Labels:
         counts = self._counts
         yield _HOLDS.share(counts["supports plain"], counts["supports"])
         yield _LACKS.share(counts["distracts plain"], counts["distracts"])
-        yield _GIVES.share(counts["supports ours"], counts["supports"], "by rules, not by people: ragbed review")
+        yield _GIVES.share(counts["supports ours"], counts["supports"], "by rules, not by people")
         yield _CLEAR.share(
             counts["distracts ours"], counts["distracts"], "by rules; paraphrases need a model or people"
         )

@@ -73,7 +73,7 @@ def _head(quality: Quality, names: str) -> Node:
         el("p", f"{quality.items:,} items, {quality.passages:,} passages; ragbed {quality.version}. Gates: ",
            *_spaced(tags)),
         el("p", f"These gates do not hold: {failed}.") if failed else el("p", "Every gate that was measured holds."),
-        el("p", "RGB's values are those of its published files; what rules cannot tell is for people: ragbed review.",
+        el("p", "RGB's values are those of its published files; what rules cannot tell is for people.",
            class_="quiet small"),
     )  # fmt: skip
 

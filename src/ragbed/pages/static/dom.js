@@ -20,7 +20,7 @@ export function el(name, attributes = {}, ...children) {
     else if (key === "href" && !OWN_LINK.test(value)) throw new Error("links lead to our own pages only");
     else node.setAttribute(key, value === true ? "" : String(value));
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(whole));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false).map(whole));
   return node;
 }
 
