@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import nlargest
 from itertools import combinations
-from math import ceil
+from math import ceil, comb
 
 from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.answers import limit_sources
@@ -24,6 +25,11 @@ from ragbed.text import guess_lang, to_terms
 STEP = "combinations"
 _MOST_USES = 2
 """Pairs that one question may be in, so that no answer is asked for over and over."""
+_TRIES = 50
+"""Pairs that are looked at for each that is wanted: where so many will not do, the rest, which is less alike, hardly
+will, and each takes all passages of both questions."""
+_MOST_PAIRS = 1_000_000
+"""The likest, of a number that grows with the square of the questions."""
 _KEPT = 0.6
 """Share of a question's words, and of those that the other has not, that must be left in the joined one: the paper's
 own example keeps 0.8 of them."""
@@ -75,8 +81,14 @@ def _choose(
     uses: Counter[str] = Counter()
     chosen: list[tuple[Draft, Draft]] = []
     rejects: list[Reject] = []
-    for pair in sorted(combinations(drafts, 2), key=lambda one: -likeness(one)):
+    most, is_cut = enough * _TRIES, comb(len(drafts), 2) > _MOST_PAIRS
+    for pair in nlargest(_MOST_PAIRS, combinations(drafts, 2), key=likeness):
         if len(chosen) >= enough:
+            break
+        tried = len(chosen) + len(rejects)
+        build.watch(STEP, tried, most)
+        if tried >= most:
+            is_cut = True
             break
         if any(uses[draft.id] >= _MOST_USES for draft in pair):
             continue
@@ -86,6 +98,9 @@ def _choose(
             continue
         uses.update(draft.id for draft in pair)
         chosen.append(pair)
+    if is_cut and len(chosen) < enough:
+        tried = len(chosen) + len(rejects)
+        rejects.append(reject(STEP, f"{len(drafts)} questions", "tries", f"only the likest {tried} pairs were tried"))
     return chosen, rejects
 
 

@@ -39,7 +39,7 @@ from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
 
-_CODE = 1
+_CODE = 2
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
 _PASSING = frozenset({"error", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})

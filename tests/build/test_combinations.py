@@ -1,0 +1,47 @@
+"""Pairs of questions: looked for within bounds, and seen to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.build.combinations import make_combinations
+from ragbed.build.place import Build
+from ragbed.build.recipe import Asking, Recipe, SourceLine, Wanted
+from ragbed.build.records import Draft, Pool, Probe, Verified
+from ragbed.schema import Passage, Reject
+
+SOURCES = (SourceLine(kind="folder", place="."),)
+
+
+def draft(number: int) -> Draft:
+    question = f"Who won the Orsa Cup of the year {1900 + number} in Velden?"
+    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),), origin="article", kind="name")
+
+
+def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
+    build.file_of(step).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
+
+
+def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> None:
+    recipe = Recipe(
+        name="n", generator="m/x", sources=SOURCES, langs=("en",), wanted=Wanted(integration=1),
+        questions=Asking(surplus=1.0),
+    )  # fmt: skip
+    seen: list[tuple[str, int, int | None]] = []
+    build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {}, watch=lambda *told: seen.append(told))
+    drafts = [draft(number) for number in range(30)]
+    build.file_of("x").parent.mkdir()
+    write(build, "questions", drafts)
+    write(build, "probes", [Probe(question=one.id, asked=("m/x",)) for one in drafts])
+    write(build, "answers", [Verified(question=one.id, supports=1, distracts=1, sources=1) for one in drafts])
+    passages = (Passage(text="Ada Orsa won.", stance="supports"),)
+    write(build, "stances", [Pool(question=one.id, passages=passages) for one in drafts])
+    found = list(make_combinations(build))
+    assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50, "tries": 1}
+    assert len(found) == 51
+    assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
