@@ -58,7 +58,7 @@ class Asker:
         return found
 
     def _run(self, folder: Path, request: Request, sampling: Sampling) -> None:
-        from ragbed.cli.asking import open_asked
+        from ragbed.cli.asking import open_reader
         from ragbed.cli.cache import cache_path
         from ragbed.cli.console import say
         from ragbed.cli.run_progress import RunProgress
@@ -68,7 +68,7 @@ class Asker:
             folder=folder,
             settings={"task": request.task},
             cases=lambda: request.cases,
-            models=[open_asked(request.model, sampling, self._chosen)],
+            models=[open_reader(request.model, sampling, self._chosen)],
             repeats=request.samples,
             grows=True,
             cache=None if self._chosen["no_cache"] else cache_path(),
