@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "bundled/smollm2"
 _ENGLISH_ONLY = (DEFAULT_MODEL,)
-_ITEMS = 12
-"""Of each of the three kinds, in each language: some 90 cases."""
+_ITEMS = 11
+"""Of each of the three kinds, in each language: some 80 cases."""
 _DOCS = 2
 """Short prompts, so that the bundled model is done in a few minutes on two cores."""
 _RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}
@@ -43,7 +43,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     """Show the four abilities, and test a real model on the bundled data.
 
     First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
-    of it; then a run: some ninety cases of every testbed, asked of a small language model on this machine, without
+    of it; then a run: some eighty cases of every testbed, asked of a small language model on this machine, without
     a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again. At the
     end it writes a report as a page for the browser, into the run's folder.
 
