@@ -6,10 +6,12 @@ import math
 import random
 from statistics import fmean
 
-from ragbed.judge.condition import Condition
+from msgspec import structs
+
 from ragbed.judge.labels import Said
 from ragbed.judge.passport import Judged, correct_rates, passports
 from ragbed.judge.verdict import Verdict
+from ragbed.run.condition import Condition
 
 CELL = Condition("m", "data", "en", "rejection", 1.0, 0.0, 5, "related", "robust")
 ASKED = 400
@@ -70,7 +72,7 @@ def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
         truth = number % 2 == 0
         lang = "en" if number < 20 else "zh"
         verdict: Verdict = "unparsed" if number == 0 else truth if number != 1 else not truth
-        condition = CELL._replace(lang=lang)
+        condition = structs.replace(CELL, lang=lang)
         judged.append(Judged(condition, ("data", str(number)), verdict, Said(truth, None)))
     english, chinese = passports("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)

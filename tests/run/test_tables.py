@@ -23,6 +23,6 @@ def test_an_unfinished_run_shows_what_was_planned(tmp_path: Path) -> None:
     lost = TalkingModel(lambda _: Completion(outcome="error", error="auth: no"), "test/lost")
     with pytest.raises(GivenUp):
         run(make_job(tmp_path, 100, lost, TalkingModel(agree, "test/well")), ask_nobody)
-    cells = {cell.model: cell for cell in tabulate_run(tmp_path)}
+    cells = {cell.condition.model: cell for cell in tabulate_run(tmp_path)}
     assert (cells["test/well"].asked, cells["test/well"].planned) == (100, 100)
     assert 3 <= cells["test/lost"].asked < cells["test/lost"].planned == 100

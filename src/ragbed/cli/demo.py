@@ -152,15 +152,17 @@ def _print_curves(cells: list[Cell]) -> None:
     from ragbed.cli.results import SCORES
     from ragbed.testbeds import USUAL
 
-    ratios: list[float | None] = [*sorted({cell.noise for cell in cells if cell.noise is not None}), None]
+    asked = [cell.condition for cell in cells]
+    ratios: list[float | None] = [*sorted({one.noise for one in asked if one.noise is not None}), None]
     columns = ("testbed", "score, %", "asked", "errors", *(f"{one:.2g}" for one in ratios[:-1]), "none")
-    for lang, _, model in sorted({(cell.lang, cell.model.startswith("baseline"), cell.model) for cell in cells}):
+    for lang, _, model in sorted({(one.lang, one.model.startswith("baseline"), one.model) for one in asked}):
         rows = []
         for testbed in USUAL:
             score, counted = SCORES[testbed]
-            row = [cell for cell in cells if (cell.lang, cell.model, cell.testbed) == (lang, model, testbed)]
+            wanted = (lang, model, testbed)
+            row = [cell for cell, one in zip(cells, asked, strict=True) if (one.lang, one.model, one.testbed) == wanted]
             # Three datasets have closed-book cases.
-            shares = [_share([cell for cell in row if cell.noise == ratio], counted) for ratio in ratios]
+            shares = [_share([cell for cell in row if cell.condition.noise == ratio], counted) for ratio in ratios]
             failed = sum(cell.error + cell.refused for cell in row)
             rows.append((testbed, score, sum(cell.asked for cell in row), failed, *shares))
         print_table(f"\n{model}, {lang}, by noise ratio (none: no documents)", columns, rows)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.judge.condition import Condition
     from ragbed.judge.judging import Scope
     from ragbed.judge.labels import Labels, Unit
     from ragbed.judge.passport import CorrectedRate, Judged, Passport
     from ragbed.judge.tally import JudgedCell
     from ragbed.judge.verdict import Verdict
+    from ragbed.run.condition import Condition
     from ragbed.run.store import Stored
     from ragbed.stats.rates import Interval
 

@@ -49,7 +49,8 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
 
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
-        tables.setdefault(f"{cell.model} on {cell.data}, profile {cell.profile}", []).append(cell)
+        of = cell.condition
+        tables.setdefault(f"{of.model} on {of.data}, profile {of.profile}", []).append(cell)
     for title, shown in tables.items():
         varied = _varied(shown)
         columns = ("testbed", "lang", *varied, "noise", "asked", "errors", "score", "code %", "paper %", "robust %")
@@ -59,13 +60,13 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
 
 
 def _row(cell: Cell, varied: Sequence[str]) -> tuple[object, ...]:
-    name, counted = SCORES[cell.testbed]
-    noise = "–" if cell.noise is None else f"{cell.noise:.3g}"
+    name, counted = SCORES[cell.condition.testbed]
+    noise = "–" if cell.condition.noise is None else f"{cell.condition.noise:.3g}"
     rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
     asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     condition = _condition(cell)
     told = [condition.get(column, "–") for column in varied]
-    return (cell.testbed, cell.lang, *told, noise, asked, cell.error + cell.refused, name, *rates)
+    return (cell.condition.testbed, cell.condition.lang, *told, noise, asked, cell.error + cell.refused, name, *rates)
 
 
 def _varied(cells: Sequence[Cell]) -> list[str]:
@@ -77,7 +78,7 @@ def _varied(cells: Sequence[Cell]) -> list[str]:
 
 def _condition(cell: Cell) -> dict[str, str]:
     """What a condition is besides its noise, as far as its testbed has such: no documents have no arm."""
-    if cell.noise is None:
+    if cell.condition.noise is None:
         return {}
-    told = {"arm": cell.arm, "docs": str(cell.k)}
-    return told | {"true": f"{cell.correct:.3g}"} if cell.testbed == "counterfactual" else told
+    told = {"arm": cell.condition.arm, "docs": str(cell.condition.k)}
+    return told | {"true": f"{cell.condition.correct:.3g}"} if cell.condition.testbed == "counterfactual" else told

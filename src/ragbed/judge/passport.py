@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragbed.judge.condition import Condition, condition_of
 from ragbed.judge.judging import Scope, needs_judge, verdict_on
 from ragbed.judge.labels import Labels, Said, Unit
 from ragbed.judge.verdict import Verdict
+from ragbed.run.condition import Condition, condition_of
 from ragbed.run.store import Stored
 from ragbed.stats.agreement import Agreement, agreement
 from ragbed.stats.ppi import Corrected, prediction_powered, rogan_gladen
@@ -69,7 +69,7 @@ def see(scope: Scope, replies: Iterable[Stored], judgements: Mapping[str, Verdic
         unit = Unit(scope.criterion.name, stored.model, case.case, stored.repeat)
         judged.append(
             Judged(
-                condition_of(stored),
+                condition_of(stored.model, stored.case),
                 (case.data, case.item),
                 verdict_on(scope.criterion, stored, judgements),
                 labels.said.get(unit),

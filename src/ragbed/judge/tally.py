@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from ragbed.judge.condition import Condition, condition_of
+from msgspec import structs
+
 from ragbed.judge.judging import Scope, verdict_on
 from ragbed.judge.verdict import Verdict
+from ragbed.run.condition import Condition, condition_of
 from ragbed.run.store import Stored
 from ragbed.scorers import score
 
@@ -54,7 +56,7 @@ class JudgedCell:
         """Counts and rate as plain values."""
         counts = asdict(self)
         del counts["condition"]
-        return self.condition._asdict() | counts | {"rate": round(self.rate, 6)}
+        return structs.asdict(self.condition) | counts | {"rate": round(self.rate, 6)}
 
     def count(self, verdict: Verdict, *, has_reply: bool) -> None:
         """Adds one result."""
@@ -70,7 +72,7 @@ def tabulate(
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:
-        condition = condition_of(stored)
+        condition = condition_of(stored.model, stored.case)
         for judge, said in judgements.items():
             cell = cells.get((judge, condition))
             if cell is None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
+from msgspec import structs
+
+from ragbed.run.condition import Condition, condition_of
 from ragbed.run.store import RunStore, Stored
 from ragbed.schema import Case
 from ragbed.scorers import score
@@ -23,15 +27,7 @@ _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
 class Cell:
     """One condition of one model: every case in one outcome, and how many of them scored."""
 
-    model: str
-    data: str
-    lang: str
-    testbed: str
-    noise: float | None
-    correct: float
-    k: int
-    arm: str
-    profile: str
+    condition: Condition
     planned: int = 0
     """How many are to be asked; more than were, while a run is not finished."""
     asked: int = 0
@@ -42,12 +38,6 @@ class Cell:
     """Replies whose case has an answer that cannot be matched: in no rate of the robust track."""
     hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RATES, 0))
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The condition."""
-        condition = (self.noise, self.correct, self.k, self.arm, self.profile)
-        return (self.model, self.data, self.lang, self.testbed, *condition)
-
     def rate(self, name: str) -> float:
         """A score's share of what was asked: a failure counts against nobody's favour."""
         of = self.asked - self.unscored if name == "correct" else self.asked
@@ -55,12 +45,14 @@ class Cell:
 
     def as_json(self) -> dict[str, object]:
         """Counts and rates as plain values."""
-        return asdict(self) | {"rates": {name: round(self.rate(name), 6) for name in _RATES}}
+        counts = asdict(self)
+        del counts["condition"]
+        return structs.asdict(self.condition) | counts | {"rates": {name: round(self.rate(name), 6) for name in _RATES}}
 
 
 def tabulate(results: Iterable[Stored]) -> list[Cell]:
     """Adds results up by condition: by model, dataset, testbed, language and noise."""
-    cells: dict[tuple[object, ...], Cell] = {}
+    cells: dict[Condition, Cell] = {}
     for result in results:
         _count(_cell_of(cells, result.model, result.case), result)
     return _in_order(cells.values())
@@ -68,7 +60,7 @@ def tabulate(results: Iterable[Stored]) -> list[Cell]:
 
 def add_planned(cells: Iterable[Cell], store: RunStore) -> list[Cell]:
     """Says in every cell how many were planned; conditions of which nothing was asked yet get a cell too."""
-    known = {cell.key: cell for cell in cells}
+    known = {cell.condition: cell for cell in cells}
     for cell in known.values():
         cell.planned = cell.asked
     repeats = int(store.settings().get("repeats", "1"))
@@ -77,7 +69,7 @@ def add_planned(cells: Iterable[Cell], store: RunStore) -> list[Cell]:
     return _in_order(known.values())
 
 
-def _count_planned(cells: dict[tuple[object, ...], Cell], store: RunStore, repeats: int) -> None:
+def _count_planned(cells: dict[Condition, Cell], store: RunStore, repeats: int) -> None:
     for cell in cells.values():
         cell.planned = 0
     models = [name for name, _ in store.models().values()]
@@ -86,20 +78,19 @@ def _count_planned(cells: dict[tuple[object, ...], Cell], store: RunStore, repea
             _cell_of(cells, model, case).planned += repeats
 
 
-def _cell_of(cells: dict[tuple[object, ...], Cell], model: str, case: Case) -> Cell:
-    condition = (case.noise, case.correct, case.k, case.arm, case.profile)
-    key = (model, case.data, case.lang, case.testbed, *condition)
-    cell = cells.get(key)
+def _cell_of(cells: dict[Condition, Cell], model: str, case: Case) -> Cell:
+    condition = condition_of(model, case)
+    cell = cells.get(condition)
     if cell is None:
-        cell = cells[key] = Cell(*key)
+        cell = cells[condition] = Cell(condition)
     return cell
 
 
 def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
     """Adds cells of the same conditions up."""
-    cells: dict[tuple[object, ...], Cell] = {}
+    cells: dict[Condition, Cell] = {}
     for cell in (cell for part in parts for cell in part):
-        known = cells.setdefault(cell.key, cell)
+        known = cells.setdefault(cell.condition, cell)
         if known is not cell:
             for name in ("asked", "ok", "refused", "error", "unscored"):
                 setattr(known, name, getattr(known, name) + getattr(cell, name))
@@ -108,7 +99,11 @@ def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
 
 
 def _in_order(cells: Iterable[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: (cell.model, cell.data, _ORDER[cell.testbed], cell.lang, cell.noise or 0))
+    def place(cell: Cell) -> tuple[Any, ...]:
+        of = cell.condition
+        return of.model, of.data, _ORDER[of.testbed], of.lang, of.noise or 0
+
+    return sorted(cells, key=place)
 
 
 def _count(cell: Cell, result: Stored) -> None:

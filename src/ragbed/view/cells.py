@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import Any
 
-from msgspec import Struct
+from msgspec import structs
 
+from ragbed.run.condition import Condition, condition_of
 from ragbed.run.store import Stored
 from ragbed.run.trials import kind_of_error
 from ragbed.scorers import score
@@ -32,18 +34,9 @@ _LAST = 99
 """The place of what has none."""
 
 
-class Cell(Struct, frozen=True, array_like=True):
+class Cell(Condition, frozen=True, array_like=True):
     """One condition of one model, and one way in which trials of it ended."""
 
-    model: str
-    data: str
-    lang: str
-    testbed: str
-    noise: float | None
-    correct: float
-    k: int
-    arm: str
-    profile: str
     outcome: str
     error: str | None = None
     """Kind of error."""
@@ -53,19 +46,9 @@ class Cell(Struct, frozen=True, array_like=True):
     """Why it is wrong, where that was diagnosed."""
 
     @property
-    def condition(self) -> tuple[object, ...]:
+    def condition(self) -> tuple[Any, ...]:
         """What it has in common with the other cells of its row in the overview."""
-        return (
-            self.model,
-            self.data,
-            self.lang,
-            self.testbed,
-            self.noise,
-            self.correct,
-            self.k,
-            self.arm,
-            self.profile,
-        )
+        return structs.astuple(self)[: len(Condition.__struct_fields__)]
 
     def has(self, name: str) -> bool:
         """Whether its trials have a score."""
@@ -87,12 +70,12 @@ class Cell(Struct, frozen=True, array_like=True):
 def cell_of(stored: Stored) -> Cell:
     """The cell of a trial; here it is scored."""
     case, completion = stored.case, stored.completion
-    condition = (case.data, case.lang, case.testbed, case.noise, case.correct, case.k, case.arm, case.profile)
+    condition = structs.asdict(condition_of(stored.model, case))
     if completion.outcome != "ok":
-        return Cell(stored.model, *condition, completion.outcome, kind_of_error(completion))
+        return Cell(**condition, outcome=completion.outcome, error=kind_of_error(completion))
     values = score(case, completion.reply or "")
     bits = sum(mask for name, mask in _MASK.items() if values[name])
-    return Cell(stored.model, *condition, "ok", None, str(values["verdict"]), bits)
+    return Cell(**condition, outcome="ok", verdict=str(values["verdict"]), bits=bits)
 
 
 @cache

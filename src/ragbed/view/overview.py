@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from ragbed.metrics.sheet import full_name
+from ragbed.run.condition import Condition
 from ragbed.stats.rates import wilson
 from ragbed.view.book import Book
 from ragbed.view.cells import COUNTED, Cell
@@ -25,19 +26,10 @@ class Rate(Struct, frozen=True, array_like=True):
     n: int
 
 
-class OverviewRow(Struct, frozen=True, kw_only=True):
+class OverviewRow(Condition, frozen=True, kw_only=True):
     """One condition of one model."""
 
     run: str
-    model: str
-    data: str
-    lang: str
-    testbed: str
-    noise: float | None
-    correct: float
-    k: int
-    arm: str
-    profile: str
     asked: int
     planned: int
     infeasible: int
@@ -86,9 +78,7 @@ def _row(run: str, total: _Sum, planned: int, infeasible: int, track: str) -> Ov
         n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
         if n:
             rates[name] = Rate(*wilson(total.hits[full_name(name, track)], n), n)
-    cell = total.cell
     return OverviewRow(
-        run=run, model=cell.model, data=cell.data, lang=cell.lang, testbed=cell.testbed, noise=cell.noise,
-        correct=cell.correct, k=cell.k, arm=cell.arm, profile=cell.profile, asked=total.asked, planned=planned,
-        infeasible=infeasible, errors=total.errors, unscored=total.unscored, differs=total.differs, rates=rates,
+        *total.cell.condition, run=run, asked=total.asked, planned=planned, infeasible=infeasible,
+        errors=total.errors, unscored=total.unscored, differs=total.differs, rates=rates,
     )  # fmt: skip
