@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from ragbed.datasets import Dataset  # noqa: E402
 from ragbed.diagnose.classify import diagnose_trial, is_right  # noqa: E402
 from ragbed.diagnose.record import Diagnosis  # noqa: E402
-from ragbed.run.store import Stored, open_store  # noqa: E402
+from ragbed.runner.store import Stored, open_store  # noqa: E402
 from ragbed.scorers.robust.verdict import judge  # noqa: E402
 from ragbed.stats.rates import wilson  # noqa: E402
 from tests.diagnose.trials import (  # noqa: E402

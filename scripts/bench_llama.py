@@ -32,9 +32,9 @@ from ragbed.models.bundled import find_weights
 from ragbed.models.llama_child import parameters
 from ragbed.models.llama_engine import count_cores
 from ragbed.models.llamacpp import LlamaModel
-from ragbed.run.asking import Progress
-from ragbed.run.running import Job, run
-from ragbed.run.store import open_store
+from ragbed.runner.asking import Progress
+from ragbed.runner.running import Job, run
+from ragbed.runner.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings

@@ -26,12 +26,12 @@ sys.path.insert(0, str(ROOT))
 
 from ragbed.models import Wish, open_model  # noqa: E402
 from ragbed.models.base import Model  # noqa: E402
-from ragbed.run.asking import Progress  # noqa: E402
-from ragbed.run.lock import hold  # noqa: E402
-from ragbed.run.running import Job, run  # noqa: E402
-from ragbed.run.store import open_store  # noqa: E402
+from ragbed.runner.asking import Progress  # noqa: E402
+from ragbed.runner.lock import hold  # noqa: E402
+from ragbed.runner.running import Job, run  # noqa: E402
+from ragbed.runner.store import open_store  # noqa: E402
 from ragbed.schema import Case  # noqa: E402
-from tests.run.harness import make_case  # noqa: E402
+from tests.runner.harness import make_case  # noqa: E402
 
 CALLS = 1_000
 SLOTS = 64
@@ -122,7 +122,7 @@ def measure_many(folder: Path, calls: int) -> list[bool]:
 
 @contextmanager
 def _endpoint(latency_s: float, log: Path) -> Iterator[str]:
-    words = [sys.executable, str(ROOT / "tests/run/endpoint.py"), "--latency", str(latency_s), "--slots", str(SLOTS)]
+    words = [sys.executable, str(ROOT / "tests/runner/endpoint.py"), "--latency", str(latency_s), "--slots", str(SLOTS)]
     with subprocess.Popen([*words, "--log", str(log)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -21,7 +21,7 @@ from pathlib import Path
 import ragbed
 from ragbed.datasets import Dataset
 from ragbed.prompts import FLAG, REFUSAL
-from ragbed.run.store import RECORD, Ask, RunStore, open_store
+from ragbed.runner.store import RECORD, Ask, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings

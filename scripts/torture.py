@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 
 
 from ragbed.errors import RagbedError, UsageError  # noqa: E402
-from ragbed.run.status import read_status  # noqa: E402
-from tests.run.harness import SLOTS, Endpoint, canonical, endpoint_size, replies, serve  # noqa: E402
-from tests.run.power_loss import TRACED, Disk, after_cut, read_trace  # noqa: E402
+from ragbed.runner.status import read_status  # noqa: E402
+from tests.runner.harness import SLOTS, Endpoint, canonical, endpoint_size, replies, serve  # noqa: E402
+from tests.runner.power_loss import TRACED, Disk, after_cut, read_trace  # noqa: E402
 
 RATIOS = "0,0.2,0.4,0.6,0.8"
 SMALL = 100

@@ -17,7 +17,7 @@ from ragbed.errors import RagbedError, UsageError
 
 if TYPE_CHECKING:
     from ragbed.report.comparing import Comparison
-    from ragbed.run.running import Job
+    from ragbed.runner.running import Job
 
 Option: TypeAlias = str | float | bool | Path | Sequence[str | float] | None
 
@@ -103,8 +103,8 @@ class Run:
 
     def trials(self) -> Iterator[dict[str, object]]:
         """Every case with the reply and its scores, as `ragbed export RUN` writes them."""
-        from ragbed.run.scoring import open_scored  # noqa: PLC0415
-        from ragbed.run.trials import to_trial  # noqa: PLC0415
+        from ragbed.runner.scoring import open_scored  # noqa: PLC0415
+        from ragbed.runner.trials import to_trial  # noqa: PLC0415
 
         with open_scored(self.folder) as store:
             for result in store.results():
@@ -152,7 +152,7 @@ def open_run(folder: str | Path) -> Run:
     Raises:
         RagbedError: There is none.
     """
-    from ragbed.run.scoring import open_scored  # noqa: PLC0415
+    from ragbed.runner.scoring import open_scored  # noqa: PLC0415
 
     with open_scored(Path(folder)):
         return Run(Path(folder))
@@ -184,7 +184,7 @@ def _read(words: list[str]) -> Job:
 
 def _ask(job: Job) -> None:
     from ragbed.cli.run_progress import RunProgress  # noqa: PLC0415
-    from ragbed.run.running import run as run_job  # noqa: PLC0415
+    from ragbed.runner.running import run as run_job  # noqa: PLC0415
 
     with RunProgress() as progress:
         run_job(job, progress.watch)

@@ -11,7 +11,7 @@ from tests.browser import open_page
 from tests.cli.typed import type_command
 from tests.payloads import PAYLOADS
 from tests.report.html.evil import REPLIES, write_evil_run
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import said, write_run
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.run.store import open_store
+from ragbed.runner.store import open_store
 from tests.cli.typed import type_command
 
 

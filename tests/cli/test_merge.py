@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.run.running import run
-from ragbed.run.shard import parse_shard
-from ragbed.run.status import read_status
+from ragbed.runner.running import run
+from ragbed.runner.shard import parse_shard
+from ragbed.runner.status import read_status
 from ragbed.schema import Completion
 from tests.cli.typed import Done, type_command
-from tests.run.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
 
 _CASES = 60
 _SETTINGS = {"seed": "0", "repeats": "1"}

@@ -13,7 +13,7 @@ import pytest
 
 from ragbed.cli.data import data_root
 from ragbed.errors import RagbedError
-from ragbed.run.store import open_store
+from ragbed.runner.store import open_store
 from tests.cli.typed import type_command
 from tests.models.weights import SOUND, write_gguf
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragbed.run.lock import hold
-from ragbed.run.running import run
-from ragbed.run.store import INTEND, open_store
+from ragbed.runner.lock import hold
+from ragbed.runner.running import run
+from ragbed.runner.store import INTEND, open_store
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
-from tests.run.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
 
 def _mixed(case: Case) -> Completion:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Answer, Case, Completion, Document, Expectation, Lang, Message, Stance
 
 

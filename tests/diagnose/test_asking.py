@@ -7,7 +7,7 @@ from msgspec import structs
 from ragbed.diagnose.asking import confirm, hang, intervene, knock_out
 from ragbed.diagnose.classify import diagnose_trial
 from ragbed.diagnose.record import Diagnosis
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Case, Completion, Stance
 from tests.diagnose.printed import CHINESE, ENGLISH, Printed, make_case
 from tests.diagnose.test_rules import ANSWER, OTHER_YEAR, QUESTION, SUPPORT

@@ -7,7 +7,7 @@ from ragbed.diagnose.look import ClosedBook
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis
 from ragbed.prompts import FLAG, REFUSAL
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Answer, Case, Completion, Lang, Stance
 from tests.diagnose.printed import CHINESE, ENGLISH, make_case
 

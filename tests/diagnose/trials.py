@@ -19,7 +19,7 @@ from ragbed.diagnose.classify import diagnose_trial
 from ragbed.diagnose.look import ClosedBook
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Answer, Completion
 from ragbed.scorers.robust.verdict import judge
 from tests.diagnose.printed import make_case

@@ -11,7 +11,7 @@ from msgspec import structs
 from ragbed.judge.labels import Said
 from ragbed.judge.passport import Judged, correct_rates, passports
 from ragbed.judge.verdict import Verdict
-from ragbed.run.condition import Condition
+from ragbed.runner.condition import Condition
 
 CELL = Condition("m", "data", "en", "rejection", 1.0, 0.0, 5, "related", "robust")
 ASKED = 400

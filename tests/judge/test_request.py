@@ -9,9 +9,9 @@ import pytest
 
 from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.request import LONGEST, judge_case
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Completion, Lang
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 
 
 def _stored(reply: str, lang: Lang = "en") -> Stored:

@@ -10,9 +10,9 @@ from ragbed.judge.judging import Scope
 from ragbed.judge.request import judge_case
 from ragbed.judge.sample import draw_sample
 from ragbed.judge.verdict import Verdict
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Completion
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 
 CORRECT = CRITERIA["correct"]
 

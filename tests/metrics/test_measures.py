@@ -15,7 +15,7 @@ from ragbed.metrics.sheet import make_sheets
 from ragbed.metrics.trial import Asked, Scored, ScoreValue, to_scored
 from ragbed.schema import Estimate
 from ragbed.stats.paired import mcnemar
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 
 _RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
 

@@ -23,11 +23,11 @@ from ragbed.models.bundled import find_weights
 from ragbed.models.llama_engine import count_cores
 from ragbed.models.llamacpp import LlamaModel
 from ragbed.models.patience import Patience
-from ragbed.run.running import run
-from ragbed.run.store import open_store
+from ragbed.runner.running import run
+from ragbed.runner.store import open_store
 from ragbed.schema import Case, Completion, Message
 from tests.models.weights import SOUND, write_gguf
-from tests.run.harness import ask_nobody, make_case, make_job
+from tests.runner.harness import ask_nobody, make_case, make_job
 
 T = TypeVar("T")
 

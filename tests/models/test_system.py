@@ -18,7 +18,7 @@ from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.models.asking import ask
 from tests.models.fault_server import reply
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _MADE = """

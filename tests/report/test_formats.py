@@ -14,11 +14,11 @@ from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
 from ragbed.report import FORMATS
 from ragbed.report.tables import Report, make_report
-from ragbed.run.running import run as run_job
+from ragbed.runner.running import run as run_job
 from ragbed.schema import Completion, Estimate
 from tests.cli.typed import type_command
 from tests.items import write_untwinned
-from tests.run.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 @pytest.fixture(scope="module")

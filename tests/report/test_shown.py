@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.report.shown import Span, find_said, show_case, show_trial
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Completion, Document
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import final_case, said
 
 

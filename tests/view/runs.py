@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragbed.prompts import REFUSAL
-from ragbed.run.store import RECORD, Ask, open_store
+from ragbed.runner.store import RECORD, Ask, open_store
 from ragbed.schema import Case, Completion, Document, Message
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 
 
 def said(reply: str, **told: object) -> Completion:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ragbed.judge.labels import Unit, read_labels
-from ragbed.run.lock import hold
+from ragbed.runner.lock import hold
 from tests.browser import Watched, open_page
 from tests.view.runs import CASES, REPLIES, add_replies, write_run
 from tests.view.served import Served, serve_runs

@@ -14,11 +14,11 @@ from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import FOLDER as JUDGES
 from ragbed.judge.labels import Label
 from ragbed.judge.request import judge_case
-from ragbed.run.store import RECORD, Ask, Stored, open_store
+from ragbed.runner.store import RECORD, Ask, Stored, open_store
 from ragbed.schema import Case, Completion, Document, Message
 from tests.browser import Watched, open_page
 from tests.payloads import PAYLOADS
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import add_replies, said, write_run
 from tests.view.served import serve_runs
 

@@ -13,7 +13,7 @@ from ragbed.view.book import Book
 from ragbed.view.index import index_path
 from ragbed.view.indexing import Indexer
 from ragbed.view.library import Asked, Library
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import CASES, REPLIES, add_replies, said, write_run
 
 

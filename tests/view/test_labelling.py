@@ -7,7 +7,7 @@ import pytest
 
 from ragbed.errors import UsageError
 from ragbed.judge.labels import Label, Unit, read_labels
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.view.labelling import asked_of, put_label, read_all
 from tests.view.runs import CASES, said
 

@@ -13,7 +13,7 @@ from ragbed.view.casepage import MOST_BYTES, Call, make_page
 from ragbed.view.cells import FACETS, Wanted
 from ragbed.view.indexing import Indexer
 from ragbed.view.library import PAGE, Asked, Library
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import CASES, REPLIES, said, write_run
 
 

@@ -13,7 +13,7 @@ from ragbed.cli.options import Decorator, option, together
 if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
-    from ragbed.run.budget import Budget
+    from ragbed.runner.budget import Budget
 
 asking_options: Decorator = together(
     option("--max-connections", type=click.IntRange(1), help="Calls at once. Default: found out, up to 64."),
@@ -79,8 +79,8 @@ def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
 
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
     """The budget, if one is set; every model then needs a price."""
-    from ragbed.run.budget import Budget
-    from ragbed.run.prices import need_price
+    from ragbed.runner.budget import Budget
+    from ragbed.runner.prices import need_price
 
     limit = chosen["budget"]
     return None if limit is None else Budget(limit, {model: need_price(model) for model in models})

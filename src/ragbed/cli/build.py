@@ -135,7 +135,7 @@ def _build(
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
-    from ragbed.run.lock import hold
+    from ragbed.runner.lock import hold
 
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ragbed.build.asking import Request
     from ragbed.cli.asking import AskingOptions
     from ragbed.models.base import Sampling
-    from ragbed.run.budget import Budget
+    from ragbed.runner.budget import Budget
     from ragbed.schema import Completion
 
 
@@ -49,7 +49,7 @@ class Asker:
 
     def identities(self, models: Collection[str]) -> dict[str, str]:
         """What models that were asked, in this session or before, said they were."""
-        from ragbed.run.store import open_store
+        from ragbed.runner.store import open_store
 
         found: dict[str, str] = {}
         for path in sorted(self._folder.glob("*/run.sqlite")):
@@ -62,7 +62,7 @@ class Asker:
         from ragbed.cli.cache import cache_path
         from ragbed.cli.console import say
         from ragbed.cli.run_progress import RunProgress
-        from ragbed.run.running import Job, run
+        from ragbed.runner.running import Job, run
 
         job = Job(
             folder=folder,
@@ -81,7 +81,7 @@ class Asker:
     def _budget(self, folder: Path, model: str) -> Budget | None:
         """What is left for this task: the budget is the whole build's."""
         from ragbed.cli.asking import read_budget
-        from ragbed.run.store import open_store
+        from ragbed.runner.store import open_store
 
         budget = read_budget([model], self._chosen)
         if budget is not None:
@@ -94,7 +94,7 @@ class Asker:
         return budget
 
     def _read(self, folder: Path, request: Request) -> dict[str, list[Completion]]:
-        from ragbed.run.store import open_store
+        from ragbed.runner.store import open_store
 
         found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
         if (folder / "run.sqlite").is_file():

@@ -13,7 +13,7 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model
-    from ragbed.run.tables import Cell
+    from ragbed.runner.tables import Cell
     from ragbed.schema import Lang
 
 DEFAULT_MODEL = "bundled/smollm2"
@@ -77,7 +77,7 @@ def _write_report(run: Path) -> None:
     """The report as a page in the run's folder; where the baseline stood in, there is no run."""
     from ragbed.cli.console import console
     from ragbed.cli.paged import read_report, write_report_page
-    from ragbed.run.file import NAME
+    from ragbed.runner.file import NAME
 
     if (run / NAME).is_file():
         target = run / "report.html"
@@ -122,7 +122,7 @@ def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cel
     from ragbed.cli.results import read_cells
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.run.running import Job, run
+    from ragbed.runner.running import Job, run
     from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.settings import Settings
 

@@ -15,9 +15,9 @@ from ragbed.cli.status import run_argument
 if TYPE_CHECKING:
     from ragbed.diagnose.record import Diagnosis
     from ragbed.models.base import Sampling
-    from ragbed.run.budget import Budget
-    from ragbed.run.running import Job
-    from ragbed.run.store import Stored
+    from ragbed.runner.budget import Budget
+    from ragbed.runner.running import Job
+    from ragbed.runner.store import Stored
     from ragbed.schema import Case
 
 
@@ -99,7 +99,7 @@ def _ask_again(
     from ragbed.cli.console import say
     from ragbed.diagnose.asking import count_failed, interventions, knock_outs, sampling_of
     from ragbed.models.base import Sampling
-    from ragbed.run.scoring import open_scored
+    from ragbed.runner.scoring import open_scored
 
     with open_scored(run) as store:
         told = sampling_of(store)
@@ -135,7 +135,7 @@ def _job(
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.diagnose.asking import folder_of
-    from ragbed.run.running import Job
+    from ragbed.runner.running import Job
 
     return Job(
         folder=folder_of(run, what, model),
@@ -153,7 +153,7 @@ def _run(job: Job) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.run.running import run as run_job
+    from ragbed.runner.running import run as run_job
 
     try:
         with RunProgress() as progress:
@@ -172,7 +172,7 @@ def _with_replies(
 ) -> list[Diagnosis]:
     """The diagnoses with what asking again has told so far, now or in an earlier session."""
     from ragbed.diagnose.asking import folder_of, read_replies
-    from ragbed.run.file import NAME
+    from ragbed.runner.file import NAME
 
     folders = {model: folder_of(run, what, model) for model in {one.model for one in diagnoses}}
     told = {model: read_replies(folder) for model, folder in folders.items() if (folder / NAME).is_file()}

@@ -61,8 +61,8 @@ def _write(output: Path, lines: Iterator[bytes], datasets: list[Dataset]) -> int
 
 def _run_lines(folder: Path, to: str, canonical: bool) -> Iterator[bytes]:
     from ragbed.errors import UnknownName
-    from ragbed.run.store import open_store
-    from ragbed.run.trials import trial_lines
+    from ragbed.runner.store import open_store
+    from ragbed.runner.trials import trial_lines
 
     if to not in _RUN_FORMATS:
         raise UnknownName("format of a run", to, _RUN_FORMATS)

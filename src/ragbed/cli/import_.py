@@ -12,7 +12,7 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
-    from ragbed.run.importing import Imported, Source
+    from ragbed.runner.importing import Imported, Source
     from ragbed.schema import Case
 
 _FORMATS = ("rgb", "jsonl")
@@ -53,7 +53,7 @@ def import_(
     """
     from ragbed.cli.console import print_json, say
     from ragbed.errors import UnknownName
-    from ragbed.run.importing import import_answers
+    from ragbed.runner.importing import import_answers
 
     if form not in _FORMATS:
         raise UnknownName("format", form, _FORMATS)
@@ -76,7 +76,7 @@ def _read(
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
     from ragbed.errors import UsageError
-    from ragbed.run.answers import PlainFiles, open_rgb
+    from ragbed.runner.answers import PlainFiles, open_rgb
     from ragbed.testbeds.choose import choose_testbeds, lay_out
 
     names, settings = read_layout(layout)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ragbed.judge.criteria import Criterion
     from ragbed.judge.judging import Scope
     from ragbed.models.base import Sampling
-    from ragbed.run.budget import Budget
-    from ragbed.run.running import Job
+    from ragbed.runner.budget import Budget
+    from ragbed.runner.running import Job
 
 _VOTING_TEMPERATURE = 0.7
 """At zero all votes would be one."""
@@ -150,7 +150,7 @@ def _job(
 ) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.run.running import Job
+    from ragbed.runner.running import Job
 
     return Job(
         folder=scope.folder(sampling),
@@ -169,7 +169,7 @@ def _ask(job: Job) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.run.running import run as run_job
+    from ragbed.runner.running import run as run_job
 
     try:
         with RunProgress() as progress:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ragbed.judge.passport import CorrectedRate, Judged, Passport
     from ragbed.judge.tally import JudgedCell
     from ragbed.judge.verdict import Verdict
-    from ragbed.run.condition import Condition
-    from ragbed.run.store import Stored
+    from ragbed.runner.condition import Condition
+    from ragbed.runner.store import Stored
     from ragbed.stats.rates import Interval
 
 

@@ -24,7 +24,7 @@ def merge(runs: tuple[Path, ...], output: Path, json: bool) -> None:
       ragbed merge runs/part-1 runs/part-2 runs/part-3 -o runs/whole
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.run.merging import merge as merge_runs
+    from ragbed.runner.merging import merge as merge_runs
 
     merged = merge_runs(list(dict.fromkeys(runs)), output)
     twice = f"; {merged.twice:,} stood in more than one of them" if merged.twice else ""

@@ -9,7 +9,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.run.tables import Cell
+    from ragbed.runner.tables import Cell
 
 SCORES = {
     "noise": ("accuracy", "correct"),
@@ -25,19 +25,19 @@ SCORES = {
 
 def load_meanwhile() -> None:
     """Loads what tables are made with in another thread: while replies are waited for it costs no time."""
-    Thread(target=import_module, args=("ragbed.run.scoring",), daemon=True).start()
+    Thread(target=import_module, args=("ragbed.runner.scoring",), daemon=True).start()
 
 
 def read_cells(folder: Path) -> list[Cell]:
     """Adds up what a run holds."""
-    from ragbed.run.scoring import tabulate_run
+    from ragbed.runner.scoring import tabulate_run
 
     return tabulate_run(folder)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
     """What no table tells: how many cases were planned and cannot be asked, and what the first error says."""
-    from ragbed.run.store import open_store
+    from ragbed.runner.store import open_store
 
     with open_store(folder, create=False) as store:
         return store.infeasible(), store.an_error()

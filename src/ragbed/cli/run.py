@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
     from ragbed.report.gates import Floor
-    from ragbed.run.running import Job
+    from ragbed.runner.running import Job
 
 
 _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
@@ -98,7 +98,7 @@ def run(
     from ragbed.cli.results import load_meanwhile, print_cells, read_cells, read_rest
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.run.running import run as run_job
+    from ragbed.runner.running import run as run_job
 
     floors = _read_floors(fail_under)
     job = _read_job(model, data, out or _new_folder(model[0]), chosen)
@@ -167,8 +167,8 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
-    from ragbed.run.running import Job
-    from ragbed.run.shard import SETTING, parse_shard
+    from ragbed.runner.running import Job
+    from ragbed.runner.shard import SETTING, parse_shard
     from ragbed.testbeds.choose import choose_testbeds, lay_out
 
     names, settings = read_layout(chosen)
@@ -205,7 +205,7 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     import asyncio
 
     from ragbed.cli.console import print_json, print_table
-    from ragbed.run.preflight import forecast
+    from ragbed.runner.preflight import forecast
 
     cases = [case for case in job.cases() if case.feasible]
     forecasts = [asyncio.run(forecast(model, cases, job.repeats)) for model in job.models]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from ragbed.run.asking import Progress
+    from ragbed.runner.asking import Progress
 
 _QUICK_S = 0.5
 """A shorter run ends before a person could read a bar."""

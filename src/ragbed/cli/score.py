@@ -53,7 +53,7 @@ def score(runs: tuple[Path, ...], disagreements: str | None, json: bool) -> None
 
 
 def _disagreements(run: Path, track: str) -> list[Disagreement]:
-    from ragbed.run.store import open_store
+    from ragbed.runner.store import open_store
     from ragbed.scorers.audit import find_disagreements
 
     with open_store(run, create=False) as store:

@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.run.status import Status
+    from ragbed.runner.status import Status
 
 run_argument = click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 
@@ -31,7 +31,7 @@ def status(run: Path, json: bool) -> None:
       ragbed status runs/qwen --json
     """
     from ragbed.cli.console import print_json
-    from ragbed.run.status import read_status
+    from ragbed.runner.status import read_status
 
     told = read_status(run)
     _print(told, to_stderr=json)

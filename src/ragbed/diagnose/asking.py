@@ -15,7 +15,7 @@ from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Evidence
 from ragbed.diagnose.said import to_slot
 from ragbed.errors import UsageError
-from ragbed.run.store import RunStore, Stored, open_store
+from ragbed.runner.store import RunStore, Stored, open_store
 from ragbed.schema import Case
 from ragbed.scorers.robust.gold import prepare
 from ragbed.scorers.robust.verdict import as_read, judge

@@ -15,8 +15,8 @@ from ragbed.diagnose.look import ClosedBook, Look
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Source
 from ragbed.errors import UsageError
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import Stored
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import Stored
 from ragbed.schema import Case
 from ragbed.scorers import paper
 from ragbed.scorers.robust.verdict import Judged, judge

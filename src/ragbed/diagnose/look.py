@@ -12,7 +12,7 @@ from ragbed.diagnose.page import Page, Sentence, open_page
 from ragbed.diagnose.record import Evidence
 from ragbed.diagnose.said import Reply, Said, is_alike, read_reply
 from ragbed.diagnose.subquestions import Part, split_question
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Case
 from ragbed.scorers.robust.gold import Gold, Slot, prepare
 from ragbed.scorers.robust.match import Mention

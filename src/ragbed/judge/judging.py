@@ -11,8 +11,8 @@ from ragbed.judge.criteria import Criterion
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import Verdict, settle, verdict_of
 from ragbed.models.base import Sampling
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import Stored, open_store
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import Stored, open_store
 from ragbed.schema import Case
 
 FOLDER = "judge"

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ragbed.judge.judging import Scope, needs_judge, verdict_on
 from ragbed.judge.labels import Labels, Said, Unit
 from ragbed.judge.verdict import Verdict
-from ragbed.run.condition import Condition, condition_of
-from ragbed.run.store import Stored
+from ragbed.runner.condition import Condition, condition_of
+from ragbed.runner.store import Stored
 from ragbed.stats.agreement import Agreement, agreement
 from ragbed.stats.ppi import Corrected, prediction_powered, rogan_gladen
 

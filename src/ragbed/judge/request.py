@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from ragbed.judge.criteria import Criterion
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Case, Message
 
 LONGEST = 64_000

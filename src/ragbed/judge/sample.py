@@ -10,7 +10,7 @@ from ragbed.errors import UsageError
 from ragbed.judge.judging import Scope, needs_judge, verdict_on
 from ragbed.judge.labels import Label
 from ragbed.judge.verdict import Verdict
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.scorers import score
 
 Stratum: TypeAlias = tuple[bool, str, str]

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from ragbed.judge.judging import Scope, verdict_on
 from ragbed.judge.verdict import Verdict
-from ragbed.run.condition import Condition, condition_of
-from ragbed.run.store import Stored
+from ragbed.runner.condition import Condition, condition_of
+from ragbed.runner.store import Stored
 from ragbed.scorers import score
 
 

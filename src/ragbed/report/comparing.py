@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics.trial import Scored
 from ragbed.report.reading import read_trials
-from ragbed.run.file import NAME
+from ragbed.runner.file import NAME
 from ragbed.schema import Answer, Case
 from ragbed.stats.multiple import holm
 from ragbed.stats.paired import decline_test, paired_difference, sign_flips

@@ -9,8 +9,8 @@ from ragbed.errors import UsageError
 from ragbed.metrics import measure
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.trial import Scored, to_scored
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import RunStore
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import RunStore
 from ragbed.schema import Case
 from ragbed.scorers import score
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Answer, Case, Lang, Message
 from ragbed.scorers import score
 from ragbed.scorers.robust import explain

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.run.lock import holder
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import Stored
+from ragbed.runner.lock import holder
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import Stored
 from ragbed.view.cells import Cell
 from ragbed.view.diagnosis import Evidence
 from ragbed.view.index import open_for_reading, read_meta

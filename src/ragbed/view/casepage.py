@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ragbed.errors import UsageError
 from ragbed.report.shown import ShownCase, ShownTrial, show_case, show_trial
-from ragbed.run.prices import Price, find_price
-from ragbed.run.store import Stored
+from ragbed.runner.prices import Price, find_price
+from ragbed.runner.store import Stored
 from ragbed.view.book import Book
 from ragbed.view.diagnosis import Evidence
 from ragbed.view.judged import Vote, read_votes

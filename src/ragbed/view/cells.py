@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import structs
 
-from ragbed.run.condition import Condition, condition_of
-from ragbed.run.store import Stored
-from ragbed.run.trials import kind_of_error
+from ragbed.runner.condition import Condition, condition_of
+from ragbed.runner.store import Stored
+from ragbed.runner.trials import kind_of_error
 from ragbed.scorers import score
 from ragbed.scorers.audit import SCORES
 from ragbed.testbeds import TESTBEDS

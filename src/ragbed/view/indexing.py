@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import Stored
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import Stored
 from ragbed.schema import Case
 from ragbed.view.cells import Cell, cell_of
 from ragbed.view.diagnosis import read_diagnosed, stamp_of

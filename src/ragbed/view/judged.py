@@ -12,8 +12,8 @@ from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import FOLDER, needs_judge
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import verdict_of
-from ragbed.run.file import NAME
-from ragbed.run.store import Stored, open_store
+from ragbed.runner.file import NAME
+from ragbed.runner.store import Stored, open_store
 
 _MOST_VOTES = 16
 

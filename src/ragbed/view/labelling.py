@@ -11,7 +11,7 @@ from ragbed.errors import UsageError
 from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import needs_judge
 from ragbed.judge.labels import Label, Unit
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.store import read_lines, write_whole
 
 NAME = "labels.jsonl"

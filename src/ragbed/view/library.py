@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ragbed.run.store import Stored
+from ragbed.runner.store import Stored
 from ragbed.view.book import Book, Place
 from ragbed.view.cells import Cell, Wanted, count_facets
 from ragbed.view.labelling import read_all

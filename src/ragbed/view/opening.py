@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragbed.errors import UsageError
 from ragbed.judge.judging import FOLDER as JUDGES
-from ragbed.run.file import NAME
+from ragbed.runner.file import NAME
 from ragbed.view.book import Book
 from ragbed.view.index import index_path
 from ragbed.view.indexing import Indexer, keep_indexes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from ragbed.metrics.sheet import full_name
-from ragbed.run.condition import Condition
+from ragbed.runner.condition import Condition
 from ragbed.stats.rates import wilson
 from ragbed.view.book import Book
 from ragbed.view.cells import COUNTED, Cell

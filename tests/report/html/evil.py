@@ -8,7 +8,7 @@ import msgspec
 
 from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import FOLDER, Scope
-from ragbed.run.store import open_store
+from ragbed.runner.store import open_store
 from ragbed.schema import Case, Completion, Document, Message
 from tests.payloads import PAYLOADS
 from tests.view.runs import add_replies, write_run

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ragbed.report.html import write_html
 from ragbed.report.html.cases import Packed, pack_cases
 from ragbed.report.tables import make_report
-from tests.run.harness import make_case
+from tests.runner.harness import make_case
 from tests.view.runs import said, write_run
 
 

@@ -17,8 +17,8 @@ import msgspec
 
 from ragbed.report.causes import Cause
 from ragbed.report.shown import ShownCase, ShownTrial, show_case, show_trial
-from ragbed.run.scoring import open_scored
-from ragbed.run.store import Stored
+from ragbed.runner.scoring import open_scored
+from ragbed.runner.store import Stored
 
 MOST_BYTES = 8_000_000
 """Of all blocks as they are written, so that a report stays under 10 MB."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing
-from ragbed.run.budget import Budget
-from ragbed.run.cache import Cache, key_of
-from ragbed.run.hope import Hope
-from ragbed.run.store import INTEND, RECORD, Ask, RunStore
-from ragbed.run.writer import Writer
+from ragbed.runner.budget import Budget
+from ragbed.runner.cache import Cache, key_of
+from ragbed.runner.hope import Hope
+from ragbed.runner.store import INTEND, RECORD, Ask, RunStore
+from ragbed.runner.writer import Writer
 from ragbed.schema import Completion
 
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.run.lock import hold
+from ragbed.runner.lock import hold
 
 NAME = "run.sqlite"
 _APPLICATION = 0x52414742

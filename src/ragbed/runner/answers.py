@@ -13,7 +13,7 @@ import msgspec
 
 from ragbed.datasets import Dataset
 from ragbed.errors import UsageError
-from ragbed.run.importing import Answer, Unmatched
+from ragbed.runner.importing import Answer, Unmatched
 from ragbed.schema import Answer as Slots
 from ragbed.schema import Case, RawAnswer
 from ragbed.testbeds import TESTBEDS

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
-from ragbed.run.prices import find_price
+from ragbed.runner.prices import find_price
 from ragbed.schema import Case
 
 PROBES = 5

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragbed.errors import RagbedError
-from ragbed.run.cache import open_cache
+from ragbed.runner.cache import open_cache
 
 
 @dataclass(frozen=True)

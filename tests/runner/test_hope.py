@@ -11,13 +11,13 @@ import pytest
 
 from ragbed.errors import RagbedError
 from ragbed.models import door
-from ragbed.run.hope import GivenUp
-from ragbed.run.running import run
-from ragbed.run.status import read_status
+from ragbed.runner.hope import GivenUp
+from ragbed.runner.running import run
+from ragbed.runner.status import read_status
 from ragbed.schema import Case, Completion
 from tests.models.asking import HASTY, model_at
 from tests.models.fault_server import Fault, FaultServer, hang, reply, status, well
-from tests.run.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 def _error(kind: str) -> Completion:

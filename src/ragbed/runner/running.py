@@ -16,15 +16,15 @@ from types import FrameType
 
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import Model
-from ragbed.run.asking import Asking, Progress, Session
-from ragbed.run.budget import Budget
-from ragbed.run.cache import Cache
-from ragbed.run.file import connect, naming
-from ragbed.run.hope import GivenUp
-from ragbed.run.lock import hold
-from ragbed.run.mark import Mark, lost, noted
-from ragbed.run.store import RunStore, open_store
-from ragbed.run.writer import WriteFailed, Writer
+from ragbed.runner.asking import Asking, Progress, Session
+from ragbed.runner.budget import Budget
+from ragbed.runner.cache import Cache
+from ragbed.runner.file import connect, naming
+from ragbed.runner.hope import GivenUp
+from ragbed.runner.lock import hold
+from ragbed.runner.mark import Mark, lost, noted
+from ragbed.runner.store import RunStore, open_store
+from ragbed.runner.writer import WriteFailed, Writer
 from ragbed.schema import Case
 
 _CLOSE_S = 2.0

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from ragbed.run.cache import key_of
-from ragbed.run.running import run
-from ragbed.run.status import read_status
-from ragbed.run.upkeep import look, prune
+from ragbed.runner.cache import key_of
+from ragbed.runner.running import run
+from ragbed.runner.status import read_status
+from ragbed.runner.upkeep import look, prune
 from ragbed.schema import Case, Completion
-from tests.run.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_job
 
 _PARTS = some.tuples(some.text(max_size=3), some.text(max_size=3), some.binary(max_size=3), some.integers(0, 3))
 

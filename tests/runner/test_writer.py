@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.run.mark import Mark
-from ragbed.run.writer import WriteFailed, Writer
+from ragbed.runner.mark import Mark
+from ragbed.runner.writer import WriteFailed, Writer
 
 _PUT = "INSERT INTO rows VALUES (?)"
 

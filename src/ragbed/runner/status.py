@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from ragbed.run.lock import holder
-from ragbed.run.store import RunStore, open_store
+from ragbed.runner.lock import holder
+from ragbed.runner.store import RunStore, open_store
 from ragbed.schema import Outcome
 
 _NAMED = 5

@@ -10,9 +10,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from ragbed.errors import UsageError
-from ragbed.run.file import NAME
-from ragbed.run.store import RunStore, Stored, open_store
-from ragbed.run.tables import Cell, add_planned, merge_cells, tabulate
+from ragbed.runner.file import NAME
+from ragbed.runner.store import RunStore, Stored, open_store
+from ragbed.runner.tables import Cell, add_planned, merge_cells, tabulate
 
 WORTH_WORKERS = 20_000
 """Results from which on a second process saves more than it costs: its start takes about as long as 2,000 of them."""

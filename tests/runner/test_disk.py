@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError
-from tests.run.harness import SLOTS, canonical, replies, serve, start
+from tests.runner.harness import SLOTS, canonical, replies, serve, start
 
 _CASES = 400
 

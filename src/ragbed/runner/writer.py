@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
-from ragbed.run.mark import Mark
+from ragbed.runner.mark import Mark
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.run import file
-from ragbed.run.running import run
-from ragbed.run.status import read_status
-from ragbed.run.store import RECORD, Ask, open_store
+from ragbed.runner import file
+from ragbed.runner.running import run
+from ragbed.runner.status import read_status
+from ragbed.runner.store import RECORD, Ask, open_store
 from ragbed.schema import Completion
-from tests.run.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from typing import Any, Self
 import msgspec
 
 from ragbed.errors import DataError, UsageError
-from ragbed.run.file import NAME, naming, open_for_reading, open_for_writing
-from ragbed.run.mark import lost, noted
-from ragbed.run.seal import seal_of
+from ragbed.runner.file import NAME, naming, open_for_reading, open_for_writing
+from ragbed.runner.mark import lost, noted
+from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
 
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"

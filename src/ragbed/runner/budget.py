@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragbed.errors import RagbedError
-from ragbed.run.prices import Price, find_price
+from ragbed.runner.prices import Price, find_price
 from ragbed.schema import Completion
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from ragbed.errors import DataError, UsageError
 from ragbed.models.base import Model
-from ragbed.run.running import run
-from ragbed.run.status import read_status
-from tests.run.harness import (
+from ragbed.runner.running import run
+from ragbed.runner.status import read_status
+from tests.runner.harness import (
     SLOTS,
     Endpoint,
     ask_nobody,

@@ -1,6 +1,6 @@
 """A model's server for tests and benchmarks: fixed latency, fixed slots, a log of every call it answered.
 
-    python tests/run/endpoint.py --latency 0.02 --slots 64 --log calls.txt
+    python tests/runner/endpoint.py --latency 0.02 --slots 64 --log calls.txt
 
 Prints its port. What it says depends on the request alone, so that equal runs give equal replies; the log has the
 hash of each request, written when its reply goes out, and is the oracle of what was asked how often.

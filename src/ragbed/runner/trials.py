@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ragbed.run.store import RunStore, Stored
+from ragbed.runner.store import RunStore, Stored
 from ragbed.schema import Completion
 from ragbed.scorers import score
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragbed.run.mark import lost, noted
-from ragbed.run.store import open_store
+from ragbed.runner.mark import lost, noted
+from ragbed.runner.store import open_store
 
 TRACED = "pwrite64,ftruncate,fdatasync,fsync,?unlink,unlinkat,sendto"
 _SECTOR = 512

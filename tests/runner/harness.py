@@ -18,10 +18,10 @@ from threading import Barrier
 from ragbed.errors import RagbedError
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Model
-from ragbed.run.cache import Cache
-from ragbed.run.running import Job, run
-from ragbed.run.store import open_store
-from ragbed.run.trials import trial_lines
+from ragbed.runner.cache import Cache
+from ragbed.runner.running import Job, run
+from ragbed.runner.store import open_store
+from ragbed.runner.trials import trial_lines
 from ragbed.schema import Case, Completion, Document, Message
 
 SLOTS = 16
@@ -157,7 +157,7 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.run.harness", "ragbed.models.openai"])
+_CONTEXT.set_forkserver_preload(["tests.runner.harness", "ragbed.models.openai"])
 
 
 def start(folder: Path, cases: int, endpoint: Endpoint, largest: int | None = None) -> BaseProcess:

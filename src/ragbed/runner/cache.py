@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import RagbedError
-from ragbed.run.seal import seal_of
+from ragbed.runner.seal import seal_of
 from ragbed.schema import Completion
 
 _CUT_SHORT = frozenset({"length", "max_tokens", "content_filter"})

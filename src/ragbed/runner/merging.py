@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.run.lock import hold, holder
-from ragbed.run.shard import SETTING, parse_shard
-from ragbed.run.store import RECORD, Ask, RunStore, Stored, open_store
+from ragbed.runner.lock import hold, holder
+from ragbed.runner.shard import SETTING, parse_shard
+from ragbed.runner.store import RECORD, Ask, RunStore, Stored, open_store
 from ragbed.schema import Case, Completion
 
 _SESSION = 1

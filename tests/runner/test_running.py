@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.run.budget import Budget, BudgetSpent
-from ragbed.run.lock import hold, holder
-from ragbed.run.running import run
-from ragbed.run.status import read_status
-from ragbed.run.store import open_store
+from ragbed.runner.budget import Budget, BudgetSpent
+from ragbed.runner.lock import hold, holder
+from ragbed.runner.running import run
+from ragbed.runner.status import read_status
+from ragbed.runner.store import open_store
 from ragbed.schema import Case, Completion
-from tests.run.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job, replies
+from tests.runner.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job, replies
 
 _FAILED = Completion(outcome="error", error="server: HTTP 500")
 

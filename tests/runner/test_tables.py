@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.run.hope import GivenUp
-from ragbed.run.running import run
-from ragbed.run.scoring import tabulate_run
+from ragbed.runner.hope import GivenUp
+from ragbed.runner.running import run
+from ragbed.runner.scoring import tabulate_run
 from ragbed.schema import Completion
-from tests.run.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 def test_a_finished_run_asked_what_was_planned(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ragbed.errors import UsageError
-from ragbed.run.lock import hold
-from ragbed.run.store import RECORD, Ask, RunStore, open_store
+from ragbed.runner.lock import hold
+from ragbed.runner.store import RECORD, Ask, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scorers import code
 from ragbed.store import read_lines

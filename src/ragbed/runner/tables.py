@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import structs
 
-from ragbed.run.condition import Condition, condition_of
-from ragbed.run.store import RunStore, Stored
+from ragbed.runner.condition import Condition, condition_of
+from ragbed.runner.store import RunStore, Stored
 from ragbed.schema import Case
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragbed.run.running import run
-from ragbed.run.scoring import tabulate_run
+from ragbed.runner.running import run
+from ragbed.runner.scoring import tabulate_run
 from ragbed.schema import Case, Completion
-from tests.run.harness import TalkingModel, ask_nobody, make_job
+from tests.runner.harness import TalkingModel, ask_nobody, make_job
 
 
 def _answer(case: Case) -> Completion:
