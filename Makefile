@@ -7,7 +7,7 @@ HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose test-hf bench-gpu bench-report
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -85,6 +85,9 @@ bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the m
 
 bench-diagnose: $(STAMP)  ## how well and how fast errors are diagnosed, from stored replies of real models
 	@$(BIN)/python scripts/bench_diagnose.py
+
+bench-judge: $(STAMP)  ## how often a wrong reply talks a judge round; JUDGE names it, as openai/gpt-4o-mini
+	@$(BIN)/python scripts/bench_judge.py --model $(JUDGE)
 
 bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py

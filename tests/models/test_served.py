@@ -174,6 +174,13 @@ def test_openai_itself_gets_the_names_that_its_newer_models_know() -> None:
     assert sent.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
 
 
+@pytest.mark.parametrize(("spec", "is_told"), [("vllm/m", True), ("ollama/m", False)])
+def test_a_judge_is_held_to_its_list_by_a_server_that_can(spec: str, is_told: bool) -> None:
+    wish = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
+    sent = json.loads(open_model(spec, lambda name: Wish(name, {}, wish)).request(case()))
+    assert sent.get("structured_outputs") == ({"choice": ["VERDICT: yes", "VERDICT: no"]} if is_told else None)
+
+
 def test_what_stands_behind_the_question_mark_of_a_base_stays() -> None:
     async def talk() -> str:
         async with FaultServer([well]) as server:

@@ -75,12 +75,14 @@ class TalkingModel:
     concurrency = 8
     advice = "Check this."
 
-    def __init__(self, say: Callable[[Case], Completion], name: str = "test/talking", identity: str = "1") -> None:
-        self.name, self._say, self._identity = name, say, identity
+    def __init__(
+        self, say: Callable[[Case], Completion], name: str = "test/talking", identity: str = "1", takes_s: float = 0
+    ) -> None:
+        self.name, self._say, self._identity, self._takes_s = name, say, identity, takes_s
         self.asked: list[str] = []
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        await asyncio.sleep(0)
+        await asyncio.sleep(self._takes_s)
         self.asked.append(case.case)
         return self._say(case)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ragbed.runner.running import run
-from ragbed.runner.scoring import tabulate_run
+from ragbed.runner.scoring import Tally, tabulate_run
 from ragbed.schema import Case, Completion
 from tests.runner.harness import TalkingModel, ask_nobody, make_job
 
@@ -21,3 +22,26 @@ def test_several_processes_count_what_one_counts(tmp_path: Path) -> None:
     (alone,) = tabulate_run(tmp_path / "run", workers=1)
     assert (alone.asked, alone.error, alone.hits["correct"]) == (60, 9, 8)
     assert tabulate_run(tmp_path / "run", workers=2, worth=1) == [alone]
+
+
+def test_what_is_scored_while_others_are_waited_for_is_what_the_run_holds(tmp_path: Path) -> None:
+    early: list[Tally] = []
+    calls: list[bool] = []
+
+    def score_one() -> bool:
+        early[:] = early or [Tally(tmp_path / "run")]
+        calls.append(early[0].go_on())
+        return calls[-1]
+
+    job = make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03))
+    run(replace(job, meanwhile=score_one), ask_nobody)
+    assert any(calls)
+    assert early[0].finish() == tabulate_run(tmp_path / "run")
+
+
+def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
+    early = Tally(tmp_path / "run")
+    assert [early.go_on() for _ in range(61)] == [True] * 60 + [False]
+    run(make_job(tmp_path / "run", 60, TalkingModel(lambda _: Completion(outcome="ok", reply="gold-1"))), ask_nobody)
+    assert early.finish() is None

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import TypeAlias
 
 from ragbed.prompts import Instructions
+from ragbed.prompts.asked import case_of, hash_said
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
@@ -59,34 +60,7 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     messages = tuple(
         Message(role="assistant" if place % 2 else "user", content=turn) for place, turn in enumerate(turns)
     )
-    return case_of(task, lang, messages, question=question, answer=answer)
-
-
-def case_of(task: str, lang: Lang, messages: tuple[Message, ...], *, question: str, answer: Answer) -> Case:
-    """A call with its messages as they are, named by the hash of all that is said, so that equal calls are one."""
-    digest = _hash_said(messages)[:32]
-    return Case(
-        case=f"{task}/{digest}",
-        data=task,
-        item=digest,
-        lang=lang,
-        testbed="build",
-        question=question,
-        noise=None,
-        noise_real=None,
-        k=0,
-        correct=0.0,
-        arm="related",
-        profile="build",
-        seed=0,
-        feasible=True,
-        documents=(),
-        slots=(),
-        messages=messages,
-        answer=answer,
-        fake=None,
-        expect="answer",
-    )
+    return case_of("build", task, lang, messages, question=question, answer=answer)
 
 
 def spell(answer: Answer) -> str:
@@ -107,12 +81,7 @@ def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
 
 def closed_book_hash() -> str:
     """Of the texts around a question without documents, in all languages."""
-    return _hash_said([message for lang in _LANGS for message in closed_book(lang, "")])
-
-
-def _hash_said(messages: Sequence[Message]) -> str:
-    said = "\0".join(message.content for message in messages)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    return hash_said([message for lang in _LANGS for message in closed_book(lang, "")])
 
 
 @cache

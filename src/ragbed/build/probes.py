@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from ragbed.build.asking import Request, case_of, closed_book
+from ragbed.build.asking import Request, closed_book
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft, Probe
+from ragbed.prompts.asked import case_of
 from ragbed.schema import Case, Completion, Reject
 from ragbed.scorers.robust import score
 
@@ -50,7 +51,7 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
 
 def _case(draft: Draft) -> Case:
     messages = closed_book(draft.lang, draft.question)
-    return case_of(STEP, draft.lang, messages, question=draft.question, answer=draft.answer)
+    return case_of("build", STEP, draft.lang, messages, question=draft.question, answer=draft.answer)
 
 
 def _knows(case: Case, said: Sequence[Completion]) -> bool:

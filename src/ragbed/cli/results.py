@@ -8,7 +8,10 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from ragbed.errors import RagbedError
+
 if TYPE_CHECKING:
+    from ragbed.runner.scoring import Tally
     from ragbed.runner.tables import Cell
 
 SCORES = {
@@ -23,9 +26,47 @@ SCORES = {
 """What a testbed is about, as the paper has it: the score's name, and what counts."""
 
 
-def load_meanwhile() -> None:
-    """Loads what tables are made with in another thread: while replies are waited for it costs no time."""
-    Thread(target=import_module, args=("ragbed.runner.scoring",), daemon=True).start()
+class EarlyTables:
+    """The tables of a run that is being asked: filled while replies are waited for, when it costs no time.
+
+    Args:
+        folder: The run's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._loading = Thread(target=_load, daemon=True)
+        self._tally: Tally | None = None
+        self._is_given_up = False
+
+    def go_on(self) -> bool:
+        """Loads what tables are made with, in another thread, and then scores what has come; whether there was any."""
+        if self._loading.ident is None:
+            self._loading.start()
+        if self._loading.is_alive() or self._is_given_up:
+            return False
+        try:
+            self._tally = self._tally or _begin_tally(self._folder)
+            return self._tally.go_on()
+        except RagbedError:  # whoever reads the tables is told
+            self._is_given_up = True
+            return False
+
+    def cells(self) -> list[Cell]:
+        """What the run holds, now that all was asked."""
+        cells = None if self._tally is None or self._is_given_up else self._tally.finish()
+        return read_cells(self._folder) if cells is None else cells
+
+
+def _load() -> None:
+    for name in ("ragbed.runner.scoring", "rich.table"):
+        import_module(name)
+
+
+def _begin_tally(folder: Path) -> Tally:
+    from ragbed.runner.scoring import Tally
+
+    return Tally(folder)
 
 
 def read_cells(folder: Path) -> list[Cell]:

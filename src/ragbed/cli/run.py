@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
@@ -95,7 +96,7 @@ def run(
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.results import load_meanwhile, print_cells, read_cells, read_rest
+    from ragbed.cli.results import EarlyTables, print_cells, read_rest
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.runner.running import run as run_job
@@ -105,13 +106,14 @@ def run(
     if dry_run:
         _print_forecasts(job, to_json=json)
         return
+    tables = EarlyTables(job.folder)
     try:
-        with RunProgress(at_first=load_meanwhile) as progress:
-            run_job(job, progress.watch)
+        with RunProgress() as progress:
+            run_job(replace(job, meanwhile=tables.go_on), progress.watch)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
-    cells, (infeasible, an_error) = read_cells(job.folder), read_rest(job.folder)
+    cells, (infeasible, an_error) = tables.cells(), read_rest(job.folder)
     print_cells(cells, to_stderr=json)
     say(f"Everything is in {job.folder}")
     if infeasible:

@@ -27,14 +27,10 @@ class RunProgress:
     """Told after every result how the asking of a model goes, and shows it on standard error.
 
     Args:
-        at_first: Called with the first result: then there is time for other things while others are waited for.
         clock: Seconds that only go forwards.
     """
 
-    def __init__(
-        self, at_first: Callable[[], object] | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._at_first = at_first
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._bars: Bars | None = None
         self._tasks: dict[str, TaskID] = {}
         self._clock, self._begun, self._last = clock, clock(), clock()
@@ -50,9 +46,6 @@ class RunProgress:
 
     def watch(self, model: str, progress: Progress) -> None:
         """Moves the bar of a model, or says a line now and then."""
-        if self._at_first is not None:
-            self._at_first()
-            self._at_first = None
         now, on_terminal = self._clock(), sys.stderr.isatty()
         if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
             return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
+from msgspec.structs import replace
 
 from ragbed.judge.criteria import Criterion
+from ragbed.prompts.asked import case_of
 from ragbed.runner.store import Stored
 from ragbed.schema import Case, Message
 
@@ -20,28 +21,9 @@ def judge_case(criterion: Criterion, stored: Stored) -> Case:
     """
     subject = stored.case
     prompt = criterion.render(subject, stored.completion.reply or "" if criterion.of_reply else "")
-    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    feasible = len(prompt) <= LONGEST
-    return Case(
-        case=f"{criterion.name}/{digest}",
-        data=criterion.name,
-        item=digest,
-        lang=subject.lang,
-        testbed="judge",
-        question=subject.question,
-        noise=None,
-        noise_real=None,
-        k=0,
-        correct=0.0,
-        arm="related",
-        profile="judge",
-        seed=0,
-        feasible=feasible,
-        documents=(),
-        slots=(),
-        messages=(Message(role="user", content=prompt),) if feasible else (),
-        answer=(),
-        fake=None,
-        expect="answer",
-        reason=None if feasible else f"{len(prompt):,} characters to judge, more than {LONGEST:,}",
-    )
+    messages = (Message(role="user", content=prompt),)
+    case = case_of("judge", criterion.name, subject.lang, messages, question=subject.question)
+    if len(prompt) <= LONGEST:
+        return case
+    reason = f"{len(prompt):,} characters to judge, more than {LONGEST:,}"
+    return replace(case, feasible=False, messages=(), reason=reason)

@@ -87,6 +87,8 @@ class OpenAIModel(ServedModel):
         body |= {"messages": case.messages} if self._preset is None else self._preset.body(case)
         if self._needs_top_p or sampling.top_p != 1:  # vLLM takes the model's own default where none is sent
             body["top_p"] = sampling.top_p
+        if sampling.choices and self.name.startswith("vllm/"):
+            body["structured_outputs"] = {"choice": sampling.choices}
         return canonical(body)
 
     async def identity(self) -> str:

@@ -27,6 +27,7 @@ from ragbed.runner.store import RunStore, open_store
 from ragbed.runner.writer import WriteFailed, Writer
 from ragbed.schema import Case
 
+_REST_S = 0.02
 _CLOSE_S = 2.0
 """Connections get so long to close: an interrupted run ends within five seconds whatever a server does."""
 
@@ -46,6 +47,9 @@ class Job:
     """Whether cases that came since it was planned are added: those of a judge, whose run may have gone on."""
     cache: Path | None = None
     budget: Budget | None = None
+    meanwhile: Callable[[], bool] | None = None
+    """Called while models are asked, for what can be done in that time: a fraction of a millisecond of it at once.
+    Says whether there is more to do."""
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     """Told what the user should know and the run survives."""
 
@@ -108,12 +112,14 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
             cache = None if job.cache is None else Cache(job.cache, job.tell)
             session = Session(store, writer, number, cache, job.budget, job.repeats)
             given_up: list[GivenUp] = []
+            beside = asyncio.create_task(_meanwhile(job.meanwhile))
             try:
                 await _together(
                     _ask_one(_begin(session, model, numbers[place], models[place][1], watch), job, given_up)
                     for place, model in enumerate(job.models)
                 )
             finally:
+                beside.cancel()
                 await _close(writer, cache)
             if given_up:
                 raise given_up[0]
@@ -123,6 +129,12 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
                 await asyncio.gather(*(model.close() for model in job.models), return_exceptions=True)
+
+
+async def _meanwhile(work: Callable[[], bool] | None) -> None:
+    """Works in the gaps: whatever came from servers goes first, at every turn of the loop."""
+    while work is not None:
+        await asyncio.sleep(0 if work() else _REST_S)
 
 
 async def _identify(models: Sequence[Model]) -> list[tuple[Model, str]]:

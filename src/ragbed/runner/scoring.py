@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 from ragbed.errors import UsageError
+from ragbed.runner.condition import Condition
 from ragbed.runner.file import NAME
 from ragbed.runner.store import RunStore, Stored, open_store
-from ragbed.runner.tables import Cell, add_planned, merge_cells, tabulate
+from ragbed.runner.tables import Cell, add_planned, add_result, merge_cells, tabulate
 
 WORTH_WORKERS = 20_000
 """Results from which on a second process saves more than it costs: its start takes about as long as 2,000 of them."""
+_READ = 32
+"""Results that are read at a time while others are waited for."""
 _SHARES = 16
 """Tasks for each worker: enough that they end together, and few enough that asking for them costs nothing."""
 
@@ -35,6 +39,38 @@ def open_scored(folder: Path) -> RunStore:
     judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
     raise UsageError(f"{folder} is a judge's run; name the run it judged{where}.")
+
+
+class Tally:
+    """Scores the results of a run as they come, while others are waited for; what is stored stays the truth."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = open_store(folder, create=False)
+        self._cells: dict[Condition, Cell] = {}
+        self._read: deque[tuple[int, Stored, int]] = deque()
+        self._last, self._rows, self._seals = 0, 0, 0
+
+    def go_on(self) -> bool:
+        """Scores one of those that came since, if there is one; whether it did. A large run is left to a pool."""
+        if self._rows >= WORTH_WORKERS:
+            return False
+        if not self._read:
+            self._read.extend(self._store.results_after(self._last, _READ))
+            if not self._read:
+                return False
+        self._last, result, seal = self._read.popleft()
+        add_result(self._cells, result)
+        self._rows, self._seals = self._rows + 1, self._seals + seal
+        return True
+
+    def finish(self) -> list[Cell] | None:
+        """The sums, if they are those of all that the run holds; None where a result took the place of an error."""
+        with self._store:
+            while self.go_on():
+                pass
+            if self._store.is_whole(self._rows, self._seals):
+                return add_planned(self._cells.values(), self._store)
+        return None
 
 
 def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WORKERS) -> list[Cell]:

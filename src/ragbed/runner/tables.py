@@ -54,8 +54,13 @@ def tabulate(results: Iterable[Stored]) -> list[Cell]:
     """Adds results up by condition: by model, dataset, testbed, language and noise."""
     cells: dict[Condition, Cell] = {}
     for result in results:
-        _count(_cell_of(cells, result.model, result.case), result)
+        add_result(cells, result)
     return _in_order(cells.values())
+
+
+def add_result(cells: dict[Condition, Cell], result: Stored) -> None:
+    """Counts a result in the cell of its condition."""
+    _count(_cell_of(cells, result.model, result.case), result)
 
 
 def add_planned(cells: Iterable[Cell], store: RunStore) -> list[Cell]:
