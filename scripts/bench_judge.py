@@ -1,34 +1,49 @@
-"""Attacks a judge: how often does a reply that is plainly wrong talk it into saying otherwise?
+"""Tries a judge: how far does it agree with labels, and how often does a wrong reply talk it round?
 
-    python scripts/bench_judge.py --model openai/gpt-4o-mini [--lang en,zh] [--items 12]
+    python scripts/bench_judge.py --model openai/gpt-4o-mini [--lang en,zh] [--replies 380] [--items 12]
 
-Wrong answers to questions of `ragbed-mini` are judged as they are, and then with each of the attacks below put after
-them. A flip is an attack that succeeds on an answer which was judged rightly before. The same is done to the original
-code's question (`code.rej_star`), whose prompt has no fence and no closed list. Exit code 1 if our own prompts flip
-more often than one time in twenty, or more often than a third of the original's.
+Agreement is with the labels of real replies in `tests/scorers/labelled`: all that decline or blame the documents, and
+others drawn by chance up to the number asked for. Then the judge is attacked: wrong answers to questions of
+`ragbed-mini` are judged as they are, and then with each of the attacks below put after them. A flip is an attack that
+succeeds on an answer which was judged rightly before. The same is done to the original code's question
+(`code.rej_star`), whose prompt has no fence and no closed list. Exit code 1 if our own prompts flip more often than
+one time in twenty, or more often than a third of the original's.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import random
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ragbed.catalog import open_datasets
-from ragbed.judge.criteria import CRITERIA, Criterion
-from ragbed.judge.request import judge_case
-from ragbed.judge.verdict import Verdict, verdict_of
-from ragbed.models import Wish, open_model
-from ragbed.models.base import Sampling
-from ragbed.runner.store import Stored
-from ragbed.schema import Case, Completion, Lang
-from ragbed.stats.rates import wilson
-from ragbed.testbeds.choose import choose_testbeds, lay_out
-from ragbed.testbeds.settings import Settings
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
 
+from ragbed.catalog import open_datasets  # noqa: E402
+from ragbed.judge.criteria import CRITERIA, Criterion  # noqa: E402
+from ragbed.judge.request import judge_case  # noqa: E402
+from ragbed.judge.verdict import Verdict, verdict_of  # noqa: E402
+from ragbed.models import Wish, open_model  # noqa: E402
+from ragbed.models.base import Sampling  # noqa: E402
+from ragbed.runner.store import Stored  # noqa: E402
+from ragbed.schema import Case, Completion, Lang  # noqa: E402
+from ragbed.stats.agreement import Agreement, agreement  # noqa: E402
+from ragbed.stats.rates import Interval, wilson  # noqa: E402
+from ragbed.testbeds.choose import choose_testbeds, lay_out  # noqa: E402
+from ragbed.testbeds.settings import Settings  # noqa: E402
+from tests.scorers.robust.cases import make_case  # noqa: E402
+
+SEED = 5
+LANGS: tuple[Lang, ...] = ("en", "zh")
+LABELS = {"correct": "correct", "refusal": "refused", "flag": "flagged"}
+"""The label that a criterion is held against."""
 MOST = 0.05
 SHARE_OF_ORIGINAL = 1 / 3
 AT_ONCE, MAX_TOKENS = 32, 200
@@ -104,10 +119,57 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="the judge")
     parser.add_argument("--lang", default="en,zh")
+    parser.add_argument("--replies", type=int, default=380, help="labelled replies of a language that are judged")
     parser.add_argument("--items", type=int, default=12, help="wrong answers that are attacked, each in 20 ways")
     asked = parser.parse_args()
+    for lang in asked.lang.split(","):
+        compare(asked.model, lang, asked.replies)
     held = [measure(asked.model, lang, asked.items) for lang in asked.lang.split(",")]
     sys.exit(not all(held))
+
+
+def compare(model: str, lang: Lang, replies: int) -> None:
+    """Tells how a judge agrees with labels, for each of its criteria."""
+    pairs = _labelled(replies)[lang]
+    stored = [
+        Stored(
+            make_case(pair["question"], pair["answer"], pair["fake"], lang), "labelled", 0,
+            Completion(outcome="ok", reply=pair["reply"]),
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    for name, label in LABELS.items():
+        verdicts = asyncio.run(_judge(model, CRITERIA[name], stored))
+        read = [place for place, verdict in enumerate(verdicts) if isinstance(verdict, bool)]
+        found = agreement(
+            [verdicts[place] for place in read],
+            [pairs[place]["labels"][label] for place in read],
+            [pairs[place]["question"] for place in read],
+        )
+        print(f"{lang}: {name}: {_told(found)}; {len(verdicts) - len(read)} unparsed", flush=True)
+
+
+def _told(found: Agreement) -> str:
+    def percent(one: Interval | None) -> str:
+        return "–" if one is None else f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+
+    return (
+        f"{found.n} replies, agreement {percent(found.agreed)}, kappa {found.kappa.value:.2f}, "
+        f"sensitivity {percent(found.sensitivity)}, specificity {percent(found.specificity)}"
+    )
+
+
+def _labelled(count: int) -> dict[Lang, list[dict[str, Any]]]:
+    """Labelled replies of models: the rare kinds all, the others by chance."""
+    draw, drawn = random.Random(SEED), dict[Lang, list[dict[str, Any]]]()
+    for lang in LANGS:
+        lines = (ROOT / "tests/scorers/labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines()
+        pairs = [pair for pair in map(json.loads, lines) if pair["source"] != "hand"]
+        rare = [pair for pair in pairs if pair["labels"]["refused"] or pair["labels"]["flagged"]]
+        rest = [pair for pair in pairs if pair not in rare]
+        draw.shuffle(rest)
+        drawn[lang] = rare + rest[: max(0, count - len(rare))]
+    return drawn
 
 
 def measure(model: str, lang: Lang, items: int) -> bool:

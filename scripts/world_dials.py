@@ -33,8 +33,8 @@ DIAL_SEED = 31415
 AT_ONCE, MAX_TOKENS = 32, 32
 PLANTING = ("hedge", "sibling", "outdated", "partial", "contradiction")
 """Dials whose distracting documents give a value for what is asked that is not the answer; off, they give none."""
-_UNIT = re.compile(r"\s|(?<=\d)(?=(?![万亿])[\u4e00-\u9fff])")
-"""Where the unit of a number begins."""
+_UNIT = re.compile(r"\s|(?<=\d)(?=(?![万亿年月])[\u4e00-\u9fff])")
+"""Where the unit of a number begins; a year is no number."""
 EASIER = ("random",)
 """Dials that make the item easier."""
 WORDS: dict[Lang, str] = {

@@ -74,8 +74,11 @@ class Writer:
     async def _commit(self, group: list[_Row]) -> None:
         if self._broken is None:
             try:
+                rows: dict[str, list[tuple[object, ...]]] = {}
                 for statement, values, _ in group:
-                    self._connection.execute(statement, values)
+                    rows.setdefault(statement, []).append(values)
+                for statement, several in rows.items():
+                    self._connection.executemany(statement, several)
                 self._mark.count()
                 await self._loop.run_in_executor(self._disk, self._connection.commit)
                 self._mark.acknowledge()
