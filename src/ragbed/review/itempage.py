@@ -44,6 +44,8 @@ class ShownPoint(Struct, frozen=True, kw_only=True):
     kind: str
     index: int
     span: int
+    counts: Said | None
+    """What holds, as far as this rater may know: the last word, their own, or what two agree on."""
     mine: Said | None
     others: list[tuple[str, Said]]
     """Who and what: of two raters only after both are done."""
@@ -134,19 +136,21 @@ def _show_points(desk: Desk, key: str, rater: str, item: Item) -> list[ShownPoin
     sheets, finals = standing.sheets(key), standing.finals(key)
     is_open = standing.begun.raters == 1 or standing.are_both_done(key)
     differing = set(standing.disagreements(key)) if is_open else set()
+    own = sheets.get(rater, {})
+    counting = standing.settled(key) if is_open else own
     shown = []
     for point in points_of(item):
         others = [(name, sheet[point.name]) for name, sheet in sheets.items() if name != rater and point.name in sheet]
-        settled = [(name, sheet[point.name]) for name, sheet in finals.items() if point.name in sheet]
         shown.append(
             ShownPoint(
                 name=point.name,
                 kind=point.kind,
                 index=point.index,
                 span=point.span,
-                mine=sheets.get(rater, {}).get(point.name),
+                counts=None if point.name in differing else counting.get(point.name),
+                mine=own.get(point.name),
                 others=others if is_open else [],
-                final=settled[-1] if settled else None,
+                final=finals.get(point.name),
                 differs=point.name in differing,
             )
         )

@@ -38,7 +38,7 @@ def open_desk(
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise RagbedError(
-            f"{folder} cannot be made: {error.strerror}. Decisions are kept beside the data: copy it to your own folder."
+            f"{folder} cannot be made: {error.strerror}. Decisions are kept beside the data: copy it elsewhere."
         ) from error
     with hold(folder):
         docket = Docket(datasets, find_flags(datasets, folder, watch))

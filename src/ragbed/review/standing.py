@@ -67,11 +67,14 @@ class Standing:
 
     def sheets(self, key: str) -> dict[str, Sheet]:
         """What each rater says of an item."""
-        return self._collect(key, final=False)
+        sheets: dict[str, Sheet] = {}
+        for act in self._standing_acts(key, final=False):
+            sheets.setdefault(act.rater, {}).update({one.point: one for one in act.said})
+        return sheets
 
-    def finals(self, key: str) -> dict[str, Sheet]:
-        """What settles the disagreements on an item, by who said it; the last word counts."""
-        return self._collect(key, final=True)
+    def finals(self, key: str) -> dict[str, tuple[str, Said]]:
+        """What settles the disagreements on an item, by point, and who said it; the last word counts."""
+        return {one.point: (act.rater, one) for act in self._standing_acts(key, final=True) for one in act.said}
 
     def whole_sheets(self, key: str) -> dict[str, Sheet]:
         """What those say who have decided all there is to decide."""
@@ -97,11 +100,12 @@ class Standing:
 
     def settled(self, key: str) -> Sheet:
         """What counts: of one rater the last word; of two what both say, and else what settles it."""
+        if self.begun.raters == 1:
+            return {one.point: one for act in self._standing_acts(key, final=False) for one in act.said}
         merged: Sheet = {}
-        sheets = self.whole_sheets(key) if self.begun.raters == 2 else self.sheets(key)
-        for sheet in (*sheets.values(), *self.finals(key).values()):
+        for sheet in self.whole_sheets(key).values():
             merged |= sheet
-        return merged
+        return merged | {point: said for point, (_, said) in self.finals(key).items()}
 
     def disagreements(self, key: str) -> list[str]:
         """Points on which two raters who are both done differ, and which nobody has settled."""
@@ -111,18 +115,15 @@ class Standing:
         first, second = whole[:2]
         if is_rejected(first) and is_rejected(second):
             return []
-        settled = {point for sheet in self.finals(key).values() for point in sheet}
+        settled = self.finals(key)
         return [point for point in first if point not in settled and _differ(first[point], second.get(point))]
 
     def _counts(self, act: Decided) -> bool:
         return act.act not in self._undone and act.act not in self.stale
 
-    def _collect(self, key: str, *, final: bool) -> dict[str, Sheet]:
-        collected: dict[str, Sheet] = {}
-        for act in self._by_item.get(key, ()):
-            if act.final == final and act.act not in self._undone:
-                collected.setdefault(act.rater, {}).update({one.point: one for one in act.said})
-        return collected
+    def _standing_acts(self, key: str, *, final: bool) -> list[Decided]:
+        """What was done about an item and not taken back, in order."""
+        return [act for act in self._by_item.get(key, ()) if act.final == final and act.act not in self._undone]
 
 
 def is_whole(points: Sequence[str], sheet: Mapping[str, Said]) -> bool:

@@ -18,22 +18,16 @@ const REASONS = {
 };
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
 
-/** What counts of all that was said: the last word of one rater; of two who are done only what settled it. */
-function counting(point, page) {
-  return point.final?.[1] ?? point.mine ?? (page.closed ? null : point.others.at(-1)?.[1] ?? null);
-}
-
-/** Whether something is still to be said of a point. */
+/** Whether something is still to be said of a point; of an item that is rejected nothing is. */
 export function isOpen(point, page) {
-  return page.closed ? point.differs : counting(point, page) === null;
+  return page.closed ? point.differs : point.counts === null && ["open", "begun"].includes(page.state);
 }
 
 /** A point as an element; `decide` takes what is said. */
 export function drawPoint(point, page, decide) {
-  const counts = counting(point, page);
   const can = page.closed ? point.differs : true;
   const field = el("div", { class: "field" });
-  const pressed = (verdict) => String(counts?.verdict === verdict);
+  const pressed = (verdict) => String(point.counts?.verdict === verdict);
   const start = {
     accept: () => decide([{ point: point.name, verdict: "accept" }]),
     fix: () => openField(field, drawFix(point, page, decide, () => fill(field))),
