@@ -23,7 +23,7 @@ class Said(Record, frozen=True, kw_only=True):
     """Why it is rejected."""
 
 
-class Begun(Record, frozen=True, kw_only=True, tag="review", tag_field="line"):
+class Begun(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
     """How a review is done; the last such line holds."""
 
     at: str

@@ -15,11 +15,15 @@ const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 export async function drawItem(params, { go, signal, undo }) {
   const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
   const problem = el("div", {});
+  let isSent = false; // the next page is not drawn yet: a second press is not meant for this one
   const decide = async (said, next = false) => {
+    if (isSent) return;
+    isSent = true;
     try {
       await tell("/api/decide", { item: page.item, said, final: page.closed });
       await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
     } catch (error) {
+      isSent = false;
       fill(problem, drawProblem(error));
       problem.scrollIntoView({ block: "nearest" });
     }
@@ -29,7 +33,7 @@ export async function drawItem(params, { go, signal, undo }) {
   return el("div", { class: "item-page" },
     el("div", { class: "two" },
       el("section", { class: "about" },
-        el("div", { class: "row small quiet" }, stateTag(page.state), el("span", {}, page.item), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
+        el("div", { class: "row small quiet" }, stateTag(page.state), el("span", { class: "key" }, page.item), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
         el("h1", { lang: page.lang, dir: "auto" }, page.question),
         drawFlags(page.flags),
         of("question", "searchable"), drawHits(page.hits), of("known"), drawFacts(page), of("answer", "fake")),
@@ -103,6 +107,6 @@ function drawBar(page, standing, decide, go, undo) {
       el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
     el("button", { onclick: undo, title: "u" }, say("Undo")),
     to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next to decide", page.next_open),
-    el("span", { class: "small quiet bound-line", role: "status" }, `${page.data}: ${boundLine(tally, standing.begun.target)}`,
-      tally.flagged ? ` ${say("Flagged: {0} of {1} done.", tally.flagged_done, tally.flagged)}` : "")));
+    el("span", { class: "small quiet bound-line", role: "status" }, [page.data, tally.flagged ? say("flagged: {0} of {1} done", tally.flagged_done, tally.flagged) : null,
+      boundLine(tally, standing.begun.target)].filter(Boolean).join(" · "))));
 }

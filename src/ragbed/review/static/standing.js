@@ -18,10 +18,10 @@ export function percent(share) {
 
 /** One line on the sample of a dataset: what the bound is, and what it takes to reach the target. */
 export function boundLine(tally, target) {
-  if (!tally.drawn) return say("Every item is flagged.");
-  if (!tally.sampled) return say("{0} more of {1} that nothing is flagged in, for ≤ {2} wrong.", tally.more, tally.drawn, percent(target));
+  if (!tally.drawn) return say("every item is flagged");
+  if (!tally.sampled) return say("look at {0} of the {1} that are not flagged, for ≤ {2} wrong", tally.more, tally.drawn, percent(target));
   const told = say("{0} of {1} wrong", tally.wrong, tally.sampled);
-  if (tally.sampled === tally.drawn) return say("{0}; all that are not flagged were looked at.", told);
+  if (tally.sampled === tally.drawn) return say("{0}; all that are not flagged were looked at", told);
   const bound = say("{0}: at most {1} of all that are not flagged", told, percent(tally.bound));
   return tally.more ? say("{0}; {1} more for ≤ {2}", bound, tally.more, percent(target)) : bound;
 }
