@@ -86,7 +86,8 @@ def test_agreement_is_of_what_was_said_before_it_was_settled(tmp_path: Path) -> 
             desk.decide(rater, key, said)
     told = {one.kind: one for one in concord(desk.standing)}
     for kind in ("item", "question"):
-        assert (told[kind].n, told[kind].agreed.value, told[kind].kappa.value) == (4, 0.75, pytest.approx(0.5))
+        assert (told[kind].n, told[kind].agreed.value) == (4, 0.75)
+        assert told[kind].kappa.value == pytest.approx(0.5)
     assert told["stance"].agreed.value == 1
     assert math.isnan(told["stance"].kappa.value)
     desk.decide("ada", desk.order[3], [replace(fixed("Who was it?"), point="question")], final=True)

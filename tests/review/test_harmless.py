@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
@@ -65,7 +67,7 @@ def write_steps(folder: Path, items: list[Item]) -> None:
         source=payload,
         date=payload,
     )
-    steps = {
+    steps: dict[str, Sequence[Struct]] = {
         "articles": [article],
         "questions": [
             Draft(id=str(n), question=item.question, lang="en", answer=item.answer, origin="article", kind=payload)

@@ -111,7 +111,7 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
         say(f"{log.path}: the last line was cut ({log.torn} bytes) and was never confirmed to anybody; it is dropped.")
     if desk.standing.stale:
         say(
-            f"{log.path}: {len(desk.standing.stale)} decisions are about items that are gone or have changed since; "
+            f"{log.path}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
             "they stay in the log and do not count."
         )
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.build.place import hash_file
 from ragbed.build.quality.people import PLACE, Reviewed, Sampled
+from ragbed.datasets import Dataset
 from ragbed.datasets.native import to_line
 from ragbed.errors import RagbedError, UsageError
 from ragbed.review.figures import concord, tally
@@ -117,7 +117,7 @@ def _write_summary(folder: Path, standing: Standing) -> None:
     """For the quality report, and for who wants to cite it."""
     datasets = {
         one.data: Sampled(
-            sha256=hash_file(folder / f"{one.data}.jsonl"),
+            sha256=Dataset(one.data, folder / f"{one.data}.jsonl").sha256(),
             items=one.items,
             flagged=one.flagged,
             flagged_done=one.flagged_done,

@@ -168,11 +168,9 @@ class Desk:
             raise UsageError(f"both raters have decided {key}; what they differ on is settled among the disagreements.")
 
     def _refuse_third(self, rater: str) -> None:
-        names = self.standing.raters[:2]
-        if self.standing.begun.raters == 2 and len(names) == 2 and rater not in names:
-            raise UsageError(
-                f"this review has its two raters, {' and '.join(names)}; {rater} can settle what they differ on."
-            )
+        if self.standing.is_third(rater):
+            names = " and ".join(self.standing.raters)
+            raise UsageError(f"this review has its two raters, {names}; {rater} can settle what they differ on.")
 
     def _keep(self, lines: Sequence[Line]) -> None:
         self._log.add(lines)

@@ -74,7 +74,7 @@ class ItemPage(Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...]
     state: State
     closed: bool
-    """Both raters are done with it: only what they differ on can still be decided."""
+    """Both raters are done with it, or it is not this one's to rate: only what they differ on can be decided."""
     at: int
     """Its place in the order, counted from 0."""
     total: int
@@ -105,7 +105,7 @@ def make_item_page(desk: Desk, provenance: Provenance, key: str, rater: str) -> 
         points=_show_points(desk, key, rater, item),
         flags=entry.flags,
         state=seen_state(desk, key, rater),
-        closed=desk.standing.are_both_done(key),
+        closed=desk.standing.are_both_done(key) or desk.standing.is_third(rater),
         at=at,
         total=len(desk.order),
         before=desk.order[at - 1] if at else None,
@@ -115,9 +115,14 @@ def make_item_page(desk: Desk, provenance: Provenance, key: str, rater: str) -> 
 
 
 def next_open(desk: Desk, rater: str, start: int = 0) -> str | None:
-    """The next item that a rater has to decide, from a place in the order on, and then from its beginning."""
+    """The next item that somebody has to decide, from a place in the order on, and then from its beginning.
+
+    After one's own come those on which two raters differ; to who is neither, only these.
+    """
     turned = desk.order[start:] + desk.order[:start]
-    return next((key for key in turned if seen_state(desk, key, rater) in ("open", "begun")), None)
+    states = {key: seen_state(desk, key, rater) for key in turned}
+    own = [key for key, state in states.items() if state in ("open", "begun") and not desk.standing.is_third(rater)]
+    return next(iter([*own, *(key for key, state in states.items() if state == "disagreed")]), None)
 
 
 def seen_state(desk: Desk, key: str, rater: str) -> State:

@@ -9,9 +9,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from ragbed.build.delivery import LOCK, read_lock
 from ragbed.build.records import Draft
-from ragbed.errors import DataError, RagbedError
+from ragbed.errors import DataError
 from ragbed.schema import Hit, Item
 from ragbed.store import read_lines
 
@@ -27,6 +26,13 @@ class Origin(Struct, frozen=True):
     sha256: str
     date: str | None = None
     licence: str | None = None
+
+
+class _Hashes(Struct, frozen=True):
+    """What is read of a build's lock; the whole of it would bring the whole builder along."""
+
+    sources: dict[str, str]
+    pages: dict[str, str]
 
 
 class Provenance:
@@ -71,10 +77,8 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
 
 
 def _page_hashes(folder: Path) -> dict[str, str]:
-    if not (folder / LOCK).exists():
-        return {}
     try:
-        lock = read_lock(folder)
-    except RagbedError:  # of another version: the hashes are missing, the review is not
+        lock = msgspec.json.decode((folder / "build.lock").read_bytes(), type=_Hashes)
+    except (OSError, msgspec.DecodeError):  # none, or of another version: hashes are missing then, and nothing else
         return {}
     return lock.sources | lock.pages

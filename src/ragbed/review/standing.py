@@ -61,6 +61,11 @@ class Standing:
         acts = (act for act in self._acts.values() if not act.final and self._counts(act))
         return list(dict.fromkeys(act.rater for act in acts))
 
+    def is_third(self, name: str) -> bool:
+        """Whether two others rate, so that this one can only settle what they differ on."""
+        raters = self.raters
+        return self.begun.raters == 2 and len(raters) >= 2 and name not in raters
+
     def last_act(self, rater: str) -> Decided | None:
         """What a rater did last and did not take back."""
         return next((act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act)), None)

@@ -44,7 +44,18 @@ export async function drawItem(params, { go, signal, undo }) {
 function drawFlags(flags) {
   if (!flags.length) return null;
   return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
-    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", flag.where ? el("code", {}, flag.where) : null, " ", flag.message))));
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
+}
+
+/** The place of a flag; passages are counted from 1 on the page. */
+function whereOf(flag) {
+  const index = indexOf(flag);
+  return index === null ? el("code", {}, flag.where) : el("strong", {}, `${say("passage")} ${index + 1}`);
+}
+
+function indexOf(flag) {
+  const found = /^passages\[(\d+)\]/.exec(flag.where);
+  return found ? Number(found[1]) : null;
 }
 
 function drawHits(hits) {
@@ -73,6 +84,7 @@ function drawPassage(shown, index, page, draw) {
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
+      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map((rule) => tag(rule, "warn")),
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
       passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),

@@ -37,7 +37,7 @@ export async function drawStanding(params, { signal }) {
     el("p", { class: "quiet" }, say(told.begun.raters === 2
       ? "Two raters decide each item; neither sees what the other says until both are done."
       : "Each item is decided once; who decides is kept.")),
-    told.stale ? el("p", { class: "problem" }, say("{0} decisions are about items that are gone or have changed since; they do not count.", told.stale)) : null,
+    told.stale ? el("p", { class: "problem" }, say("Decisions about items that are gone or have changed since: {0}; they do not count.", told.stale)) : null,
     drawTallies(told),
     el("p", { class: "quiet small" }, say("Flagged items come first, all of them. The others are drawn at random; “at most” is the share of wrong ones among them by Clopper and Pearson, one-sided, 95 %. It counts those drawn up to the first that was passed over. Wrong is what had to be fixed or rejected.")),
     told.raters.length ? el("p", {}, say("At work: {0}", told.raters.join(", "))) : null,

@@ -15,7 +15,7 @@ export const ZH = {
   "Settle {0} that raters differ on": "裁定 {0} 个有分歧的条目",
   "Two raters decide each item; neither sees what the other says until both are done.": "每个条目由两位审核者各自决定；双方都完成之前互不可见。",
   "Each item is decided once; who decides is kept.": "每个条目审核一次；审核者会被记录。",
-  "{0} decisions are about items that are gone or have changed since; they do not count.": "有 {0} 项决定所针对的条目已不存在或已改变，不计入结果。",
+  "Decisions about items that are gone or have changed since: {0}; they do not count.": "有 {0} 项决定所针对的条目已不存在或已改变，不计入结果。",
   "Flagged items come first, all of them. The others are drawn at random; “at most” is the share of wrong ones among them by Clopper and Pearson, one-sided, 95 %. It counts those drawn up to the first that was passed over. Wrong is what had to be fixed or rejected.":
     "先审核全部被标记的条目，其余按随机顺序抽取。“至多”指未标记条目中错误比例的 Clopper–Pearson 单侧 95% 上限，只统计到第一个被跳过的条目为止。需要修改或剔除的条目算作错误。",
   "At work: {0}": "审核者：{0}",
@@ -81,6 +81,7 @@ export const ZH = {
   "The passage it was made from, {0}": "改写前的段落（{0}）",
   "search engine's snippet": "搜索引擎摘要",
   "page": "网页",
+  "passage": "段落",
   "bears the answer": "给出答案的句子",
   "Accept all {0} left": "接受其余 {0} 项",
   "Reject the item": "剔除该条目",
