@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -181,11 +182,15 @@ def _serve(desk: Desk, path: Path, port: int | None, *, open_: bool) -> None:
 class _Watch:
     """Says on standard error that items are being looked through, where that takes long."""
 
-    _EVERY = 500
+    _EVERY_S = 3
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
 
     def tell(self, name: str, number: int) -> None:
         """Of a dataset, how many items are done."""
         from ragbed.cli.console import say
 
-        if number % self._EVERY == 0:
-            say(f"{name}: {number:,} items looked through for what people should see first")
+        if time.monotonic() - self._said >= self._EVERY_S:
+            self._said = time.monotonic()
+            say(f"{name}: {number:,} items looked through for what people should see first (kept for the next time)")
