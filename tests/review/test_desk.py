@@ -196,6 +196,18 @@ def test_decisions_made_elsewhere_are_taken_in_once(folder: Path, tmp_path: Path
     assert desk.standing.state("a/en-base-1") == "open"
 
 
+def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Path) -> None:
+    other = write_data(tmp_path / "other", a=world("base", 3))
+    there = open_desk(other, raters=2)
+    for rater in ("bo", "cy"):
+        there.decide(rater, KEY, accepted(there, KEY))
+    desk = open_desk(folder, raters=2)
+    desk.decide("ada", KEY, accepted(desk, KEY))
+    with pytest.raises(DataError, match=r"there would be 3 raters \(ada, bo, cy\)"):
+        desk.take_in(other / "review" / "decisions.jsonl")
+    assert desk.standing.raters == ["ada"]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -154,6 +154,19 @@ def test_another_text_of_an_edited_passage_has_its_false_answers_found_anew() ->
     assert check_edit(done.item, done.item.fake, done.item.passages[edited.edit_of].text, edited.text) == []
 
 
+def test_another_text_stands_in_place_of_fixes_to_the_old_one() -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    text = f"Some say that it is {item.fake[0][0]}."
+    names = (f"passages[{place}].text", f"passages[{place}].edits[0]")
+    sheet = {name: Said(point=name, verdict="fix", fix=fix) for name, fix in zip(names, (text, "nobody"), strict=True)}
+    done = fix_item(item, sheet)
+    assert done.item is not None
+    assert done.item.passages[place].text == text
+    assert [point for point, _, _ in done.changes] == [names[0]]
+
+
 def test_one_rejected_stretch_rejects_its_passage_and_without_edits_the_item_goes() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]

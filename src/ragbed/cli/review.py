@@ -127,7 +127,7 @@ def _export(log: Log, target: Path, *, json: bool) -> None:
         raise UsageError(f"--export {target} is the log itself; name another file.")
     with write_whole(target) as sink:
         sink.write(pack(lines))
-    say(f"{target}: {len(lines):,} lines written.")
+    say(f"{target} written; lines: {len(lines):,}.")
     if json:
         print_json({"file": str(target), "lines": len(lines)})
 
@@ -136,7 +136,7 @@ def _import(desk: Desk, source: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, say
 
     added = desk.take_in(source)
-    say(f"{source}: {added:,} new lines taken in; those that were here already are left.")
+    say(f"{source} taken in; new lines: {added:,}. Those that were here already are left.")
     if json:
         print_json({"file": str(source), "added": added})
 

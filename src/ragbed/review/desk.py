@@ -124,9 +124,17 @@ class Desk:
             acts.add(line.act)
             if not self._has(line):
                 added.append(line)
+        self._refuse_more(path, added)
         if added:
             self._keep(added)
         return len(added)
+
+    def _refuse_more(self, path: Path, added: Sequence[Line]) -> None:
+        """Of a review by two raters, the decisions of others are not taken in."""
+        new = [line.rater for line in added if isinstance(line, Decided) and not line.final]
+        names = list(dict.fromkeys([*self.standing.raters, *new]))
+        if self.standing.begun.raters == 2 and len(names) > 2:
+            raise DataError(path, f"with it there would be {len(names)} raters ({', '.join(names)}); two rate here")
 
     def _unfit(self, line: Decided | Undone, acts: set[str]) -> str | None:
         """Why a line from elsewhere does not belong here."""
@@ -143,8 +151,6 @@ class Desk:
         try:
             for said in line.said:
                 check_said(self.docket.read(line.item), said)
-            if not line.final:
-                self._refuse_third(line.rater)
         except UsageError as error:
             return str(error).rstrip(".")
         return None

@@ -89,19 +89,20 @@ def _fix_passage(item: Item, index: int, points: list[Point], sheet: Mapping[str
         if said is not None and said.verdict == "reject":
             done.gone.append((f"passages[{index}]", f"{point.name.partition('.')[2]}: {said.reason}"))
             return None
-    spans = [(point, fix) for point in points if point.kind == "edit" and isinstance(fix := _fix_of(point, sheet), str)]
-    for point, fix in reversed(spans):  # from the end, so that the places before it stay
-        start, end = passage.edits[point.span]
-        done.changes.append((point.name, passage.text[start:end], fix))
-        passage = _replace_span(passage, point.span, fix)
-    for point in points:
-        fix = _fix_of(point, sheet)
-        if point.kind == "text" and isinstance(fix, str) and item.fake is not None:
-            done.changes.append((point.name, item.passages[index].text, fix))
-            passage = replace(passage, text=fix, edits=find_fake(item, item.fake, fix))
-        elif point.kind == "stance" and isinstance(fix, str):
-            done.changes.append((point.name, passage.stance, fix))
+    fixes = [(point, fix) for point in points if isinstance(fix := _fix_of(point, sheet), str)]
+    if any(point.kind == "text" for point, _ in fixes):  # which has other stretches
+        fixes = [(point, fix) for point, fix in fixes if point.kind == "text"]
+    for point, fix in reversed(fixes):  # from the end, so that the places before it stay
+        if point.kind == "stance":
+            was: str = passage.stance
             passage = _take_stance(passage, fix, sheet[point.name].part)
+        elif point.kind == "text":
+            was = passage.text
+            passage = replace(passage, text=fix, edits=find_fake(item, item.fake or (), fix))
+        else:
+            was = passage.text[slice(*passage.edits[point.span])]
+            passage = _replace_span(passage, point.span, fix)
+        done.changes.append((point.name, was, fix))
     return passage
 
 

@@ -17,6 +17,7 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
+let seen = null;
 
 const here = () => new URLSearchParams(location.search);
 const shown = () => (!seated() ? "seat" : here().has("item") ? "item" : here().get("show") === "list" ? "list" : "standing");
@@ -106,9 +107,10 @@ async function drawSeat(params, { go }) {
 async function stayAlive() {
   if (seated()) {
     try {
-      await ask("/api/standing");
+      const told = JSON.stringify(await ask("/api/standing"));
       if (work.querySelector("[data-gone]")) fill(work);
-      if (shown() === "standing") draw({ keep: true });
+      if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
+      seen = told;
     } catch (error) {
       fill(work, el("p", { class: "problem", role: "alert", "data-gone": true }, say("The server does not answer: {0}", error.message)));
     }

@@ -76,11 +76,11 @@ function drawSaid(point, page) {
   if (!telling.length) return null;
   return el("ul", { class: "said small" }, telling.map(([who, said]) => el("li", {},
     el("span", { class: "quiet" }, who ?? say("you"), ": "), tag(VERDICTS[said.verdict][1], VERDICTS[said.verdict][2]), " ",
-    said.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(said)), said.reason ?? null)));
+    said.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(point, said)), said.reason ?? null)));
 }
 
-function shownFix(said) {
-  const text = Array.isArray(said.fix) ? said.fix.join(" / ") : say(said.fix);
+function shownFix(point, said) {
+  const text = Array.isArray(said.fix) ? said.fix.join(" / ") : point.kind === "stance" ? say(said.fix) : said.fix;
   return said.part === undefined ? text : `${text} (${say("Part")} ${said.part + 1})`;
 }
 
