@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,12 +35,7 @@ def open_desk(
         watch: Told of each dataset how many items are looked through for flags.
     """
     datasets, folder = find_datasets(path)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RagbedError(
-            f"{folder} cannot be made: {error.strerror}. Decisions are kept beside the data: copy it elsewhere."
-        ) from error
+    _make_room(folder)
     with hold(folder):
         docket = Docket(datasets, find_flags(datasets, folder, watch))
         log = Log(folder / NAME)
@@ -56,3 +52,14 @@ def open_desk(
         if before is default or asked != before:
             desk.begin(Begun(at=now(), data=asked.data, raters=asked.raters, target=asked.target, seed=asked.seed))
         yield desk, log
+
+
+def _make_room(folder: Path) -> None:
+    """The folder of the review, in which something can be kept."""
+    try:
+        folder.mkdir(exist_ok=True)
+        problem = None if os.access(folder, os.W_OK) else "not writable"
+    except OSError as error:
+        problem = error.strerror
+    if problem is not None:
+        raise RagbedError(f"{folder}: {problem}. Decisions are kept beside the data; copy it to where you may write.")
