@@ -43,7 +43,7 @@ def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path)
     with serve("review", str(folder)) as served:
         decide(served, ADA, tmp_path / "copy", "reject")
         os.kill(served.process, signal.SIGKILL)
-    assert open_desk(folder).standing.state(KEY) == "rejected"
+    assert open_desk(folder).standing.of(KEY).state == "rejected"
     with serve("review", str(folder)) as served:
         assert served.get("/api/item", **ADA, item=KEY)["state"] == "rejected"
 

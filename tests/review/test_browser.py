@@ -267,6 +267,13 @@ def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
         expect(page.locator(".item-row")).to_have_count(1)
         page.get_by_role("button", name="rejected").click()
         expect(page.locator(".empty")).to_be_visible()
+        page.goto(untouched.origin)
+        page.wait_for_selector(".tallies")
+        page.keyboard.press("/")
+        expect(page.locator("input[name=q]")).to_be_focused()
+        page.keyboard.type("EN-BASE-2")
+        page.keyboard.press("Enter")
+        expect(page.locator(".item-row")).to_have_count(1)
 
 
 def test_the_interface_speaks_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:

@@ -29,32 +29,32 @@ def shown(desk: Desk, rater: str, key: str = KEY) -> dict[str, tuple[Said | None
 
 def test_an_item_is_begun_then_decided(folder: Path) -> None:
     desk = open_desk(folder)
-    assert desk.standing.state(KEY) == "open"
+    assert desk.standing.of(KEY).state == "open"
     desk.decide("ada", KEY, [Said(point="question", verdict="accept")])
-    assert desk.standing.state(KEY) == "begun"
+    assert desk.standing.of(KEY).state == "begun"
     desk.decide("ada", KEY, accepted(desk, KEY))
-    assert desk.standing.state(KEY) == "accepted"
+    assert desk.standing.of(KEY).state == "accepted"
     desk.decide("ada", KEY, [replace(fixed("Who was it?"), point="question")])
-    assert desk.standing.state(KEY) == "fixed"
+    assert desk.standing.of(KEY).state == "fixed"
     desk.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
-    assert desk.standing.state(KEY) == "rejected"
+    assert desk.standing.of(KEY).state == "rejected"
 
 
 def test_a_rejected_question_leaves_nothing_else_to_decide(folder: Path) -> None:
     desk = open_desk(folder)
     desk.decide("ada", KEY, [replace(rejected(), point="known")])
-    assert desk.standing.state(KEY) == "rejected"
+    assert desk.standing.of(KEY).state == "rejected"
 
 
 def test_a_rejected_passage_does_not_reject_the_item(folder: Path) -> None:
     desk = open_desk(folder)
     desk.decide("ada", KEY, accepted(desk, KEY, passages_0__stance=rejected("a duplicate")))
-    assert desk.standing.state(KEY) == "fixed"
+    assert desk.standing.of(KEY).state == "fixed"
 
 
 def test_what_was_decided_is_there_after_a_new_start(folder: Path) -> None:
     open_desk(folder).decide("ada", KEY, [replace(rejected(), point="question")])
-    assert open_desk(folder).standing.state(KEY) == "rejected"
+    assert open_desk(folder).standing.of(KEY).state == "rejected"
 
 
 def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path) -> None:
@@ -63,14 +63,14 @@ def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path
     desk.decide("bo", "a/en-base-1", accepted(desk, "a/en-base-1"))
     desk.decide("ada", KEY, [replace(rejected(), point="question")])
     assert desk.undo("ada") == KEY
-    assert desk.standing.state(KEY) == "accepted"
+    assert desk.standing.of(KEY).state == "accepted"
     assert desk.undo("ada") == KEY
-    assert desk.standing.state(KEY) == "open"
+    assert desk.standing.of(KEY).state == "open"
     with pytest.raises(UsageError, match="ada has decided nothing that could be undone"):
         desk.undo("ada")
     again = open_desk(folder)
-    assert again.standing.state(KEY) == "open"
-    assert again.standing.state("a/en-base-1") == "accepted"
+    assert again.standing.of(KEY).state == "open"
+    assert again.standing.of("a/en-base-1").state == "accepted"
     log = (folder / "review" / "decisions.jsonl").read_text()
     assert log.count('"line":"decide"') == 3
     assert log.count('"line":"undo"') == 2
@@ -80,7 +80,7 @@ def test_of_several_people_who_share_the_work_the_last_word_counts(folder: Path)
     desk = open_desk(folder)
     desk.decide("ada", KEY, accepted(desk, KEY))
     desk.decide("bo", KEY, [replace(rejected(), point="question")])
-    assert desk.standing.state(KEY) == "rejected"
+    assert desk.standing.of(KEY).state == "rejected"
     mine, others = shown(desk, "ada")["question"]
     assert mine is not None
     assert mine.verdict == "accept"
@@ -92,7 +92,7 @@ def test_the_last_word_counts_also_if_it_is_of_who_spoke_first(folder: Path) -> 
     desk.decide("ada", KEY, accepted(desk, KEY))
     desk.decide("bo", KEY, [replace(rejected(), point="question")])
     desk.decide("ada", KEY, [Said(point="question", verdict="accept")])
-    assert desk.standing.state(KEY) == "accepted"
+    assert desk.standing.of(KEY).state == "accepted"
 
 
 def test_two_raters_see_nothing_of_each_other_until_both_are_done(folder: Path) -> None:
@@ -112,42 +112,42 @@ def test_two_raters_see_nothing_of_each_other_until_both_are_done(folder: Path) 
 def test_both_decide_each_item_and_where_they_agree_it_is_settled(folder: Path) -> None:
     desk = open_desk(folder, raters=2)
     desk.decide("ada", KEY, accepted(desk, KEY))
-    assert desk.standing.state(KEY) == "waiting"
+    assert desk.standing.of(KEY).state == "waiting"
     desk.decide("bo", KEY, accepted(desk, KEY))
-    assert desk.standing.state(KEY) == "accepted"
+    assert desk.standing.of(KEY).state == "accepted"
 
 
 def test_after_both_are_done_only_what_they_differ_on_can_be_decided_and_undone(folder: Path) -> None:
     desk = open_desk(folder, raters=2)
     desk.decide("ada", KEY, accepted(desk, KEY, passages_0__stance=fixed("distracts")))
     desk.decide("bo", KEY, accepted(desk, KEY))
-    assert desk.standing.disagreements(KEY) == ["passages[0].stance"]
+    assert desk.standing.of(KEY).differing == ["passages[0].stance"]
     for attempt in (lambda: desk.decide("bo", KEY, accepted(desk, KEY)), lambda: desk.undo("bo")):
         with pytest.raises(UsageError, match="both raters have decided"):
             attempt()
     with pytest.raises(UsageError, match="only what two raters differ on"):
         desk.decide("cy", KEY, [Said(point="question", verdict="accept")], final=True)
     desk.decide("cy", KEY, [Said(point="passages[0].stance", verdict="accept")], final=True)
-    assert desk.standing.state(KEY) == "accepted"
+    assert desk.standing.of(KEY).state == "accepted"
     desk.undo("cy")
-    assert desk.standing.state(KEY) == "disagreed"
+    assert desk.standing.of(KEY).state == "disagreed"
 
 
 def test_where_one_rejects_and_the_other_does_not_settling_decides(folder: Path) -> None:
     desk = open_desk(folder, raters=2)
     desk.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
     desk.decide("bo", KEY, accepted(desk, KEY, passages_1__stance=rejected("a duplicate")))
-    assert desk.standing.disagreements(KEY) == ["question"]
+    assert desk.standing.of(KEY).differing == ["question"]
     desk.decide("bo", KEY, [Said(point="question", verdict="accept")], final=True)
-    assert desk.standing.state(KEY) == "fixed"
-    assert desk.standing.settled(KEY)["passages[1].stance"].reason == "a duplicate"
+    assert desk.standing.of(KEY).state == "fixed"
+    assert desk.standing.of(KEY).settled["passages[1].stance"].reason == "a duplicate"
 
 
 def test_where_both_reject_an_item_their_reasons_need_not_agree(folder: Path) -> None:
     desk = open_desk(folder, raters=2)
     desk.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
     desk.decide("bo", KEY, [replace(rejected("known already"), point="known")])
-    assert desk.standing.state(KEY) == "rejected"
+    assert desk.standing.of(KEY).state == "rejected"
 
 
 def test_a_third_may_settle_but_not_rate(folder: Path) -> None:
@@ -192,8 +192,8 @@ def test_decisions_made_elsewhere_are_taken_in_once(folder: Path, tmp_path: Path
     desk.decide("ada", KEY, accepted(desk, KEY))
     assert desk.take_in(other / "review" / "decisions.jsonl") == 3
     assert desk.take_in(other / "review" / "decisions.jsonl") == 0
-    assert desk.standing.state(KEY) == "accepted"
-    assert desk.standing.state("a/en-base-1") == "open"
+    assert desk.standing.of(KEY).state == "accepted"
+    assert desk.standing.of("a/en-base-1").state == "open"
 
 
 def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_decisions_about_something_else_are_refused_with_their_line_and_none_is_
         desk.take_in(path)
     assert "decisions.jsonl:3:" in str(told.value)
     assert "nothing was taken" in str(told.value)
-    assert desk.standing.state("a/en-base-1") == "open"
+    assert desk.standing.of("a/en-base-1").state == "open"
 
 
 def test_the_log_of_other_data_is_refused(folder: Path) -> None:
@@ -250,8 +250,8 @@ def test_decisions_on_items_that_changed_do_not_count_and_are_told(folder: Path)
     write_data(folder, a=[replace(first, question=f"{first.question} So?"), *rest])
     again = open_desk(folder)
     assert [line.item for line in again.standing.stale.values()] == [KEY]
-    assert again.standing.state(KEY) == "open"
-    assert again.standing.state("a/en-base-1") == "accepted"
+    assert again.standing.of(KEY).state == "open"
+    assert again.standing.of("a/en-base-1").state == "accepted"
     assert again.undo("ada") == "a/en-base-1"
 
 

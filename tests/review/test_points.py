@@ -71,14 +71,14 @@ def test_a_kind_follows_from_the_name() -> None:
 )
 def test_what_makes_no_sense_is_refused_with_the_reason(said: Said, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        check_said(base_item(supports=1, distracts=1), said)
+        check_said(base_item(supports=1, distracts=1), [said])
 
 
 def test_what_supports_an_integration_item_supports_a_part_of_it() -> None:
     (item,) = world("int", 1)
     place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     point = f"passages[{place}].stance"
-    check_said(item, Said(point=point, verdict="fix", fix="supports", part=1))
+    check_said(item, [Said(point=point, verdict="fix", fix="supports", part=1)])
     for part, problem in ((None, "say which part"), (len(item.answer), "there is no part")):
         with pytest.raises(UsageError, match=problem):
-            check_said(item, Said(point=point, verdict="fix", fix="supports", part=part))
+            check_said(item, [Said(point=point, verdict="fix", fix="supports", part=part)])

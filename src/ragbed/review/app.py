@@ -81,12 +81,15 @@ async def _items(desk: Desk, request: Request) -> bytes:
     show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
     if show not in SHOWN:
         raise UsageError(f"show={show!r}: there are {', '.join(SHOWN)}.")
+    words = given.get("q", "").casefold()
     rows = []
     for place, key in enumerate(desk.order):
         entry = desk.docket.entries[key]
-        state = seen_state(desk, key, rater)
-        if state in SHOWN[show] and data in ("", entry.data) and not (given.get("flagged") and not entry.flags):
-            rows.append((place, entry, state))
+        fits = data in ("", entry.data) and words in f"{key} {entry.question}".casefold()
+        if fits and (entry.flags or not given.get("flagged")):
+            state = seen_state(desk, key, rater)
+            if state in SHOWN[show]:
+                rows.append((place, entry, state))
     shown = [
         {"at": place, "item": entry.key, "data": entry.data, "lang": entry.lang, "question": entry.question,
          "state": state, "flags": [flag.rule for flag in entry.flags]}

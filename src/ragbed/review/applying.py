@@ -94,16 +94,16 @@ _COUNTED = ("written", "accepted", "fixed", "rejected", "unsettled", "unreviewed
 def _settle(standing: Standing, key: str, counts: Counter[str]) -> Fixed:
     """What becomes of an item."""
     item: Item = standing.docket.read(key)
-    state = standing.state(key)
-    if state == "disagreed":
+    one = standing.of(key)
+    if one.state == "disagreed":
         counts["unsettled"] += 1
-        points = ", ".join(standing.disagreements(key))
+        points = ", ".join(one.differing)
         return Fixed(None, gone=[("", f"two raters differ on {points}, and nobody has settled it")])
-    if state in ("open", "begun", "waiting"):
+    if one.state in ("open", "begun", "waiting"):
         counts["unreviewed"] += 1
         return Fixed(item)
-    done = fix_item(item, standing.settled(key))
-    counts["rejected" if done.item is None else state] += 1
+    done = fix_item(item, one.settled)
+    counts["rejected" if done.item is None else one.state] += 1
     return done
 
 

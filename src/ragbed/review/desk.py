@@ -76,9 +76,7 @@ class Desk:
         """
         if not said:
             raise UsageError("nothing was decided.")
-        item = self.docket.read(key)
-        for one in said:
-            check_said(item, one)
+        check_said(self.docket.read(key), said)
         self._refuse_late(rater, key, said, final=final)
         entry = self.docket.entries[key]
         line = Decided(
@@ -101,7 +99,7 @@ class Desk:
         last = self.standing.last_act(rater)
         if last is None:
             raise UsageError(f"{rater} has decided nothing that could be undone.")
-        if not last.final and self.standing.are_both_done(last.item):
+        if not last.final and self.standing.of(last.item).both_done:
             raise UsageError(
                 f"both raters have decided {last.item}; what they differ on is settled among the disagreements."
             )
@@ -149,8 +147,7 @@ class Desk:
                 f"{line.item} is not what it was when this was decided (its hash is {entry.digest}, not {line.digest})"
             )
         try:
-            for said in line.said:
-                check_said(self.docket.read(line.item), said)
+            check_said(self.docket.read(line.item), line.said)
         except UsageError as error:
             return str(error).rstrip(".")
         return None
@@ -165,12 +162,12 @@ class Desk:
                 raise UsageError("there is one rater, and nothing to settle.")
             return
         if final:
-            unsettled = self.standing.disagreements(key)
+            unsettled = self.standing.of(key).differing
             if any(one.point not in unsettled for one in said):
                 raise UsageError("only what two raters differ on can be settled.")
             return
         self._refuse_third(rater)
-        if self.standing.are_both_done(key):
+        if self.standing.of(key).both_done:
             raise UsageError(f"both raters have decided {key}; what they differ on is settled among the disagreements.")
 
     def _refuse_third(self, rater: str) -> None:

@@ -54,7 +54,7 @@ def tally(standing: Standing) -> list[Tally]:
 
 def _tally(standing: Standing, name: str) -> Tally:
     entries = [entry for entry in standing.docket.entries.values() if entry.data == name]
-    states = {entry.key: standing.state(entry.key) for entry in entries}
+    states = {entry.key: standing.of(entry.key).state for entry in entries}
     drawn = [states[entry.key] for entry in standing.docket.draw(name, standing.begun.seed)]
     flagged = [states[entry.key] for entry in entries if entry.flags]
     # One that was passed over ends the sample: those who skip what is hard would else make the data look good.
@@ -94,7 +94,7 @@ def _pairs(standing: Standing) -> Iterator[tuple[str, int, bool, bool]]:
     if standing.begun.raters == 1 or len(names) < 2:
         return
     for number, key in enumerate(standing.docket.entries):
-        sheets = standing.whole_sheets(key)
+        sheets = standing.of(key).whole
         if all(name in sheets for name in names):
             first, second = (sheets[name] for name in names)
             yield "item", number, judge(first) == "accepted", judge(second) == "accepted"

@@ -105,7 +105,7 @@ def make_item_page(desk: Desk, provenance: Provenance, key: str, rater: str) -> 
         points=_show_points(desk, key, rater, item),
         flags=entry.flags,
         state=seen_state(desk, key, rater),
-        closed=desk.standing.are_both_done(key) or desk.standing.is_third(rater),
+        closed=desk.standing.of(key).both_done or desk.standing.is_third(rater),
         at=at,
         total=len(desk.order),
         before=desk.order[at - 1] if at else None,
@@ -120,43 +120,45 @@ def next_open(desk: Desk, rater: str, start: int = 0) -> str | None:
     After one's own come those on which two raters differ; to who is neither, only these.
     """
     turned = desk.order[start:] + desk.order[:start]
-    states = {key: seen_state(desk, key, rater) for key in turned}
-    own = [key for key, state in states.items() if state in ("open", "begun") and not desk.standing.is_third(rater)]
-    return next(iter([*own, *(key for key, state in states.items() if state == "disagreed")]), None)
+    wanted = [("disagreed",)] if desk.standing.is_third(rater) else [("open", "begun"), ("disagreed",)]
+    for states in wanted:
+        for key in turned:
+            if seen_state(desk, key, rater) in states:
+                return key
+    return None
 
 
 def seen_state(desk: Desk, key: str, rater: str) -> State:
     """Where an item stands as a rater may know it: with two of them, nothing of the other's until both are done."""
-    standing = desk.standing
-    if standing.begun.raters == 1 or standing.are_both_done(key):
-        return standing.state(key)
-    sheets = standing.sheets(key)
-    if rater in standing.whole_sheets(key):
+    one = desk.standing.of(key)
+    if desk.standing.begun.raters == 1 or one.both_done:
+        return one.state
+    if rater in one.whole:
         return "waiting"
-    return "begun" if rater in sheets else "open"
+    return "begun" if rater in one.sheets else "open"
 
 
 def _show_points(desk: Desk, key: str, rater: str, item: Item) -> list[ShownPoint]:
-    standing = desk.standing
-    sheets, finals = standing.sheets(key), standing.finals(key)
-    is_open = standing.begun.raters == 1 or standing.are_both_done(key)
-    differing = set(standing.disagreements(key)) if is_open else set()
-    own = sheets.get(rater, {})
-    counting = standing.settled(key) if is_open else own
+    one = desk.standing.of(key)
+    is_open = desk.standing.begun.raters == 1 or one.both_done
+    own = one.sheets.get(rater, {})
+    counting = one.settled if is_open else own
     shown = []
     for point in points_of(item):
-        others = [(name, sheet[point.name]) for name, sheet in sheets.items() if name != rater and point.name in sheet]
+        others = [
+            (name, sheet[point.name]) for name, sheet in one.sheets.items() if name != rater and point.name in sheet
+        ]
         shown.append(
             ShownPoint(
                 name=point.name,
                 kind=point.kind,
                 index=point.index,
                 span=point.span,
-                counts=None if point.name in differing else counting.get(point.name),
+                counts=None if point.name in one.differing else counting.get(point.name),
                 mine=own.get(point.name),
                 others=others if is_open else [],
-                final=finals.get(point.name),
-                differs=point.name in differing,
+                final=one.finals.get(point.name),
+                differs=point.name in one.differing,
             )
         )
     return shown

@@ -17,6 +17,7 @@ A point is named by the field that it is about, or by a word for what no field s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -80,15 +81,20 @@ def kind_of_point(name: str) -> Kind:
     return next(kind for kind, pattern in _NAMES.items() if pattern.fullmatch(name))
 
 
-def check_said(item: Item, said: Said) -> None:
+def check_said(item: Item, said: Iterable[Said]) -> None:
     """Refuses what cannot be said of an item.
 
     Raises:
         UsageError: There is no such point, or the fix is none.
     """
-    point = next((one for one in points_of(item) if one.name == said.point), None)
-    if point is None:
-        raise UsageError(f"{item.id} has no point {said.point!r}.")
+    points = {point.name: point for point in points_of(item)}
+    for one in said:
+        if one.point not in points:
+            raise UsageError(f"{item.id} has no point {one.point!r}.")
+        _check(item, points[one.point], one)
+
+
+def _check(item: Item, point: Point, said: Said) -> None:
     if len(said.reason) > LONGEST_REASON:
         raise UsageError(f"a reason has at most {LONGEST_REASON} characters; {said.point} has {len(said.reason)}.")
     if said.verdict == "reject" and not said.reason.strip():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ragbed.review.docket import Docket
@@ -14,6 +15,25 @@ DECIDED: frozenset[State] = frozenset({"accepted", "fixed", "rejected"})
 WRONG: frozenset[State] = frozenset({"fixed", "rejected"})
 Sheet: TypeAlias = dict[str, Said]
 """What was said, by point."""
+
+
+@dataclass(frozen=True)
+class ItemStanding:
+    """What follows from the log for one item."""
+
+    sheets: dict[str, Sheet]
+    """What each rater says of it."""
+    whole: dict[str, Sheet]
+    """What those say who have decided all there is to decide."""
+    finals: dict[str, tuple[str, Said]]
+    """What settles disagreements, by point, and who said it; the last word counts."""
+    differing: list[str]
+    """Points on which two raters who are both done differ, and which nobody has settled."""
+    settled: Sheet
+    """What counts: of one rater the last word; of two what both say, and else what settles it."""
+    state: State
+    both_done: bool
+    """With two raters: whether both have decided it, so that each may see what the other said."""
 
 
 class Standing:
@@ -31,21 +51,28 @@ class Standing:
         self._acts: dict[str, Decided] = {}
         self._by_item: dict[str, list[Decided]] = {}
         self._undone: set[str] = set()
+        self._items: dict[str, ItemStanding] = {}  # made when asked for, until something is added about the item
+        self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
         """Takes lines in, in the order of the log."""
+        self._raters = None
         for line in lines:
             if isinstance(line, Begun):
                 self.begun = line
+                self._items.clear()
             elif isinstance(line, Undone):
                 self._undone.add(line.undoes)
+                if line.undoes in self._acts:
+                    self._items.pop(self._acts[line.undoes].item, None)
             else:
                 self._acts[line.act] = line
+                self._items.pop(line.item, None)
                 entry = self.docket.entries.get(line.item)
                 if entry is None or entry.digest != line.digest:
                     self.stale[line.act] = line
-                    continue
-                self._by_item.setdefault(line.item, []).append(line)
+                else:
+                    self._by_item.setdefault(line.item, []).append(line)
 
     def has(self, act: str) -> bool:
         """Whether an act is in the log."""
@@ -58,77 +85,69 @@ class Standing:
     @property
     def raters(self) -> list[str]:
         """Who has decided something, in the order in which they began."""
-        acts = (act for act in self._acts.values() if not act.final and self._counts(act))
-        return list(dict.fromkeys(act.rater for act in acts))
+        if self._raters is None:
+            acts = (act for act in self._acts.values() if not act.final and self._counts(act))
+            self._raters = list(dict.fromkeys(act.rater for act in acts))
+        return self._raters
 
     def is_third(self, name: str) -> bool:
         """Whether two others rate, so that this one can only settle what they differ on."""
-        raters = self.raters
-        return self.begun.raters == 2 and len(raters) >= 2 and name not in raters
+        return self.begun.raters == 2 and len(self.raters) >= 2 and name not in self.raters
 
     def last_act(self, rater: str) -> Decided | None:
         """What a rater did last and did not take back."""
         return next((act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act)), None)
 
-    def sheets(self, key: str) -> dict[str, Sheet]:
-        """What each rater says of an item."""
-        sheets: dict[str, Sheet] = {}
-        for act in self._standing_acts(key, final=False):
-            sheets.setdefault(act.rater, {}).update({one.point: one for one in act.said})
-        return sheets
+    def of(self, key: str) -> ItemStanding:
+        """How one item stands."""
+        if key not in self._items:
+            self._items[key] = self._make(key)
+        return self._items[key]
 
-    def finals(self, key: str) -> dict[str, tuple[str, Said]]:
-        """What settles the disagreements on an item, by point, and who said it; the last word counts."""
-        return {one.point: (act.rater, one) for act in self._standing_acts(key, final=True) for one in act.said}
-
-    def whole_sheets(self, key: str) -> dict[str, Sheet]:
-        """What those say who have decided all there is to decide."""
+    def _make(self, key: str) -> ItemStanding:
         points = self.docket.entries[key].points
-        return {rater: sheet for rater, sheet in self.sheets(key).items() if is_whole(points, sheet)}
-
-    def are_both_done(self, key: str) -> bool:
-        """With two raters: whether both have decided an item, so that each may see what the other said."""
-        return self.begun.raters == 2 and len(self.whole_sheets(key)) >= 2
-
-    def state(self, key: str) -> State:
-        """Where an item stands."""
-        sheets = self.sheets(key)
-        if not sheets:
-            return "open"
+        acts = [act for act in self._by_item.get(key, ()) if act.act not in self._undone]
+        finals = {one.point: (act.rater, one) for act in acts if act.final for one in act.said}
+        sheets: dict[str, Sheet] = {}
+        last: Sheet = {}
+        for act in acts:
+            if not act.final:
+                said = {one.point: one for one in act.said}
+                sheets.setdefault(act.rater, {}).update(said)
+                last |= said
+        whole = {rater: sheet for rater, sheet in sheets.items() if is_whole(points, sheet)}
         if self.begun.raters == 1:
-            sheet = self.settled(key)
-            return judge(sheet) if is_whole(self.docket.entries[key].points, sheet) else "begun"
-        whole = self.whole_sheets(key)
-        if len(whole) < 2:
-            return "waiting" if whole else "begun"
-        return "disagreed" if self.disagreements(key) else judge(self.settled(key))
-
-    def settled(self, key: str) -> Sheet:
-        """What counts: of one rater the last word; of two what both say, and else what settles it."""
-        if self.begun.raters == 1:
-            return {one.point: one for act in self._standing_acts(key, final=False) for one in act.said}
-        merged: Sheet = {}
-        for sheet in self.whole_sheets(key).values():
-            merged |= sheet
-        return merged | {point: said for point, (_, said) in self.finals(key).items()}
-
-    def disagreements(self, key: str) -> list[str]:
-        """Points on which two raters who are both done differ, and which nobody has settled."""
-        whole = list(self.whole_sheets(key).values())
-        if self.begun.raters == 1 or len(whole) < 2:
-            return []
-        first, second = whole[:2]
-        if is_rejected(first) and is_rejected(second):
-            return []
-        settled = self.finals(key)
-        return [point for point in first if point not in settled and _differ(first[point], second.get(point))]
+            state = "open" if not sheets else judge(last) if is_whole(points, last) else "begun"
+            return ItemStanding(sheets, whole, finals, [], last, state, both_done=False)
+        differing = _differing(list(whole.values())[:2], finals)
+        settled = _merge(whole.values()) | {point: said for point, (_, said) in finals.items()}
+        state = _state_of_two(sheets, whole, differing, settled)
+        return ItemStanding(sheets, whole, finals, differing, settled, state, both_done=len(whole) >= 2)
 
     def _counts(self, act: Decided) -> bool:
         return act.act not in self._undone and act.act not in self.stale
 
-    def _standing_acts(self, key: str, *, final: bool) -> list[Decided]:
-        """What was done about an item and not taken back, in order."""
-        return [act for act in self._by_item.get(key, ()) if act.final == final and act.act not in self._undone]
+
+def _state_of_two(
+    sheets: Mapping[str, Sheet], whole: Mapping[str, Sheet], differing: Sequence[str], settled: Sheet
+) -> State:
+    if len(whole) < 2:
+        return "waiting" if whole else "begun" if sheets else "open"
+    return "disagreed" if differing else judge(settled)
+
+
+def _merge(sheets: Iterable[Sheet]) -> Sheet:
+    merged: Sheet = {}
+    for sheet in sheets:
+        merged |= sheet
+    return merged
+
+
+def _differing(whole: Sequence[Sheet], settled: Container[str]) -> list[str]:
+    if len(whole) < 2 or all(map(is_rejected, whole)):
+        return []
+    first, second = whole
+    return [point for point in first if point not in settled and _differ(first[point], second.get(point))]
 
 
 def is_whole(points: Sequence[str], sheet: Mapping[str, Said]) -> bool:

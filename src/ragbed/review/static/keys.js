@@ -5,7 +5,7 @@ import { isForPage, showKeys } from "./shell.js";
 export const HELP = [
   ["a", "accept all that is left, and go on"], ["y", "accept this"], ["e", "fix this"], ["n", "reject this"], ["x", "reject the item"],
   ["u", "undo"], ["j  ↓", "next point"], ["k  ↑", "previous point"], ["→  Enter", "next item"], ["←", "previous item"],
-  ["l", "list of items"], ["o", "how the review stands"], ["?", "this list"],
+  ["l", "list of items"], ["/", "search"], ["o", "how the review stands"], ["?", "this list"],
 ];
 
 const press = (name) => () => document.querySelector(`[data-do=${name}]`)?.click();
@@ -24,11 +24,16 @@ const ACTS = {
   j: move(1), ArrowDown: move(1), k: move(-1), ArrowUp: move(-1), ArrowRight: press("next"), ArrowLeft: press("previous"),
 };
 
+async function search(tools) {
+  if (!document.querySelector("input[name=q]")) await tools.go("?show=list");
+  document.querySelector("input[name=q]")?.focus();
+}
+
 /** Acts on a key, unless something is being typed. */
 export function onKey(event, tools) {
   if (!isForPage(event)) return;
   const isOnButton = event.target.closest?.("button, a, summary");
-  const general = { "?": () => showKeys(HELP), l: () => tools.go("?show=list"), o: () => tools.go("") };
+  const general = { "?": () => showKeys(HELP), l: () => tools.go("?show=list"), "/": search, o: () => tools.go("") };
   const act = event.key === "Enter" && !isOnButton
     ? press(document.querySelector("[data-do=next]") ? "next" : "on") : general[event.key] ?? (document.querySelector(".item-page") ? ACTS[event.key] : null);
   if (!act) return;

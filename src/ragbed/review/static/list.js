@@ -17,7 +17,7 @@ export function stateTag(state) {
 /** The page as an element. */
 export async function drawList(params, { go, signal }) {
   const only = params.get("only") ?? "all";
-  const asked = { show: only, data: params.get("data") ?? "", offset: params.get("offset") ?? "0" };
+  const asked = { show: only, data: params.get("data") ?? "", q: params.get("q") ?? "", offset: params.get("offset") ?? "0" };
   if (params.has("flagged")) asked.flagged = "1";
   const page = await ask("/api/items", asked, signal);
   const to = (name, value) => {
@@ -28,8 +28,14 @@ export async function drawList(params, { go, signal }) {
     return `?${link}`;
   };
   const choice = (name, value, word, isOn) => el("button", { "aria-pressed": String(isOn), onclick: () => go(to(name, value)) }, word);
+  const search = el("input", { type: "search", name: "q", value: asked.q, placeholder: say("Search questions"), "aria-label": say("Search questions"), autocomplete: "off", maxlength: 200 });
+  const submit = (event) => {
+    event.preventDefault();
+    go(to("q", search.value.trim()));
+  };
   return el("div", { class: "list" },
-    el("div", { class: "row heading" }, el("h1", {}, say("Items")), el("span", { class: "quiet", role: "status" }, say(page.total === 1 ? "{0} item" : "{0} items", page.total))),
+    el("div", { class: "row heading" }, el("h1", {}, say("Items")), el("span", { class: "quiet", role: "status" }, say(page.total === 1 ? "{0} item" : "{0} items", page.total)),
+      el("form", { role: "search", onsubmit: submit }, search)),
     el("div", { class: "row filters", role: "group", "aria-label": say("Filters") },
       Object.entries(ONLY).map(([key, word]) => choice("only", key === "all" ? "" : key, say(word), only === key)),
       choice("flagged", params.has("flagged") ? "" : "1", say("flagged"), params.has("flagged"))),

@@ -132,6 +132,7 @@ export const ZH = {
   "fix this": "修改此项",
   "reject this": "剔除此项",
   "reject the item": "剔除该条目",
+  "search": "搜索",
   "undo": "撤销",
   "next point": "下一项",
   "previous point": "上一项",
