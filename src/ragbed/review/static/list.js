@@ -20,18 +20,18 @@ export async function drawList(params, { go, signal }) {
   const asked = { show: only, data: params.get("data") ?? "", q: params.get("q") ?? "", offset: params.get("offset") ?? "0" };
   if (params.has("flagged")) asked.flagged = "1";
   const page = await ask("/api/items", asked, signal);
-  const to = (name, value) => {
+  const linkWith = (name, value) => {
     const link = new URLSearchParams(params);
     link.delete("offset");
     if (value) link.set(name, value);
     else link.delete(name);
     return `?${link}`;
   };
-  const choice = (name, value, word, isOn) => el("button", { "aria-pressed": String(isOn), onclick: () => go(to(name, value)) }, word);
+  const choice = (name, value, word, isOn) => el("button", { "aria-pressed": String(isOn), onclick: () => go(linkWith(name, value)) }, word);
   const search = el("input", { type: "search", name: "q", value: asked.q, placeholder: say("Search questions"), "aria-label": say("Search questions"), autocomplete: "off", maxlength: 200 });
   const submit = (event) => {
     event.preventDefault();
-    go(to("q", search.value.trim()));
+    go(linkWith("q", search.value.trim()));
   };
   return el("div", { class: "list" },
     el("div", { class: "row heading" }, el("h1", {}, say("Items")), el("span", { class: "quiet", role: "status" }, say(page.total === 1 ? "{0} item" : "{0} items", page.total)),
