@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ragbed.build.edits import check_edit
 from ragbed.datasets import Dataset
 from ragbed.datasets.native import to_line
-from ragbed.review.fixing import Fixed, fix_item
+from ragbed.review.fixing import Fixed, doubt_fixes, fix_item
 from ragbed.review.record import Said
 from ragbed.schema import Item
 from tests.items import base_item
@@ -165,6 +165,19 @@ def test_another_text_stands_in_place_of_fixes_to_the_old_one() -> None:
     assert done.item is not None
     assert done.item.passages[place].text == text
     assert [point for point, _, _ in done.changes] == [names[0]]
+
+
+def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    true, false = item.answer[0][0], item.fake[0][0]
+    text, fake = f"passages[{place}].text", "fake[0]"
+    assert doubt_fixes(item, [Said(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
+    assert doubt_fixes(item, [Said(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
+    doubts = doubt_fixes(item, [Said(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
+    assert f"passages[{place}]: it still holds {true}" in doubts
+    assert doubt_fixes(item, [Said(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
 
 
 def test_one_rejected_stretch_rejects_its_passage_and_without_edits_the_item_goes() -> None:

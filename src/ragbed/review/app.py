@@ -13,6 +13,7 @@ from ragbed.errors import UsageError
 from ragbed.pages.serving import Handler, file_routes, json_routes, read_number
 from ragbed.review.desk import Desk
 from ragbed.review.figures import concord, tally
+from ragbed.review.fixing import doubt_fixes
 from ragbed.review.itempage import make_item_page, next_open, seen_state
 from ragbed.review.provenance import Provenance
 from ragbed.review.record import Said
@@ -113,7 +114,7 @@ async def _decide(desk: Desk, request: Request) -> bytes:
     told = await _told(request, _Decision)
     desk.seats.take(told.rater, told.window)
     desk.decide(told.rater, told.item, told.said, final=told.final)
-    return msgspec.json.encode({"state": seen_state(desk, told.item, told.rater)})
+    return msgspec.json.encode({"doubts": doubt_fixes(desk.docket.read(told.item), told.said)})
 
 
 async def _undo(desk: Desk, request: Request) -> bytes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ragbed.build.edits import find_fake
+from ragbed.build.edits import check_edit, check_fake, find_fake
 from ragbed.datasets import kind_of
 from ragbed.review.points import FATAL, Point, is_edit, points_of
 from ragbed.review.record import Said
@@ -41,6 +41,22 @@ def fix_item(item: Item, sheet: Mapping[str, Said]) -> Fixed:
     if lack := _find_lack(item, done.item):
         return Fixed(None, gone=[*done.gone, ("", lack)])
     return done
+
+
+def doubt_fixes(item: Item, said: Iterable[Said]) -> list[str]:
+    """What the builder's rules have against fixes of false answers and edits: people may know better, but are told."""
+    sheet = {one.point: one for one in said if one.verdict == "fix"}
+    fixed = fix_item(item, sheet).item if sheet else None
+    if fixed is None or fixed.fake is None:
+        return []
+    doubts = []
+    if (fixed.answer, fixed.fake) != (item.answer, item.fake):
+        doubts += [f"fake: {fault}" for fault in check_fake(fixed, fixed.fake)]
+    for index, passage in enumerate(fixed.passages):
+        if passage.edit_of is not None and passage not in item.passages:
+            faults = check_edit(fixed, fixed.fake, fixed.passages[passage.edit_of].text, passage.text)
+            doubts += [f"passages[{index}]: {fault}" for fault in faults]
+    return doubts
 
 
 def _fix_texts(item: Item, sheet: Mapping[str, Said], done: Fixed) -> Item:

@@ -12,7 +12,7 @@ import { say } from "./words.js";
 const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 
 /** The page as an element. */
-export async function drawItem(params, { go, signal, undo }) {
+export async function drawItem(params, { go, signal, undo, notice }) {
   const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
   const problem = el("div", {});
   let isSent = false; // the next page is not drawn yet: a second press is not meant for this one
@@ -20,8 +20,9 @@ export async function drawItem(params, { go, signal, undo }) {
     if (isSent) return;
     isSent = true;
     try {
-      await tell("/api/decide", { item: page.item, said, final: page.closed });
+      const { doubts } = await tell("/api/decide", { item: page.item, said, final: page.closed });
       await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
+      if (doubts.length) notice(say("Kept. The rules have doubts: {0}", doubts.join("; ")));
     } catch (error) {
       isSent = false;
       fill(problem, drawProblem(error));

@@ -35,7 +35,7 @@ async function draw({ keep = false } = {}) {
   const { signal } = drawing;
   const focused = document.activeElement?.closest?.("[data-point]")?.dataset.point;
   try {
-    const drawn = await DRAW[shown()](here(), { go, signal, undo, keep });
+    const drawn = await DRAW[shown()](here(), { go, signal, undo, notice });
     if (signal.aborted) return;
     fill(page, drawn);
     fill(work);
@@ -48,6 +48,11 @@ async function draw({ keep = false } = {}) {
   focusPoint(keep ? focused : null);
   document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
   page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
+}
+
+/** Says something that is not a problem. */
+function notice(words) {
+  fill(work, el("p", { class: "notice" }, words));
 }
 
 /** The first point that is not decided, from the one that had the focus on. */

@@ -86,6 +86,7 @@ export const ZH = {
   "Accept all {0} left": "接受其余 {0} 项",
   "Reject the item": "剔除该条目",
   "Undo": "撤销",
+  "Kept. The rules have doubts: {0}": "已保存。规则有疑问：{0}",
   "Next to decide": "下一个待审核",
   "flagged: {0} of {1} done": "已标记：{1} 个中完成 {0} 个",
   "The question is clear, and can be asked by itself": "问题清楚，可以单独提问",
