@@ -21,6 +21,7 @@ from ragbed.review.standing import Standing
 from ragbed.schema import Item, Reject
 from ragbed.store import write_whole
 
+_COUNTED = ("written", "accepted", "fixed", "rejected", "unsettled", "unreviewed", "passages_removed")
 REMOVED, CHANGED = PLACE.with_name("removed.jsonl"), PLACE.with_name("changed.jsonl")
 
 
@@ -88,17 +89,14 @@ def _make_room(folder: Path) -> None:
         raise RagbedError(f"{folder} cannot be made: {error.strerror}.") from error
 
 
-_COUNTED = ("written", "accepted", "fixed", "rejected", "unsettled", "unreviewed", "passages_removed")
-
-
 def _settle(standing: Standing, key: str, counts: Counter[str]) -> Fixed:
     """What becomes of an item."""
     item: Item = standing.docket.read(key)
     one = standing.of(key)
     if one.state == "disagreed":
         counts["unsettled"] += 1
-        points = ", ".join(one.differing)
-        return Fixed(None, gone=[("", f"two raters differ on {points}, and nobody has settled it")])
+        reason = f"two raters differ on {', '.join(one.differing)}, and nobody has settled it"
+        return Fixed(None, gone=[("", reason)], why="unsettled")
     if one.state in ("open", "begun", "waiting"):
         counts["unreviewed"] += 1
         return Fixed(item)
@@ -109,7 +107,7 @@ def _settle(standing: Standing, key: str, counts: Counter[str]) -> Fixed:
 
 def _removals(key: str, done: Fixed) -> Iterator[Reject]:
     for where, reason in done.gone:
-        outcome = "passage" if where else "unsettled" if reason.startswith("two raters") else "item"
+        outcome = "passage" if where else done.why
         yield Reject(step="review", what=f"{key}/{where}" if where else key, outcome=outcome, reason=reason)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -24,6 +25,8 @@ class Fixed:
     """The point, what it was and what it is."""
     gone: list[tuple[str, str]] = field(default_factory=list)
     """Passages that went, and why; of an item that goes, only why."""
+    why: Literal["item", "unsettled"] = "item"
+    """Of an item that goes: it was rejected, or nobody settled what two raters differ on."""
 
 
 def fix_item(item: Item, sheet: Mapping[str, Said]) -> Fixed:
