@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.build.relabel import Disagreement, rebuild, relabel
+from ragbed.build.relabel import Disagreement, label_again, rebuild, relabel
 from ragbed.datasets import FORMATS, Dataset
 from ragbed.schema import Item, Passage, Stance
 from ragbed.testbeds import TESTBEDS
@@ -94,3 +94,18 @@ def test_a_passage_of_an_integration_item_needs_one_part() -> None:
     )
     found = _relabelled(replace(item, passages=given))
     assert found == {"plain": [], "support": []}
+
+
+def test_a_passage_of_a_built_integration_item_is_held_to_the_question_of_its_part() -> None:
+    text = "The Harrow Cup of 2024 went to Anna Karlsson."
+    item = integration_item(0, (1, 1))
+    item = replace(
+        item,
+        question="Who won the 2024 Harrow Cup, and which agency enforces the Oakencross Pawnbrokers Ordinance of 2023?",
+        answer=(("Anna Karlsson",), ("Safety Bureau",)),
+        passages=(Passage(text=text, stance="supports", part=0), *item.passages[1:]),
+    )
+    questions = ("Who won the 2024 Harrow Cup?", "Which agency enforces the Oakencross Pawnbrokers Ordinance of 2023?")
+    asked = replace(item, sub_questions=questions)
+    assert label_again(item, item.passages[0], "support").label == "mention"
+    assert label_again(asked, item.passages[0], "support").label == "positive"

@@ -82,7 +82,7 @@ class World:
         """What the generator says."""
         prompt = turns[-1] if len(turns) < 3 else turns[-3]
         for lang in LANGS:
-            for name in ("questions", "reader", "combinations", "falsehoods", "known", "rewrite"):
+            for name in ("questions", "siblings", "reader", "combinations", "falsehoods", "known", "rewrite"):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
                     return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
@@ -100,6 +100,11 @@ class World:
                     return _BAD["none" if is_again else "prose"]
                 return _BAD[fault]
         raise AssertionError("an article that is not of this world")
+
+    def _siblings(self, lang: str, prompt: str, _: bool) -> str:
+        """The question that the article bears, whatever the other one is."""
+        item, passage = next((item, one) for _, item, one in self.documents() if one.text in prompt)
+        return _fields(item, passage) if passage.stance == "supports" else _BAD["none"]
 
     def _reader(self, lang: str, prompt: str, _: bool) -> str:
         item = next(item for item in self.items if item.question in prompt)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.datasets import Dataset, kind_of
+from ragbed.review.provenance import Provenance
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
 from tests.build.world_site import World, make_world, running_generator
@@ -208,6 +209,20 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     ):
         assert figures[name]["passed"] == "passed", figures[name]
     assert (folder / "out" / "quality.html").read_text().startswith("<!doctype html>")
+
+
+def test_who_reviews_a_build_sees_where_questions_and_passages_are_from(shared: tuple[World, Path]) -> None:
+    folder = shared[1] / "out"
+    provenance = Provenance(folder)
+    for item in items_of(shared[1]):
+        origin, hits = provenance.origin(item), provenance.hits(item)
+        assert origin is not None
+        assert origin.licence == "CC0"
+        assert hits is not None
+        assert {hit.engine for hit in hits} == {"local"}
+        assert all(provenance.page_hash(passage.url) for passage in item.passages)
+    assert provenance.origin(Item(id="x", question="Who?", lang="en", answer=(("a",),), passages=())) is None
+    assert Provenance(folder / "steps").hits(items_of(shared[1])[0]) is None
 
 
 def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> None:

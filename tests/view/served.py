@@ -2,100 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, urlencode
 
-_JSON = {"Content-Type": "application/json"}
+from tests.served import Served, serve
 
-
-@dataclass
-class Served:
-    """A viewer at work."""
-
-    address: str
-    """As it was printed, with the token."""
-    process: int
-    cookie: str = ""
-    write: str = ""
-
-    @property
-    def port(self) -> int:
-        return int(self.address.split(":")[2].split("/")[0])
-
-    @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def token(self) -> str:
-        return self.address.partition("#")[2]
-
-    def ask(
-        self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
-    ) -> tuple[int, dict[str, str], bytes]:
-        """One request, byte for byte as given; status, headers and body of the answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        sent = None if body is None else json.dumps(body).encode()
-        connection.putrequest(method, path, skip_host="Host" in (headers or {}), skip_accept_encoding=True)
-        for name, value in (headers or {}).items():
-            connection.putheader(name, value)
-        if sent is not None:
-            connection.putheader("Content-Length", str(len(sent)))
-        connection.endheaders(sent)
-        answer = connection.getresponse()
-        told = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-        connection.close()
-        return told
-
-    def enter(self) -> None:
-        """Hands the token in, as the page does."""
-        status, headers, body = self.ask("POST", "/api/enter", self.token, _JSON)
-        assert status == 200, body
-        self.cookie, self.write = headers["set-cookie"].partition(";")[0], json.loads(body)["write"]
-
-    def get(self, path: str, **params: object) -> Any:
-        """What the server tells a page."""
-        query = urlencode(params, doseq=True, quote_via=quote)
-        status, _, body = self.ask("GET", f"{path}?{query}", headers={"Cookie": self.cookie})
-        assert status == 200, body
-        return json.loads(body)
-
-    def post(self, path: str, body: object) -> int:
-        """Changes something, as a page does."""
-        headers = {"Cookie": self.cookie, "X-Ragbed-Write": self.write, "Origin": self.origin, **_JSON}
-        return self.ask("POST", path, body, headers)[0]
-
-    def wait_for(self, trials: int) -> None:
-        """Until so many results were read."""
-        for _ in range(600):
-            if sum(run["indexed"] for run in self.get("/api/progress")["runs"]) >= trials:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"{trials} results were not read: {self.get('/api/progress')}")
+__all__ = ["Served", "serve_runs"]
 
 
 @contextmanager
 def serve_runs(*paths: Path, rater: str = "ada") -> Iterator[Served]:
     """Looks at runs."""
-    command = [sys.executable, "-m", "ragbed", "view", *map(str, paths), "--port", "0", "--rater", rater]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        if not address:
-            raise AssertionError(process.communicate()[1])
-        served = Served(address, process.pid)
-        served.enter()
+    with serve("view", *map(str, paths), "--rater", rater) as served:
         yield served
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.attacks import ATTACK, elsewhere, hosts, traversals
 from tests.browser import EVIL_HOST
 from tests.view.runs import CASES, REPLIES, write_run
 from tests.view.served import Served, serve_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+__all__ = ["elsewhere"]  # a fixture of these tests
 
 CANARY = "canary-7d1f"
 JSON = {"Content-Type": "application/json"}
@@ -47,25 +48,6 @@ LABEL: dict[str, object] = {
     "criterion": "correct",
     "label": True,
 }
-
-
-def hosts(port: int) -> list[str]:
-    other = port - 1 if port > 1024 else port + 1
-    return [
-        *(EVIL_HOST, f"{EVIL_HOST}:{port}", f"127.0.0.1.{EVIL_HOST}:{port}", f"localhost.{EVIL_HOST}:{port}"),
-        *("127.0.0.1", "localhost", f"127.0.0.1:{other}", f"localhost:{other}", "", ":", f":{port}"),
-        *(f"127.0.0.2:{port}", f"127.1:{port}", f"2130706433:{port}", f"0x7f000001:{port}", f"0.0.0.0:{port}"),
-        *(f"[::1]:{port}", f"[::ffff:127.0.0.1]:{port}", f"10.0.0.1:{port}", f"169.254.169.254:{port}"),
-        *(f"127.0.0.1:{port}:{port}", f"127.0.0.1:{port}@{EVIL_HOST}", f"user@127.0.0.1:{port}", f"127.0.0.1:0{port}"),
-        *(
-            f"127.0.0.1:{port}/",
-            f"127.0.0.1:{port},{EVIL_HOST}",
-            f"LOCALHOST.:{port}",
-            "*",
-            "null",
-            f"http://127.0.0.1:{port}",
-        ),
-    ]
 
 
 def test_only_our_own_names_are_answered(served: Served) -> None:
@@ -165,25 +147,6 @@ def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served
     (run / "labels.jsonl").unlink()
 
 
-def traversals() -> list[str]:
-    ups = (
-        "../",
-        "..\\",
-        "%2e%2e/",
-        "..%2f",
-        "%2e%2e%2f",
-        "..%5c",
-        "%252e%252e%252f",
-        "....//",
-        "..;/",
-        "%c0%ae%c0%ae/",
-        ".%00./",
-        "\u2025/",
-    )
-    targets = ("secret.txt", "run.sqlite", "etc/passwd", "secret.txt%00.js")
-    return [f"{up * depth}{target}" for up, target, depth in product(ups, targets, (1, 2, 3, 8, 20))]
-
-
 def test_no_path_leads_out(served: Served) -> None:
     strings = traversals()
     assert len(strings) >= 200
@@ -204,61 +167,6 @@ def test_no_path_leads_out(served: Served) -> None:
             assert b"SQLite" not in body
 
 
-class _Elsewhere(BaseHTTPRequestHandler):
-    """Another site."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>elsewhere</title>")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def elsewhere() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
-ATTACK = """async ([origin, body]) => {
-  const told = [];
-  const attempt = async (path, options) => {
-    try {
-      const answer = await fetch(origin + path, {credentials: 'include', ...options});
-      told.push(await answer.text());
-    } catch (error) { told.push(''); }
-  };
-  const loaded = (node) => new Promise((done) => { node.onload = node.onerror = done; document.body.append(node); });
-  await attempt('/api/overview', {});
-  await attempt('/api/trials', {mode: 'no-cors'});
-  await attempt('/api/enter', {});
-  for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded'])
-    for (const mode of ['cors', 'no-cors'])
-      await attempt('/api/label', {method: 'POST', mode, headers: {'Content-Type': type}, body});
-  const image = Object.assign(new Image(), {src: origin + '/static/icon.svg'});
-  await loaded(image);
-  told.push(image.naturalWidth ? 'open' : '');
-  await loaded(Object.assign(document.createElement('script'), {src: origin + '/api/overview'}));
-  const socket = new WebSocket(origin.replace('http', 'ws') + '/api/overview');
-  await new Promise((done) => { socket.onopen = () => done(told.push('open')); socket.onerror = done; });
-  const frame = Object.assign(document.createElement('iframe'), {name: 'f'});
-  await loaded(frame);
-  const set = {method: 'POST', enctype: 'text/plain', action: origin + '/api/label', target: 'f'};
-  const form = Object.assign(document.createElement('form'), set);
-  form.append(Object.assign(document.createElement('input'), {name: body}));
-  document.body.append(form);
-  await new Promise((done) => { frame.onload = done; form.submit(); setTimeout(done, 2000); });
-  return told.join('');
-}"""
-"""All ways in which a page could reach another site without its leave."""
-
-
 def test_other_sites_in_the_same_browser_read_and_change_nothing(
     browser: Browser, served: Served, run: Path, elsewhere: int
 ) -> None:
@@ -269,7 +177,7 @@ def test_other_sites_in_the_same_browser_read_and_change_nothing(
     for site in (f"http://127.0.0.1:{elsewhere}", f"http://{EVIL_HOST}:{elsewhere}"):
         other = context.new_page()
         other.goto(site)
-        told = other.evaluate(ATTACK, [served.origin, json.dumps(LABEL)])
+        told = other.evaluate(ATTACK, [served.origin, json.dumps(LABEL), "/api/overview", "/api/label"])
         assert "made" not in told
         assert "write" not in told
         assert "open" not in told

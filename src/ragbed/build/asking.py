@@ -17,7 +17,18 @@ from ragbed.prompts.asked import case_of, hash_said
 from ragbed.prompts.fencing import fence_in
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 
-PROMPTS = ("questions", "again", "known", "reader", "combinations", "falsehoods", "stance", "rewrite", "fence")
+PROMPTS = (
+    "questions",
+    "siblings",
+    "again",
+    "known",
+    "reader",
+    "combinations",
+    "falsehoods",
+    "stance",
+    "rewrite",
+    "fence",
+)
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 

@@ -66,7 +66,7 @@ STEPS: dict[str, Step] = {
         ("articles",),
         lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
                         recipe.search.engine),
-        ("questions", "known", "again", "fence"),
+        ("questions", "siblings", "known", "again", "fence"),
     ),
     "probes": Step(
         make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())

@@ -12,6 +12,7 @@ from ragbed.build.drafting import Drafted, draft_question
 from ragbed.build.fields import is_nothing, read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft
+from ragbed.build.siblings import Neighbours
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
@@ -61,6 +62,7 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
         own = sorted((one for one in articles if one.lang == lang), key=lambda one: _lot(build, one.id))
         taken = _Taken()
         yield from _from_articles(build, own, taken)
+        yield from _from_siblings(build, own, taken)
         if build.recipe.wanted.counterfactual and build.recipe.search.engine != "local":
             # One's own documents say nothing about what the generator happens to know: there the base questions that
             # it can answer without them are all there is.
@@ -103,6 +105,35 @@ def _ask_batch(build: Build, articles: Sequence[Article], taken: _Taken) -> Iter
             yield reject(STEP, article.url, *reply)
 
 
+def _from_siblings(build: Build, articles: Sequence[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+    """A question like each of the first ones, from another article, so that there are pairs to be asked as one."""
+    enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.integration)
+    near = Neighbours(articles) if enough else None
+    pairs = [(draft, near.nearest(draft)) for draft in taken.drafts[:enough]] if near else []
+    cases = {
+        draft.id: make_case("siblings", draft.lang, _sibling_prompt(draft, article))
+        for draft, article in pairs
+        if article
+    }
+    replies = ask_for_fields(build, "siblings", list(cases.values())) if cases else {}
+    for draft, article in pairs:
+        what = f"like {draft.question}"
+        if article is None:
+            yield reject(STEP, what, "no-sibling", "no other article shares a word with it")
+            continue
+        reply = replies[cases[draft.id].case]
+        if not isinstance(reply, str):
+            yield reject(STEP, what, *reply)
+        elif "question" not in (block := read_blocks(reply)[0]):
+            yield reject(STEP, what, "no-sibling", f"the generator finds no such question in {article.url}")
+        else:
+            yield from _take(draft_question(block, draft.lang, article), what, taken)
+
+
+def _sibling_prompt(draft: Draft, article: Article) -> str:
+    return write_prompt(draft.lang, "siblings", {"QUERY": draft.question, **_shown(article)})
+
+
 def _from_knowledge(build: Build, lang: Lang, taken: _Taken) -> Iterator[Draft | Reject]:
     enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.counterfactual)
     cases = {
@@ -136,9 +167,14 @@ def _prompt(build: Build, article: Article) -> str:
     return write_prompt(
         article.lang,
         "questions",
-        {"TITLE": f"{article.title}\n{article.date or ''}".strip(), "TEXT": article.text[:_MOST_CHARS]},
+        _shown(article),
         {"COUNT": str(build.recipe.questions.per_article), "ABOUT": f"{label}{about}\n" if about else ""},
     )
+
+
+def _shown(article: Article) -> dict[str, str]:
+    """What a generator is shown of an article."""
+    return {"TITLE": f"{article.title}\n{article.date or ''}".strip(), "TEXT": article.text[:_MOST_CHARS]}
 
 
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case]) -> dict[str, str | tuple[str, str]]:

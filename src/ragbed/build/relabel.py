@@ -107,7 +107,12 @@ def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    parts = [Question(question=item.question, lang=item.lang, answer=(aliases,)) for aliases in item.answer]
+    # Built items know the question of each part, whose words a passage about that part has; RGB's do not.
+    asked = item.sub_questions or (item.question,) * len(item.answer)
+    parts = [
+        Question(question=question, lang=item.lang, answer=(aliases,))
+        for question, aliases in zip(asked, item.answer, strict=True)
+    ]
     found = [label_passage(part, passage.text, title=passage.title or "") for part in parts]
     return min(found, key=lambda one: _ORDER.index(one.label))
 

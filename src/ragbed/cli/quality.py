@@ -24,10 +24,11 @@ def report_quality(data: str, against: str | None, output: Path | None, *, json:
     """
     from ragbed.build.quality import measure_quality
     from ragbed.build.quality.drift import compare_editions
+    from ragbed.build.quality.people import read_reviewed
     from ragbed.cli.console import print_json, say
 
     datasets, steps = _open(data)
-    quality = measure_quality(datasets, steps)
+    quality = measure_quality(datasets, steps, read_reviewed(Path(data)))
     drift = None
     if against is not None:
         others, _ = _open(against)
@@ -46,11 +47,12 @@ def report_quality(data: str, against: str | None, output: Path | None, *, json:
 def ship_quality(folder: Path) -> None:
     """Writes the report of a build into its folder, beside the files; nothing where there are none."""
     from ragbed.build.quality import measure_quality
+    from ragbed.build.quality.people import read_reviewed
     from ragbed.cli.console import say
 
     if not any(folder.glob("*.jsonl")):
         return
-    quality = measure_quality(*_open(str(folder)))
+    quality = measure_quality(*_open(str(folder)), read_reviewed(folder))
     for name in ("quality.html", "quality.json"):
         write_quality(folder / name, quality)
     failed = ", ".join(one.name for one in quality.failed)

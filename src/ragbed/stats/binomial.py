@@ -27,6 +27,28 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
     return Interval(hits / n, low, high)
 
 
+def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
+    """The share that hits among n trials leave likely at the most: Clopper and Pearson's, one-sided; 0 of 59 → 0.0495.
+
+    Raises:
+        ValueError: There is no trial, or more hits than trials.
+    """
+    if not 0 <= hits <= n or n == 0:
+        raise ValueError(f"{hits} hits among {n} trials make no rate")
+    return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))
+
+
+def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
+    """The fewest trials with so many hits whose upper bound is a share, or less: 0 and 0.05 → 59."""
+    low, high = hits, 2 * hits + 2
+    while upper_bound(hits, high, level) > share:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if upper_bound(hits, middle, level) <= share else (middle, high)
+    return high
+
+
 def probabilities(n: int, share: float) -> Floats:
     """The probability of 0, 1, … n hits."""
     hits = np.arange(n + 1)

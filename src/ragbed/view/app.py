@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from importlib.resources import files
-
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import UsageError
 from ragbed.metrics.sheet import TRACKS
+from ragbed.pages.serving import Handler, file_routes, json_routes, read_number
 from ragbed.view.casepage import MOST_BYTES, Call, find_trial, make_page
 from ragbed.view.cells import FACETS, Wanted
 from ragbed.view.labelling import put_label
 from ragbed.view.library import Asked, Library
-
-_TYPES = {"css": "text/css", "js": "text/javascript", "html": "text/html", "svg": "image/svg+xml"}
-_MOST_DIGITS = 9
 
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,47 +33,14 @@ def make_app(library: Library, rater: str) -> Starlette:
         library: The runs.
         rater: Whose labels those are that are given here.
     """
-    handlers: dict[str, Callable[[Request], Awaitable[bytes]]] = {
+    reading: dict[str, Handler] = {
         "/api/overview": lambda request: _overview(library, rater, request),
         "/api/progress": lambda _: _progress(library),
         "/api/trials": lambda request: _trials(library, request),
         "/api/case": lambda request: _case(library, rater, request),
     }
-    routes = [Route(path, _as_json(handler)) for path, handler in handlers.items()]
-    routes.append(Route("/api/label", _as_json(lambda request: _label(library, rater, request)), methods=["POST"]))
-    # Files are looked up among those there are; no path is ever made of what a browser sends.
-    static = {f"/static/{name}": content for name, content in _static().items() if not name.endswith(".html")}
-    static["/"] = _static()["index.html"]
-    routes += [Route(path, _as_file(path, content)) for path, content in static.items()]
-    return Starlette(routes=routes)
-
-
-def _static() -> dict[str, bytes]:
-    folders = (files("ragbed.pages") / "static", files("ragbed.view") / "static")
-    return {entry.name: entry.read_bytes() for folder in folders for entry in folder.iterdir() if entry.is_file()}
-
-
-def _as_file(path: str, content: bytes) -> Callable[[Request], Awaitable[Response]]:
-    kind = _TYPES[path.rpartition(".")[2] if "." in path else "html"]
-
-    async def answer(_: Request) -> Response:
-        return Response(content, media_type=kind)
-
-    return answer
-
-
-def _as_json(handler: Callable[[Request], Awaitable[bytes]]) -> Callable[[Request], Awaitable[Response]]:
-    """What goes wrong is told in the words that the command line would use."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return Response(await handler(request), media_type="application/json")
-        except UsageError as error:
-            return PlainTextResponse(str(error), 400)
-        except RagbedError as error:
-            return PlainTextResponse(str(error), 500)
-
-    return answer
+    changing: dict[str, Handler] = {"/api/label": lambda request: _label(library, rater, request)}
+    return Starlette(routes=json_routes(reading, changing) + file_routes("ragbed.view"))
 
 
 async def _overview(library: Library, rater: str, request: Request) -> bytes:
@@ -113,12 +72,12 @@ async def _trials(library: Library, request: Request) -> bytes:
         query=given.get("q", "")[:1_000],
         label=given.get("label", ""),
     )
-    return msgspec.json.encode(library.list_trials(asked, _number(given, "offset")))
+    return msgspec.json.encode(library.list_trials(asked, read_number(given, "offset")))
 
 
 async def _case(library: Library, rater: str, request: Request) -> bytes:
     given = request.query_params
-    call = Call(given.get("run", ""), given.get("case", ""), given.get("model", ""), _number(given, "repeat"))
+    call = Call(given.get("run", ""), given.get("case", ""), given.get("model", ""), read_number(given, "repeat"))
     beside = []
     for told in given.getlist("with"):
         try:
@@ -137,10 +96,3 @@ async def _label(library: Library, rater: str, request: Request) -> bytes:
     book, stored = find_trial(library, Call(said.run, said.case, said.model, said.repeat))
     put_label(book.folder, stored, said.criterion, said.label, rater)
     return b"{}"
-
-
-def _number(given: QueryParams, name: str) -> int:
-    told = given.get(name, "0")
-    if not told.isdecimal() or len(told) > _MOST_DIGITS:
-        raise UsageError(f"{name}={told!r} is no place in a list.")
-    return int(told)

@@ -18,6 +18,7 @@ from ragbed.build.quality.knowledge import Knowledge
 from ragbed.build.quality.labels import Labels
 from ragbed.build.quality.look import Look
 from ragbed.build.quality.measure import Measure
+from ragbed.build.quality.people import Reviewed, tell_people
 from ragbed.build.quality.pools import Pools
 from ragbed.build.quality.sources import Sources
 from ragbed.datasets import Dataset
@@ -68,7 +69,11 @@ class Quality(Struct, frozen=True, kw_only=True):
         return [one for family in self.families.values() for one in family if one.passed == "failed"]
 
 
-def measure_quality(datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, int]] | None = None) -> Quality:
+def measure_quality(
+    datasets: Iterable[Dataset],
+    steps: Mapping[str, tuple[int, int]] | None = None,
+    reviewed: Reviewed | None = None,
+) -> Quality:
     """Measures some datasets together; one pass, one item at a time."""
     families = {name: make() for name, make in FAMILIES.items()}
     items = passages = 0
@@ -87,6 +92,10 @@ def measure_quality(datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, 
         data=hashes,
         items=items,
         passages=passages,
-        families={name: tuple(family.tell()) for name, family in families.items()},
+        families={name: tuple(family.tell()) for name, family in families.items()} | _people(reviewed, hashes),
         steps=dict(steps or {}),
     )
+
+
+def _people(reviewed: Reviewed | None, hashes: Mapping[str, str]) -> dict[str, tuple[Measure, ...]]:
+    return {} if reviewed is None else {"people": tuple(tell_people(reviewed, hashes))}

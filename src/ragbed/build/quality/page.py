@@ -19,6 +19,7 @@ _TITLES = {
     "abilities": "Integration and counterfactual items",
     "sources": "Where are passages from?",
     "knowledge": "Can it be answered from memory?",
+    "people": "What did people find?",
 }
 _TINTS = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Figure", "Value", "95 %", "Out of", "Gate", "", "RGB", "Note")

@@ -87,6 +87,10 @@ const ZH = {
   "no documents": "无文档",
   "The same question": "同一问题",
   "More": "更多",
+  "Keys": "快捷键",
+  "Light or dark": "明暗",
+  "Close": "关闭",
+  "The server does not answer: {0}": "服务器没有响应：{0}",
   "Keys: j and k move, Esc goes back, / searches.": "按键：j、k 前后移动，Esc 返回，/ 搜索。",
   "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压案例，请使用较新的浏览器。",
 };

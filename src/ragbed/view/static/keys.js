@@ -1,23 +1,18 @@
 /* The keyboard: j and k through lists and cases, / to search, l to label, ? for help. */
 
-import { el } from "./dom.js";
 import { rowAt } from "./list.js";
+import { isForPage, showKeys } from "./shell.js";
 import { backLink, caseLink, here, shownPage } from "./state.js";
-import { say } from "./words.js";
 
-const HELP = [
+export const HELP = [
   ["/", "search"], ["j  ↓", "next"], ["k  ↑", "previous"], ["→  ←", "next and previous page"], ["Enter", "open"],
   ["u  Esc", "back to the list"], ["c", "put the next model beside"], ["l", "label"], ["y  n", "label yes, no"], ["o", "overview"], ["?", "this list"],
 ];
 
 /** Acts on a key, unless something is being typed. */
 export function onKey(event, go) {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (event.target.closest?.("input, textarea, select")) {
-    if (event.key === "Escape") event.target.blur();
-    return;
-  }
-  const act = { "/": focusSearch, "?": showHelp, o: () => go(""), ...(ACTS[shownPage()] ?? {}) }[event.key];
+  if (!isForPage(event)) return;
+  const act = { "/": focusSearch, "?": () => showKeys(HELP), o: () => go(""), ...(ACTS[shownPage()] ?? {}) }[event.key];
   if (!act) return;
   event.preventDefault();
   act(go);
@@ -66,15 +61,4 @@ function focusSearch() {
   const search = document.querySelector("input[name=q]");
   search?.focus();
   search?.select();
-}
-
-/** The list of keys. */
-export function showHelp() {
-  const dialog = el("dialog", { onclose: () => dialog.remove() },
-    el("h2", {}, say("Keys")),
-    el("dl", { class: "facts" }, HELP.flatMap(([keys, word]) => [
-      el("dt", {}, keys.split("  ").flatMap((key) => [el("kbd", {}, key), " "])), el("dd", {}, say(word))])),
-    el("p", {}, el("button", { autofocus: true, onclick: () => dialog.close() }, say("Close"))));
-  document.body.append(dialog);
-  dialog.showModal();
 }

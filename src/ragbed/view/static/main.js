@@ -3,11 +3,12 @@
 import { enter, get } from "./api.js";
 import { drawCasePage } from "./casepage.js";
 import { el, fill } from "./dom.js";
-import { onKey, showHelp } from "./keys.js";
+import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { drawOverview } from "./overview.js";
+import { beginShell, drawProblem, drawTools, followLinks } from "./shell.js";
 import { backLink, changed, here, shownPage } from "./state.js";
-import { learn, say, speak, spoken } from "./words.js";
+import { say } from "./words.js";
 import { ZH } from "./zh.js";
 
 const DRAW = { overview: drawOverview, trials: drawList, case: drawCasePage };
@@ -37,7 +38,7 @@ async function draw({ keep = false } = {}) {
     fill(page, drawn);
   } catch (error) {
     if (signal.aborted) return;
-    fill(page, el("p", { class: "problem", role: "alert" }, error.message));
+    fill(page, drawProblem(error));
   }
   drawTop();
   if (!keep) window.scrollTo(0, 0);
@@ -71,26 +72,11 @@ function topParts() {
     el("nav", { "aria-label": say("Pages") },
       el("a", { href: "/", "data-page": "overview" }, say("Overview")), el("a", { href: "?show=trials", "data-page": "trials" }, say("Trials"))),
     el("form", { role: "search", onsubmit: submit }, search),
-    el("div", { class: "tools" },
-      el("button", { onclick: chooseLanguage, lang: spoken() === "zh" ? "en" : "zh-Hans" }, spoken() === "zh" ? "English" : "中文"),
-      el("button", { onclick: chooseTheme }, say("Light or dark")),
-      el("button", { onclick: showHelp, title: "?" }, say("Keys"))),
+    drawTools(HELP, () => {
+      fill(top);
+      draw({ keep: true });
+    }),
   ];
-}
-
-function chooseLanguage() {
-  const other = spoken() === "zh" ? "en" : "zh";
-  localStorage.setItem("language", other);
-  speak(other);
-  fill(top);
-  draw({ keep: true });
-}
-
-function chooseTheme() {
-  const root = document.documentElement;
-  const isDark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
 }
 
 /** Follows runs that are at work, and indexes that are being made. */
@@ -120,26 +106,16 @@ function drawWork(run) {
       : [el("progress", { max: run.results, value: run.indexed }), " ", say("{0} of {1} results read", run.indexed.toLocaleString("en"), run.results.toLocaleString("en"))]);
 }
 
-function onClick(event) {
-  const link = event.target.closest?.("a[href]");
-  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  event.preventDefault();
-  go(link.getAttribute("href") === "/" ? "" : link.getAttribute("href"));
-}
-
 async function begin() {
-  learn(ZH);
-  speak(localStorage.getItem("language") ?? navigator.language);
-  const theme = localStorage.getItem("theme");
-  if (theme) document.documentElement.dataset.theme = theme;
+  beginShell(ZH);
   fill(document.body, top, work, page);
-  document.addEventListener("click", onClick);
+  followLinks(go);
   document.addEventListener("keydown", (event) => onKey(event, go));
   window.addEventListener("popstate", () => draw());
   try {
     await enter();
   } catch (error) {
-    fill(page, el("p", { class: "problem", role: "alert" }, error.message));
+    fill(page, drawProblem(error));
     return;
   }
   await draw();

@@ -4,9 +4,6 @@ export const ZH = {
   "Overview": "总览",
   "Trials": "试次",
   "← Trials": "← 试次列表",
-  "Keys": "快捷键",
-  "Light or dark": "明暗",
-  "Close": "关闭",
   "Pages": "页面",
   "Search questions, answers, replies": "搜索问题、答案、回复",
   "Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.":
@@ -67,7 +64,6 @@ export const ZH = {
   "every claim is backed": "每个论断都有依据",
   "Long texts are shortened here; `ragbed export` has them whole.": "此处长文本已截短；完整内容请用 `ragbed export` 导出。",
   "New results; show them": "有新结果，点击显示",
-  "The server does not answer: {0}": "服务器没有响应：{0}",
   "at work, {0} results so far": "运行中，已有 {0} 个结果",
   "{0} of {1} results read": "已读入 {1} 个结果中的 {0} 个",
   "search": "搜索",

@@ -19,10 +19,11 @@ export async function get(path, params, signal) {
   return answer.json();
 }
 
-/** Changes something. */
+/** Changes something; what the server says to it. */
 export async function post(path, body) {
   const answer = await fetch(path, {
     method: "POST", headers: { "Content-Type": "application/json", "X-Ragbed-Write": write }, body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
 }

@@ -1,0 +1,65 @@
+"""From what a user names to a review at work: data, flags, log and lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from ragbed.errors import RagbedError
+from ragbed.review.desk import Desk, now
+from ragbed.review.docket import Docket, find_datasets
+from ragbed.review.flags import find_flags
+from ragbed.review.log import Log
+from ragbed.review.record import Begun
+from ragbed.runner.lock import hold
+
+NAME = "decisions.jsonl"
+
+
+@contextmanager
+def open_desk(
+    path: Path,
+    raters: Literal[1, 2] | None,
+    target: float | None,
+    watch: Callable[[str, int], None] = lambda *_: None,
+) -> Iterator[tuple[Desk, Log]]:
+    """Opens the review of a build's folder or a dataset; one process at a time.
+
+    Args:
+        path: The folder or the file.
+        raters: Who decide each item; None: as it was begun, or one.
+        target: The share of wrong items to rule out; None: as it was begun, or 5 %.
+        watch: Told of each dataset how many items are looked through for flags.
+    """
+    datasets, folder = find_datasets(path)
+    _make_room(folder)
+    with hold(folder):
+        docket = Docket(datasets, find_flags(datasets, folder, watch))
+        log = Log(folder / NAME)
+        default = Begun(at=now(), data=docket.data)
+        desk = Desk(docket, log, default)
+        before = desk.standing.begun
+        asked = Begun(
+            at=before.at,
+            data=docket.data,
+            raters=raters or before.raters,
+            target=target or before.target,
+            seed=before.seed,
+        )
+        if before is default or asked != before:
+            desk.begin(Begun(at=now(), data=asked.data, raters=asked.raters, target=asked.target, seed=asked.seed))
+        yield desk, log
+
+
+def _make_room(folder: Path) -> None:
+    """The folder of the review, in which something can be kept."""
+    try:
+        folder.mkdir(exist_ok=True)
+        problem = None if os.access(folder, os.W_OK) else "not writable"
+    except OSError as error:
+        problem = error.strerror
+    if problem is not None:
+        raise RagbedError(f"{folder}: {problem}. Decisions are kept beside the data; copy it to where you may write.")

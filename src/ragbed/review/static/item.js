@@ -1,0 +1,125 @@
+/* The page of one item: question and answers with what is to be decided about them, then the passages, one card each. */
+
+import { quote, tag } from "./case.js";
+import { el, fill, marked } from "./dom.js";
+import { stateTag } from "./list.js";
+import { drawPoint, isOpen } from "./points.js";
+import { ask, tell } from "./seat.js";
+import { drawProblem } from "./shell.js";
+import { boundLine } from "./standing.js";
+import { say } from "./words.js";
+
+const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
+
+/** The page as an element. */
+export async function drawItem(params, { go, signal, undo, notice }) {
+  const [page, standing] = await Promise.all([ask("/api/item", { item: params.get("item") }, signal), ask("/api/standing", {}, signal)]);
+  const problem = el("div", {});
+  let isSent = false; // the next page is not drawn yet: a second press is not meant for this one
+  const decide = async (said, next = false) => {
+    if (isSent) return;
+    isSent = true;
+    try {
+      const { doubts } = await tell("/api/decide", { item: page.item, said, final: page.closed });
+      await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
+      if (doubts.length) notice(say("Kept. The rules have doubts: {0}", doubts.join("; ")));
+    } catch (error) {
+      isSent = false;
+      fill(problem, drawProblem(error));
+      problem.scrollIntoView({ block: "nearest" });
+    }
+  };
+  const draw = (point) => drawPoint(point, page, decide);
+  const of = (...kinds) => page.points.filter((one) => kinds.includes(one.kind)).map(draw);
+  return el("div", { class: "item-page" },
+    el("div", { class: "two" },
+      el("section", { class: "about" },
+        el("div", { class: "row small quiet" }, stateTag(page.state), el("span", { class: "key" }, page.item), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
+        el("h1", { lang: page.lang, dir: "auto" }, page.question),
+        drawFlags(page.flags),
+        of("question", "searchable"), drawHits(page.hits), of("known"), drawFacts(page), of("answer", "fake")),
+      el("section", { class: "passages" }, page.passages.map((one, index) => drawPassage(one, index, page, draw)))),
+    problem, drawBar(page, standing, decide, go, undo));
+}
+
+function drawFlags(flags) {
+  if (!flags.length) return null;
+  return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", flag.message))));
+}
+
+/** The place of a flag; passages are counted from 1 on the page. */
+function whereOf(flag) {
+  const index = indexOf(flag);
+  return index === null ? el("code", {}, flag.where) : el("strong", {}, `${say("passage")} ${index + 1}`);
+}
+
+function indexOf(flag) {
+  const found = /^passages\[(\d+)\]/.exec(flag.where);
+  return found ? Number(found[1]) : null;
+}
+
+function drawHits(hits) {
+  if (hits === null) return null;
+  return el("details", { class: "hits small" }, el("summary", {}, say("{0} pages were found by {1}", hits.length, hits[0]?.engine ?? "–")),
+    el("ol", {}, hits.map((hit) => el("li", {}, el("span", { dir: "auto" }, hit.title || "–"), " ", el("span", { class: "address" }, hit.url)))));
+}
+
+function drawFacts(page) {
+  const facts = [];
+  const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
+  add("Event", page.date);
+  add("Known by", page.known_by.join(", ") || say("no model that was asked"));
+  add("Made from", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
+  page.sub_questions.forEach((one, part) => add(`${say("Part")} ${part + 1}`, one));
+  return el("dl", { class: "facts" }, facts);
+}
+
+function drawPassage(shown, index, page, draw) {
+  const { passage } = shown;
+  const points = page.points.filter((one) => ["stance", "text", "edit"].includes(one.kind) && one.index === index);
+  const edited = points.filter((one) => one.kind === "edit").map((one) => {
+    const [start, end] = passage.edits[one.span];
+    return { start, end, kind: "fake", title: `${say("edited stretch")} ${one.span + 1}` };
+  });
+  const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
+  return el("section", { class: `card ${passage.stance}` },
+    el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
+      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map((rule) => tag(rule, "warn")),
+      passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
+      passage.part === undefined ? null : el("span", {}, `${say("Part")} ${passage.part + 1}`),
+      el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
+    quote(page.lang, marked(passage.text, [...named(shown.spans.filter((one) => one.kind !== "fake" || !edited.length)), ...edited])),
+    original ? el("details", { class: "small" }, el("summary", {}, say("The passage it was made from, {0}", passage.edit_of + 1)),
+      quote(page.lang, marked(original.passage.text, named(original.spans)))) : null,
+    drawSource(shown),
+    points.map(draw));
+}
+
+/** Where a passage is from; addresses are shown, not linked to: what they lead to is not ours. */
+function drawSource({ passage, sha256 }) {
+  const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine's snippet") : null,
+    passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);
+  return parts.length ? el("p", { class: "source small quiet" }, parts.join(" · ")) : null;
+}
+
+function named(spans) {
+  const words = { gold: "gold answer", fake: "false answer", cue: "bears the answer" };
+  return spans.map((span) => ({ ...span, title: say(words[span.kind]) }));
+}
+
+/** What can be done with the whole item, and what the sample says so far. */
+function drawBar(page, standing, decide, go, undo) {
+  const tally = standing.tallies.find((one) => one.data === page.data);
+  const open = page.points.filter((point) => isOpen(point, page));
+  const reject = () => document.querySelector("[data-point=question] [data-say=reject]")?.click();
+  const to = (name, word, key) => el("button", { "data-do": name, disabled: !key, onclick: () => go(itemLink(key)) }, say(word));
+  return el("footer", { class: "bar screen-only" }, el("div", {},
+    open.length && !page.closed ? [
+      el("button", { class: "main-button", "data-do": "all", title: "a", onclick: () => decide(open.map((one) => ({ point: one.name, verdict: "accept" })), true) }, say("Accept all {0} left", open.length)),
+      el("button", { "data-do": "reject", title: "x", onclick: reject }, say("Reject the item"))] : null,
+    el("button", { onclick: undo, title: "u" }, say("Undo")),
+    to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next to decide", page.next_open),
+    el("span", { class: "small quiet bound-line", role: "status" }, [page.data, tally.flagged ? say("flagged: {0} of {1} done", tally.flagged_done, tally.flagged) : null,
+      boundLine(tally, standing.begun.target)].filter(Boolean).join(" · "))));
+}

@@ -1,0 +1,131 @@
+/* One point: what it says, what was said of it, and the buttons and fields to say something. */
+
+import { tag } from "./case.js";
+import { el, fill } from "./dom.js";
+import { say } from "./words.js";
+
+const STATEMENTS = {
+  question: "The question is clear, and can be asked by itself", searchable: "A search finds pages that answer it",
+  answer: "The answer and every alias are right", fake: "The false answer is false, and could be believed",
+  text: "Nothing true is left in it, and it reads well", edit: "“{0}” fits in here",
+  supports: "It gives the answer", distracts: "It does not give the answer", contradicts: "It gives the false answer",
+  known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
+};
+const REASONS = {
+  question: ["unclear", "needs its article", "has several answers", "no question of fact"], searchable: ["no search finds it"],
+  known: ["known already", "not known"], answer: ["wrong", "incomplete", "out of date"], fake: ["it is true", "of another kind", "not believable"],
+  stance: ["about something else", "unreadable", "a duplicate"], text: ["something true is left", "contradicts itself", "unreadable"], edit: ["does not fit"],
+};
+const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
+
+/** Whether something is still to be said of a point; of an item that is rejected nothing is. */
+export function isOpen(point, page) {
+  return page.closed ? point.differs : point.counts === null && ["open", "begun"].includes(page.state);
+}
+
+/** A point as an element; `decide` takes what is said. */
+export function drawPoint(point, page, decide) {
+  const can = page.closed ? point.differs : true;
+  const field = el("div", { class: "field" });
+  const pressed = (verdict) => String(point.counts?.verdict === verdict);
+  const start = {
+    accept: () => decide([{ point: point.name, verdict: "accept" }]),
+    fix: () => openField(field, drawFix(point, page, decide, () => fill(field))),
+    reject: () => openField(field, drawReject(point, decide, () => fill(field))),
+  };
+  const verdicts = ["searchable", "known"].includes(point.kind) ? ["accept", "reject"] : ["accept", "fix", "reject"];
+  return el("div", { class: `point ${point.differs ? "differs" : ""}`, tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
+    el("div", { class: "line" },
+      el("span", { class: "statement" }, statement(point, page), drawAliases(point, page)),
+      can ? el("span", { class: "buttons" }, verdicts.map((verdict) =>
+        el("button", { "data-say": verdict, "aria-pressed": pressed(verdict), onclick: start[verdict] }, say(VERDICTS[verdict][0])))) : null),
+    drawSaid(point, page), field);
+}
+
+function openField(field, content) {
+  fill(field, content);
+  const input = field.querySelector("textarea, input, button");
+  input?.focus();
+  input?.select?.();
+}
+
+function statement(point, page) {
+  if (point.kind === "stance") {
+    const { stance, part } = page.passages[point.index].passage;
+    return say(STATEMENTS[stance]) + (part === undefined ? "" : ` (${say("Part")} ${part + 1})`);
+  }
+  if (point.kind === "known") return say(STATEMENTS[page.kind === "counterfactual" ? "known" : "unknown"]);
+  if (point.kind === "edit") return say(STATEMENTS.edit, editedWords(point, page));
+  return say(STATEMENTS[point.kind]);
+}
+
+function editedWords(point, page) {
+  const { text, edits } = page.passages[point.index].passage;
+  return Array.from(text).slice(...edits[point.span]).join("");
+}
+
+function drawAliases(point, page) {
+  if (point.kind !== "answer" && point.kind !== "fake") return null;
+  return el("span", { class: "aliases", lang: page.lang }, page[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
+}
+
+/** What was said: by oneself, by others as far as one may see it, and what settled it. */
+function drawSaid(point, page) {
+  const all = [...(point.mine ? [[null, point.mine]] : []), ...point.others, ...(point.final ? [[`${say("settled by")} ${point.final[0]}`, point.final[1]]] : [])];
+  const telling = all.filter(([who, said]) => who !== null || said.verdict !== "accept" || page.closed);
+  if (!telling.length) return null;
+  return el("ul", { class: "said small" }, telling.map(([who, said]) => el("li", {},
+    el("span", { class: "quiet" }, who ?? say("you"), ": "), tag(VERDICTS[said.verdict][1], VERDICTS[said.verdict][2]), " ",
+    said.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(point, said)), said.reason ?? null)));
+}
+
+function shownFix(point, said) {
+  const text = Array.isArray(said.fix) ? said.fix.join(" / ") : point.kind === "stance" ? say(said.fix) : said.fix;
+  return said.part === undefined ? text : `${text} (${say("Part")} ${said.part + 1})`;
+}
+
+function drawReject(point, decide, close) {
+  const reason = el("input", { name: "reason", maxlength: 500, required: true, "aria-label": say("Why?"), placeholder: say("Why?"), autocomplete: "off" });
+  const reject = (why) => decide([{ point: point.name, verdict: "reject", reason: why }]);
+  const submit = (event) => {
+    event.preventDefault();
+    reject(reason.value.trim());
+  };
+  return el("form", { class: "row", onsubmit: submit, onkeydown: (event) => event.key === "Escape" && close() },
+    reason, REASONS[point.kind].map((word) => el("button", { type: "button", class: "quiet-button", onclick: () => reject(say(word)) }, say(word))),
+    el("button", {}, say("Reject")), el("button", { type: "button", onclick: close }, say("Cancel")));
+}
+
+/** The field in which a point is mended. */
+function drawFix(point, page, decide, close) {
+  if (point.kind === "stance") return drawStances(point, page, decide, close);
+  const aliases = point.kind === "answer" || point.kind === "fake";
+  const before = aliases ? page[point.kind][point.index].join("\n")
+    : { question: page.question, text: page.passages[point.index]?.passage.text, edit: point.kind === "edit" ? editedWords(point, page) : null }[point.kind];
+  const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("What it should be") });
+  input.value = before;
+  const keep = (event) => {
+    event?.preventDefault();
+    const told = input.value.trim();
+    const fix = aliases ? told.split("\n").map((one) => one.trim()).filter(Boolean) : told;
+    decide([{ point: point.name, verdict: "fix", fix }]);
+  };
+  const onkeydown = (event) => {
+    if (event.key === "Escape") close();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || (point.kind !== "text" && !aliases))) keep(event);
+  };
+  return el("form", { onsubmit: keep, onkeydown }, input,
+    el("div", { class: "row" }, el("button", {}, say("Keep")), el("button", { type: "button", onclick: close }, say("Cancel")),
+      aliases ? el("span", { class: "quiet small" }, say("One alias a line; the first is the answer. Ctrl+Enter keeps it.")) : null));
+}
+
+function drawStances(point, page, decide, close) {
+  const now = page.passages[point.index].passage;
+  const parts = page.kind === "integration" ? page.answer.map((_, part) => ["supports", part]) : [["supports", undefined]];
+  const all = [...parts, ["distracts", undefined], ...(page.fake ? [["contradicts", undefined]] : [])];
+  const others = all.filter(([stance, part]) => stance !== now.stance || part !== now.part);
+  return el("div", { class: "row", onkeydown: (event) => event.key === "Escape" && close() }, others.map(([fix, part]) =>
+    el("button", { onclick: () => decide([{ point: point.name, verdict: "fix", fix, ...(part === undefined ? {} : { part }) }]) },
+      say(STATEMENTS[fix]), part === undefined ? "" : ` (${say("Part")} ${part + 1})`)),
+    el("button", { onclick: close }, say("Cancel")));
+}

@@ -1,0 +1,138 @@
+"""`ragbed review` as a user types it, and wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragbed.datasets import Dataset
+from ragbed.runner.lock import hold
+from tests.cli.typed import type_command
+from tests.review.data import accepted, open_desk, rejected, world, write_data
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A reviewed folder: the first item accepted, the second rejected, the third open."""
+    place = write_data(tmp_path / "out", en_base=world("base", 3))
+    desk = open_desk(place)
+    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
+    desk.decide("ada", "en_base/en-base-1", accepted(desk, "en_base/en-base-1", question=rejected("unclear")))
+    return place
+
+
+def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Path, tmp_path: Path) -> None:
+    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"), "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)["applied"]
+    assert (told["items"], told["written"], told["accepted"], told["rejected"], told["unreviewed"]) == (3, 2, 1, 1, 1)
+    assert [item.id for item in Dataset("x", tmp_path / "new" / "en_base.jsonl").items()] == ["en-base-0", "en-base-2"]
+    report = (tmp_path / "new" / "quality.html").read_text()
+    assert "What did people find?" in report
+    quality = json.loads((tmp_path / "new" / "quality.json").read_text())["quality"]
+    (wrong, _) = quality["families"]["people"]
+    assert wrong["name"] == "wrong items by people, en_base"
+    assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
+
+
+def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
+    assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
+    assert "wrong items by people" in type_command("build", "--quality", str(tmp_path / "new")).out
+    path = tmp_path / "new" / "en_base.jsonl"
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    assert "wrong items by people" not in type_command("build", "--quality", str(tmp_path / "new")).out
+
+
+def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) -> None:
+    other = write_data(tmp_path / "copy", en_base=world("base", 3))
+    assert type_command("review", str(folder), "--export", str(tmp_path / "ada.jsonl")).code == 0
+    done = type_command("review", str(other), "--import", str(tmp_path / "ada.jsonl"), "--json")
+    assert json.loads(done.out)["added"] == 2
+    again = type_command("review", str(other), "--import", str(tmp_path / "ada.jsonl"), "--json")
+    assert json.loads(again.out)["added"] == 0
+    applied = [type_command("review", str(one), "--apply", f"{one}-new", "--json").out for one in (folder, other)]
+    assert len({json.dumps(json.loads(out)["applied"]) for out in applied}) == 1
+
+
+def test_a_file_by_itself_is_reviewed_too(folder: Path, tmp_path: Path) -> None:
+    file = folder / "en_base.jsonl"
+    assert type_command("review", str(file), "--import", str(folder / "review" / "decisions.jsonl")).code == 0
+    assert (folder / "en_base.review" / "decisions.jsonl").exists()
+    assert type_command("review", str(file), "--apply", str(tmp_path / "new")).code == 0
+
+
+def test_decisions_for_what_is_not_there_are_refused(folder: Path, tmp_path: Path) -> None:
+    told = (folder / "review" / "decisions.jsonl").read_text().replace("en-base-1", "en-base-9")
+    (tmp_path / "odd.jsonl").write_text(told)
+    other = write_data(tmp_path / "copy", en_base=world("base", 3))
+    done = type_command("review", str(other), "--import", str(tmp_path / "odd.jsonl"))
+    assert done.code == 1
+    assert "odd.jsonl:3: there is no item 'en_base/en-base-9' here; nothing was taken" in done.err
+
+
+def test_the_log_of_other_data_is_refused(folder: Path) -> None:
+    write_data(folder, en_base=world("base", 5)[3:])
+    done = type_command("review", str(folder), "--apply", "new")
+    assert done.code == 1
+    assert "is the log of other data" in done.err
+    assert "Move it away" in done.err
+
+
+def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path: Path) -> None:
+    path = folder / "review" / "decisions.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"line":"decide","act')
+    write_data(folder, en_base=[world("base", 3)[0]])
+    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
+    assert done.code == 0
+    assert "the last line was cut (21 bytes)" in done.err
+    assert "decisions about items that are gone or have changed since: 1;" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (["none"], 2, "none: no such folder or file; name the folder of a build, or a dataset"),
+        (["."], 2, "has no files of items"),
+        (["data", "--raters", "3"], 2, "'3' is not one of '1', '2'"),
+        (["data", "--target", "0"], 2, "--target 0: give a share from 0.001"),
+        (["data", "--target", "x"], 2, "--target x: give a share from 0.001"),
+        (["data", "--export", "a", "--apply", "b"], 2, "one at a time"),
+        (["data", "--import", "none.jsonl"], 2, "none.jsonl: no such file"),
+        (["data", "--export", "data/review/decisions.jsonl"], 2, "is the log itself"),
+        (["broken"], 1, "broken/x.jsonl:1"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int, problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data", en_base=world("base", 1))
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "x.jsonl").write_text("{\n")
+    done = type_command("review", *words)
+    assert (done.code, problem in done.err) == (code, True), done.err
+
+
+def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
+    place = write_data(tmp_path / "out", en_base=world("base", 1))
+    (place / "review").write_text("not a folder")
+    done = type_command("review", str(place))
+    assert done.code == 1
+    assert "review: File exists. Decisions are kept beside the data" in done.err
+
+
+def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
+    with hold(folder / "review"):
+        done = type_command("review", str(folder), "--apply", "new")
+    assert done.code == 1
+    assert "is being written by process" in done.err
+
+
+def test_how_it_is_done_is_kept_until_said_otherwise(folder: Path, tmp_path: Path) -> None:
+    for words in (["--raters", "2", "--target", "0.1"], []):
+        assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
+    begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    begun = [line for line in begun if line["line"] == "review"]
+    assert [(line["raters"], line["target"]) for line in begun] == [(1, 0.05), (2, 0.1)]

@@ -1,0 +1,81 @@
+"""The log: nothing is lost that was confirmed, and nothing half is read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import DataError, RagbedError
+from ragbed.review.log import Log
+from ragbed.review.record import Decided, Said, Undone
+
+
+def line(act: str) -> Decided:
+    said = (Said(point="question", verdict="reject", reason="不清楚"),)
+    return Decided(act=act, at="2026-11-15T12:00:00.000+00:00", rater="ada", item="a/1", digest="d", said=said)
+
+
+def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log.jsonl")
+    assert log.read() == []
+    undone = Undone(act="c", at="x", rater="ada", undoes="a")
+    log.add([line("a")])
+    log.add([line("b"), undone])
+    assert Log(tmp_path / "log.jsonl").read() == [line("a"), line("b"), undone]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_last_line_that_was_cut_is_dropped_and_the_next_one_stands_by_itself(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a"), line("b")])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    log = Log(path)
+    assert log.torn == len(whole) // 2 - cut
+    assert log.read() == [line("a")]
+    log.add([line("c")])
+    assert Log(path).read() == [line("a"), line("c")]
+
+
+@pytest.mark.parametrize("broken", ["{", '{"line":"decide"}', '{"line":"other"}', "[]", '{"line":"undo","act":1}'])
+def test_a_whole_line_that_is_none_is_named_with_its_place(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a")])
+    path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
+    with pytest.raises(DataError, match=r"log\.jsonl:2: is no line of a review"):
+        Log(path).read()
+
+
+def test_a_log_that_cannot_be_written_says_that_nothing_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="nothing was kept"):
+        Log(tmp_path / "none" / "log.jsonl").add([line("a")])
+
+
+_CROWDED = """
+import resource, sys
+from pathlib import Path
+from ragbed.errors import RagbedError
+from ragbed.review.log import Log
+from ragbed.review.record import Decided, Said
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+said = (Said(point="question", verdict="fix", fix="x" * 4000),)
+try:
+    Log(Path(sys.argv[1])).add([Decided(act="b", at="", rater="ada", item="a/1", digest="d", said=said)])
+except RagbedError as error:
+    print(error)
+"""
+"""In a process that may write 2,000 bytes to a file: half of the line goes in, as on a full disk."""
+
+
+def test_a_line_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a")])
+    command = [sys.executable, "-c", _CROWDED, str(path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "nothing was kept of this" in told
+    assert Log(path).torn == 0
+    Log(path).add([line("c")])
+    assert Log(path).read() == [line("a"), line("c")]

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+SPOKEN = re.compile(r'\b(?:say|tag|to|link)\((?:"[\w/?=]*", )*"((?:[^"\\]|\\.)+)"')
+TABLES = re.compile(r"const (?:KINDS|STATEMENTS|ONLY|REASONS|VERDICTS) = \{(.*?)\};", re.DOTALL)
+LISTS = re.compile(r"const (?:COLUMNS|HELP) = \[(.*?)\];", re.DOTALL)
+TONES = {"good", "bad", "warn", "other"}
+
+
+def sources() -> dict[str, str]:
+    folders = (files("ragbed.pages") / "static", files("ragbed.review") / "static")
+    return {one.name: one.read_text() for folder in folders for one in folder.iterdir() if one.name.endswith(".js")}
+
+
+def test_every_word_of_the_interface_has_its_chinese() -> None:
+    code = sources()
+    known = set(re.findall(r'^  "((?:[^"\\]|\\.)+)":', code.pop("words.js") + code.pop("zh.js"), re.MULTILINE))
+    own = {name: text for name, text in code.items() if not (files("ragbed.pages") / "static" / name).is_file()}
+    wanted = {word for text in (*own.values(), code["shell.js"]) for word in SPOKEN.findall(text)}
+    for text in own.values():
+        for block in TABLES.findall(text):
+            wanted |= set(re.findall(r'"([^"]+)"', block)) - TONES
+        for block in LISTS.findall(text):
+            wanted |= {word for word in re.findall(r'"([^"]+)"', block) if len(word) > 1 and "  " not in word}
+    assert len(wanted) > 90
+    assert wanted - known == set()
