@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ class Block(NamedTuple):
 
     @property
     def place(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        return f"{os.path.relpath(self.page, ROOT)}:{self.line}"
 
 
 def pages() -> list[Path]:
@@ -75,11 +76,23 @@ def commands(block: Block) -> Iterator[Command]:
     for at, line in enumerate(lines):
         if shown and at not in shown:
             continue
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        environ = {}
-        while words and re.match(r"[A-Z_]+=", words[0]):
-            name, _, value = words.pop(0).partition("=")
-            environ[name] = value
-        if words:
-            end = next((after for after in shown if after > at), len(lines))
-            yield Command(words, environ, lines[at + 1 : end] if shown else [])
+        end = next((after for after in shown if after > at), len(lines))
+        for words in _split(shlex.split(line.removeprefix("$ "), comments=True)):
+            environ = {}
+            while words and re.match(r"[A-Z_]+=", words[0]):
+                name, _, value = words.pop(0).partition("=")
+                environ[name] = value
+            if words:
+                yield Command(words, environ, lines[at + 1 : end] if shown else [])
+
+
+def _split(words: list[str]) -> Iterator[list[str]]:
+    """The commands of a line; what becomes of the output of one (`|`, `>`) is not followed."""
+    command: list[str] = []
+    for word in [*words, "&&"]:
+        if word == "&&":
+            stop = next((at for at, one in enumerate(command) if one in ("|", ">", "&")), len(command))
+            yield command[:stop]
+            command = []
+        else:
+            command.append(word)

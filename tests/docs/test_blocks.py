@@ -59,6 +59,29 @@ def test_every_block_of_a_page_runs(page: Path, place: Place) -> None:
         check(block, place)
 
 
+_WRONG = {
+    "an option that does not exist": "```\nragbed cases figure1 --docks 2\n```",
+    "one in a block that is not run": "<!-- not run: it costs money -->\n```sh\nragbed run -d en --modell x\n```",
+    "a command that fails": "```sh\nragbed cases figure1 --noise 7\n```",
+    "output that is not printed": "```\n$ ragbed cases figure1 --docs 2\nno such line\n```",
+    "a program that no test runs": "```sh\nsbatch job.sh\n```",
+    "an extra that does not exist": "```sh\npip install 'ragbed[everything]'\n```",
+    "a target that does not exist": "```sh\nmake coffee\n```",
+    "Python that fails": "```python\nimport ragbed\n\nragbed.runn\n```",
+    "TOML that is none": "```toml\na =\n```",
+    "a wrong option in YAML": "```yaml\nsteps:\n  - run: ragbed run -d en --modell x\n```",
+}
+
+
+@pytest.mark.parametrize("text", _WRONG.values(), ids=_WRONG)
+def test_a_block_that_is_wrong_is_found(text: str, place: Place) -> None:
+    page = place.folder / "page.md"
+    page.write_text(f"# A page\n\n{text}\n")
+    (block,) = read_blocks(page)
+    with pytest.raises((AssertionError, AttributeError, tomllib.TOMLDecodeError, pytest.fail.Exception)):
+        _CHECKS[block.kind](block, place)
+
+
 def _check_shell(block: Block, place: Place) -> None:
     for command in commands(block):
         program, rest = command.words[0].removeprefix(".venv/bin/"), command.words[1:]
