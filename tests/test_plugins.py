@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.encoders import open_encoder
-from ragbed.errors import UnknownName, UsageError
-from ragbed.plugins import PluginFailed
+from ragbed.errors import PluginFailed, UnknownName, UsageError
 from ragbed.testbeds import find_testbed
 from ragbed.web.search import find_engine
 from tests.cli.typed import type_command
@@ -162,7 +161,7 @@ class Model:
 class Usurper(Model):
     name = "openai/gpt-4o"
 
-def part(wish): return {"x": Model(), "usurper": Usurper()}.get(wish.model, 7)
+def part(wish): return {"x": Model(), "usurper": Usurper(), "y": 7}[wish.model]
 """
 
 
@@ -181,6 +180,8 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
     assert odd.code == 1
     assert "provider 'wild' gave a int without name, concurrency" in odd.err
+    lost = type_command("run", "-m", "wild/z", *words, "--out", str(tmp_path / "lost"))
+    assert lost.err == "ragbed: provider 'wild' cannot open 'z': KeyError: 'z'\n"
     usurper = type_command("run", "-m", "wild/usurper", *words, "--out", str(tmp_path / "usurper"))
     assert "provider 'wild' gave a model that calls itself 'openai/gpt-4o'" in usurper.err
 

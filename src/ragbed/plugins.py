@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.errors import PluginFailed, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -34,10 +34,6 @@ SCORERS = Family("scorers", "track")
 TESTBEDS = Family("testbeds", "testbed", needs=("name", "cases"))
 SEARCH = Family("search", "search engine")
 ENCODERS = Family("encoders", "encoder")
-
-
-class PluginFailed(RagbedError):
-    """A plug-in cannot be used; all else can."""
 
 
 @dataclass(frozen=True)

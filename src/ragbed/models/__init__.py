@@ -205,10 +205,8 @@ def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
     wish = make_wish(model)
     if wish.preset is not None and provider not in _TAKE_PRESETS:
         raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")
-    return open_provider(wish) if provider in PROVIDERS else _contained(open_provider(wish), provider)
+    if provider in PROVIDERS:
+        return open_provider(wish)
+    from ragbed.models.contained import open_contained
 
-
-def _contained(model: Model, provider: str) -> Model:
-    from ragbed.models.contained import contain
-
-    return contain(model, provider)
+    return open_contained(open_provider, wish, provider)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from ragbed import plugins
-from ragbed.plugins import PluginFailed, find_part
+from ragbed.errors import PluginFailed
+from ragbed.plugins import find_part
 from ragbed.schema import Case
 from ragbed.scorers import code, paper, robust
 from ragbed.scorers.value import Value

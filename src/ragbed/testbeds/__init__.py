@@ -11,7 +11,8 @@ from typing import Protocol
 
 from ragbed import plugins
 from ragbed.datasets import Dataset
-from ragbed.plugins import PluginFailed, find_part
+from ragbed.errors import PluginFailed
+from ragbed.plugins import find_part
 from ragbed.schema import Case
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
