@@ -29,6 +29,13 @@ fmt: $(STAMP)  ## put the code into its form
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix --quiet .
 
+.PHONY: docs reference bench-install
+docs: $(STAMP)  ## the site, into site/; a broken link fails
+	@$(BIN)/zensical build --clean --strict
+
+reference: $(STAMP)  ## the pages and drawings of the docs that follow from the code
+	@$(BIN)/python scripts/write_reference.py
+
 lock: $(STAMP)  ## resolve the dependencies anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/core.txt
@@ -40,6 +47,9 @@ lock: $(STAMP)  ## resolve the dependencies anew
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
+
+bench-install:  ## what `pip install ragbed` brings: packages, size, seconds; with pip's own settings
+	@$${PYTHON:-python3} scripts/bench_install.py
 
 bench-run: $(STAMP)  ## the speed of a whole run against a local endpoint
 	@$(BIN)/python scripts/bench_run.py
@@ -107,4 +117,4 @@ $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
 	@touch $@
 
 clean:  ## remove what make made
-	@rm -rf $(VENV) $(HF_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf site .cache $(VENV) $(HF_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -26,13 +26,21 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=1_000_000, help="items of the large file")
     items = parser.parse_args().items
     with tempfile.TemporaryDirectory() as folder:
-        held = [measure_help(), measure_layout(Path(folder)), measure_validation(Path(folder), items)]
+        held = [measure_help(), measure_import(), measure_layout(Path(folder)), measure_validation(Path(folder), items)]
     sys.exit(not all(held))
 
 
 def measure_help() -> bool:
     """`ragbed --help`, warm."""
     return _tell("ragbed --help, warm", min(_run("--help")[0] for _ in range(WARM_RUNS)), 0.25, "s")
+
+
+def measure_import() -> bool:
+    """`import ragbed`, warm; the start of Python is not counted."""
+    program = "import time; begun = time.perf_counter(); import ragbed; print(time.perf_counter() - begun)"
+    words = [sys.executable, "-c", program]
+    seconds = [float(subprocess.run(words, capture_output=True, check=True).stdout) for _ in range(WARM_RUNS)]
+    return _tell("import ragbed, warm", min(seconds), 0.1, "s")
 
 
 def measure_layout(folder: Path) -> bool:

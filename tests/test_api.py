@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ragbed import api
+import ragbed
+from ragbed.cli.run import run as run_command
 from ragbed.errors import RagbedError, UsageError
 from tests.cli.typed import type_command
 
 DATA = "ragbed-mini-en_base"
 
 
-def _run(tmp_path: Path, **options: api.Option) -> api.Run:
-    settings: dict[str, api.Option] = {"testbeds": ["noise", "rejection"], "noise": "0,0.8,1", "limit": 8}
-    return api.run("scripted/oracle", DATA, out=tmp_path / "run", **settings | options)
+def _run(tmp_path: Path, **options: Any) -> ragbed.Run:
+    settings: dict[str, Any] = {"testbeds": ["noise", "rejection"], "noise": "0,0.8,1", "limit": 8}
+    return ragbed.run("scripted/oracle", DATA, **{**settings, "out": tmp_path / "run", **options})
 
 
 def test_a_run_has_the_numbers_of_the_command_line(tmp_path: Path) -> None:
@@ -25,10 +31,11 @@ def test_a_run_has_the_numbers_of_the_command_line(tmp_path: Path) -> None:
     words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise,rejection", "--noise", "0,0.8,1")
     typed = type_command(*words, "--limit", "8", "--out", str(tmp_path / "typed"), "--json")
     assert typed.code == 0
-    assert run.cells() == api.open_run(json.loads(typed.out)["run"]).cells()
+    assert run.cells() == ragbed.open_run(json.loads(typed.out)["run"]).cells()
     trials = list(run.trials())
     assert len(trials) == 24
     assert {trial["outcome"] for trial in trials} == {"ok"}
+    assert {one["stance"] for one in trials[0]["documents"]} == {"supports"}
 
 
 def test_tables_are_rows_text_and_html(tmp_path: Path) -> None:
@@ -36,13 +43,13 @@ def test_tables_are_rows_text_and_html(tmp_path: Path) -> None:
     assert (len(table), table[0]["model"], table[0]["asked"]) == (1, "scripted/oracle", "8")
     assert "scripted/oracle" in repr(table)
     assert "<th>0.8</th>" in table._repr_html_()
-    hostile = api.Table("<b>", ["<i>"], [["<script>alert(1)</script>"]])._repr_html_()
+    hostile = ragbed.Table("<b>", ["<i>"], [["<script>alert(1)</script>"]])._repr_html_()
     assert "<script>" not in hostile
     assert "&lt;script&gt;alert(1)" in hostile
 
 
 def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> None:
-    async def cell() -> api.Run:
+    async def cell() -> ragbed.Run:
         return _run(tmp_path)
 
     assert asyncio.run(cell()).table("noise")[0]["asked"] == "8"
@@ -50,7 +57,7 @@ def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> No
 
 def test_runs_are_compared(tmp_path: Path) -> None:
     good = _run(tmp_path)
-    bad = api.run("scripted/refuser", DATA, out=tmp_path / "bad", testbeds="noise", noise=0, limit=8)
+    bad = ragbed.run("scripted/refuser", DATA, out=tmp_path / "bad", testbeds="noise", noise=0, limit=8)
     (row,) = good.compare(bad)
     assert (row.n, row.first, row.second) == (8, 1.0, 0.0)
 
@@ -66,7 +73,7 @@ def test_runs_are_compared(tmp_path: Path) -> None:
         ({"fail_under": ["noise.accuracy=1"]}, "fail_under is for the command line"),
     ],
 )
-def test_a_wrong_option_is_a_usage_error(options: dict[str, api.Option], said: str, tmp_path: Path) -> None:
+def test_a_wrong_option_is_a_usage_error(options: dict[str, object], said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
         _run(tmp_path, **options)
     assert not (tmp_path / "run").exists()
@@ -74,6 +81,47 @@ def test_a_wrong_option_is_a_usage_error(options: dict[str, api.Option], said: s
 
 def test_a_folder_without_a_run_and_a_table_that_is_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(RagbedError, match="no run"):
-        api.open_run(tmp_path)
+        ragbed.open_run(tmp_path)
     with pytest.raises(UsageError, match="has no table 'integration'; it has noise"):
         _run(tmp_path).table("integration")
+
+
+def test_every_option_of_the_command_is_one_of_python_and_none_more() -> None:
+    of_the_terminal = {"dry_run", "fail_under", "junit", "json", "config"}
+    typed = {str(one.name) for one in run_command.params} - of_the_terminal - {"model", "data"}
+    assert set(ragbed.Options.__annotations__) == typed, "name the options in ragbed.api.Options as `ragbed run` does"
+
+
+def test_import_brings_the_public_names_only_when_they_are_used() -> None:
+    program = """
+import sys, ragbed
+assert sorted(name for name in sys.modules if name.startswith("ragbed")) == ["ragbed"]
+assert "click" not in sys.modules and "msgspec" not in sys.modules
+assert callable(ragbed.run) and all(hasattr(ragbed, name) for name in ragbed.__all__)
+try:
+    ragbed.runn
+except AttributeError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("module 'ragbed' has no attribute 'runn'\n", "")
+
+
+def test_a_user_who_checks_types_hears_of_a_misspelt_option(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(_TYPED)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "cache", "mine.py"]
+    here = os.environ | {"MYPYPATH": str(Path(ragbed.__file__).parents[1])}
+    done = subprocess.run(mypy, cwd=tmp_path, env=here, capture_output=True, text=True, check=False)
+    told = re.findall(r"^mine.py:(\d): error: .* \[(.+)\]$", done.stdout, re.MULTILINE)
+    assert told == [("5", "call-arg"), ("6", "arg-type"), ("7", "attr-defined")], done.stdout
+
+
+_TYPED = """
+import ragbed
+run = ragbed.run(model="scripted/oracle", data="figure1", testbeds=["noise"], limit=8, no_cache=True)
+rows: list[str] = [str(row["model"]) for row in run.table("noise")]
+again: ragbed.Run = ragbed.open_run(run.folder)
+ragbed.run(model="scripted/oracle", data="figure1", testbed="noise")
+ragbed.run(model="scripted/oracle", data="figure1", docs="five")
+ragbed.runn
+""".lstrip("\n")

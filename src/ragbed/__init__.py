@@ -1,3 +1,27 @@
-"""A test bed for language models that are handed retrieved documents."""
+"""A test bed for language models that are handed retrieved documents.
 
+import ragbed
+
+run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
+run.table("noise")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragbed.api import Options, Run, Table, open_run, run
+else:
+
+    def __getattr__(name: str) -> object:
+        """The public names, brought when they are first used, so that `import ragbed` takes no time."""
+        if name not in __all__:
+            raise AttributeError(f"module 'ragbed' has no attribute {name!r}")
+        from ragbed import api  # noqa: PLC0415
+
+        return getattr(api, name)
+
+
+__all__ = ["Options", "Run", "Table", "open_run", "run"]
 __version__ = "0.1.0.dev0"

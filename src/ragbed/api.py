@@ -1,4 +1,4 @@
-"""Python's way to the same things as the command line: `from ragbed.api import run`.
+"""Python's way to the same things as the command line; use it as `import ragbed`, then `ragbed.run(…)`.
 
 Options have the names of the command line's, with `_` for `-`, and mean the same: they are read by the same code.
 """
@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from ragbed.errors import RagbedError, UsageError
 
@@ -19,7 +19,38 @@ if TYPE_CHECKING:
     from ragbed.report.comparing import Comparison
     from ragbed.runner.running import Job
 
-Option: TypeAlias = str | float | bool | Path | Sequence[str | float] | None
+Several: TypeAlias = str | float | Sequence[str | float] | None
+"""One value, or several; or all in one text, separated by commas."""
+
+
+class Options(TypedDict, total=False):
+    """What `ragbed run` takes beside models and data; `ragbed run --help` says what each means."""
+
+    out: str | Path | None
+    testbeds: Several
+    noise: Several
+    docs: int
+    correct: Several
+    arms: Several
+    rotations: str | int
+    profile: str
+    lang: Several
+    limit: str | float | None
+    seed: int
+    prompt: str | Path | None
+    repeats: int
+    temperature: float
+    top_p: float
+    max_tokens: int
+    preset: str | None
+    trust_remote_code: bool
+    max_connections: int | None
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    budget: float | None
+    no_cache: bool
+    shard: str | None
 
 
 class Table(Sequence[Mapping[str, object]]):
@@ -101,14 +132,16 @@ class Run:
 
         return [cell.as_json() for cell in read_report_cells([self.folder], [track])]
 
-    def trials(self) -> Iterator[dict[str, object]]:
-        """Every case with the reply and its scores, as `ragbed export RUN` writes them."""
+    def trials(self) -> Iterator[dict[str, Any]]:
+        """Every case with the reply and its scores, as the lines that `ragbed export RUN --to jsonl` writes."""
+        from msgspec import to_builtins  # noqa: PLC0415
+
         from ragbed.runner.scoring import open_scored  # noqa: PLC0415
         from ragbed.runner.trials import to_trial  # noqa: PLC0415
 
         with open_scored(self.folder) as store:
             for result in store.results():
-                yield to_trial(result, canonical=False)
+                yield to_builtins(to_trial(result, canonical=False))
 
     def compare(self, other: Run, least: float = 0.03, track: str = "robust") -> list[Comparison]:
         """This run against another, question by question; `least` is the smallest fall that is a decline."""
@@ -121,13 +154,14 @@ class Run:
         return "".join(table._repr_html_() for table in self.tables().values())
 
 
-def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Option) -> Run:
+def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Unpack[Options]) -> Run:
     """Asks a model, or several, about data, as `ragbed run` does; a run in `out` that was stopped goes on.
 
     Args:
         model: As `bundled/smollm2`, `openai/gpt-4o-mini`, `python/my_system:answer`.
         data: Files or names.
-        options: Those of `ragbed run`, as `testbeds="noise"`, `limit=50`, `out="runs/mine"`, `no_cache=True`.
+        options: Those of `ragbed run`, as `testbeds="noise"`, `limit=50`, `out="runs/mine"`, `no_cache=True`; see
+            `Options`.
 
     Raises:
         UsageError: An option is wrong.
@@ -158,14 +192,14 @@ def open_run(folder: str | Path) -> Run:
         return Run(Path(folder))
 
 
-def _words(name: str, value: Option | Path | Sequence[str | Path]) -> list[str]:
+def _words(name: str, value: object) -> list[str]:
     """An option as it would be typed."""
     option = f"--{name.replace('_', '-')}"
     if value is None or value is False:
         return []
     if value is True:
         return [option]
-    several = [value] if isinstance(value, str | float | int | Path) else list(value)
+    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     if name in ("model", "data"):
         return [word for one in several for word in (option, str(one))]
     return [option, ",".join(map(str, several))]

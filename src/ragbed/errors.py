@@ -3,6 +3,7 @@
     RagbedError            something went wrong that a user can mend      exit 1
     ├── DataError          a file holds what it should not                exit 1
     ├── DownloadError      bytes could not be brought or are not right    exit 1
+    ├── PluginFailed       another package's part cannot be used          exit 1
     ├── Stopped            told to end by the system                      exit 143
     └── UsageError         the command line asks for what cannot be       exit 2
         └── UnknownName    a name that is not among the known ones        exit 2
@@ -42,6 +43,10 @@ class DataError(RagbedError):
 
 class DownloadError(RagbedError):
     """A download failed, or what came is not what was pinned."""
+
+
+class PluginFailed(RagbedError):
+    """A part that another package brings cannot be used; all else can."""
 
 
 class Stopped(RagbedError):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
-    from ragbed.api import Option, Run
+    from ragbed import Options, Run
     from ragbed.report.gates import Checked
 
 
@@ -22,16 +22,17 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
-    def run(self, model: str, data: str, **options: Option) -> Run:
-        """A run, as `ragbed.api.run`; without `out` in a folder of the test's own."""
-        from ragbed.api import run  # noqa: PLC0415
+    def run(self, model: str, data: str, **options: Unpack[Options]) -> Run:
+        """A run, as `ragbed.run`; without `out` in a folder of the test's own."""
+        from ragbed import run  # noqa: PLC0415
 
         self._runs += 1
-        return run(model, data, **{"out": self._folder / f"ragbed-{self._runs}"} | options)
+        options.setdefault("out", self._folder / f"ragbed-{self._runs}")
+        return run(model, data, **options)
 
     def open_run(self, folder: str | Path) -> Run:
         """A run that was made before, as the one to compare with."""
-        from ragbed.api import open_run  # noqa: PLC0415
+        from ragbed import open_run  # noqa: PLC0415
 
         return open_run(folder)
 

@@ -166,9 +166,10 @@ class _Talk(BaseHTTPRequestHandler):
         if self.server.world.closed:
             self._answer(401, {"error": {"message": "no such key"}})
             return
-        content = self.server.world.reply([turn["content"] for turn in body["messages"]])
+        turns = [turn["content"] for turn in body["messages"]] if "messages" in body else [body["prompt"]]
+        content = self.server.world.reply(turns)
         message = {"role": "assistant", "content": content}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "text": content, "finish_reason": "stop"}
         self._answer(200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}})
 
     def _answer(self, status: int, content: object) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ragbed.build.sources import SOURCES
 from ragbed.errors import DataError, UnknownName, UsageError
 from ragbed.schema import Lang
-from ragbed.web.search import ENGINES
+from ragbed.web.search import find_engine
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,8 +181,7 @@ def _check(path: Path, recipe: Recipe) -> None:
             raise UnknownName("kind of source", source.kind, SOURCES)
     if not recipe.sources or not recipe.langs:
         raise DataError(path, "names no sources, or no langs; give at least one [[sources]] with kind and place")
-    if recipe.search.engine not in ENGINES:
-        raise UnknownName("search engine", recipe.search.engine, ENGINES)
+    find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is no name for files; use letters, digits, - and _", field="name")
     for name, day in {"since": recipe.since, **recipe.gate.cutoffs}.items():

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @options.option("--output", "-o", type=click.Path(path_type=Path), metavar="SITE", required=True, help="Its folder.")
-@options.option(
-    "--track", type=click.Choice(["robust", "code", "paper"]), default="robust", help="Whose verdicts it shows."
-)
+@options.track_option("Whose verdicts it shows.")
 @options.option("--words", type=click.Choice(["en", "zh"]), default="en", help="Language it opens in; it has both.")
 def board(folder: Path, output: Path, track: str, words: Lang) -> None:
     """Write a leaderboard site from all runs in a folder.

@@ -19,9 +19,7 @@ _SHOWN = 20
 @click.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@options.option(
-    "--track", type=click.Choice(["robust", "code", "paper"]), default="robust", help="Whose verdicts are compared."
-)
+@options.track_option("Whose verdicts are compared.")
 @options.option("--least", type=click.FloatRange(0, 1), default=0.03, help="The smallest fall that is a decline.")
 @options.option(
     "--fail-if-worse",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from ragbed.cli import options
@@ -10,7 +12,7 @@ from ragbed.cli import options
 @click.command()
 @options.json_option
 def doctor(json: bool) -> None:
-    """Show which models can be asked here, and what is missing for the others.
+    """Show which models can be asked here, what is missing for the others, and which plug-ins there are.
 
     Nothing is asked and nothing is downloaded; of keys it says only whether they are set. The presets are the
     paper's systems: how they are prompted is tested to the letter, which is all that could be tested without
@@ -41,9 +43,42 @@ def doctor(json: bool) -> None:
         [(name, preset.repository, TESTED, preset.loads_with) for name, preset in PRESETS.items()],
         to_stderr=json,
     )
+    plugins = _check_plugins()
+    if plugins:
+        columns = ("family", "name", "package", "version", "state")
+        print_table("Plug-ins", columns, [tuple(one.values()) for one in plugins], to_stderr=json)
     if json:
         presets = {
             name: {"weights": preset.repository, "state": TESTED, "loads_with": preset.loads_with}
             for name, preset in PRESETS.items()
         }
-        print_json({"ragbed": __version__, "python": platform.python_version(), "models": checks, "presets": presets})
+        here = {"ragbed": __version__, "python": platform.python_version()}
+        print_json(here | {"models": checks, "presets": presets, "plugins": plugins})
+
+
+def _check_plugins() -> list[dict[str, str]]:
+    """What other packages bring, each imported once: a broken one is named here and hinders nobody."""
+    from ragbed import plugins
+    from ragbed.encoders import ENCODERS
+    from ragbed.models import PROVIDERS
+    from ragbed.scorers import TRACKS
+    from ragbed.testbeds import TESTBEDS
+    from ragbed.web.search import ENGINES
+
+    own: dict[plugins.Family, Mapping[str, object]] = {
+        plugins.MODELS: PROVIDERS,
+        plugins.SCORERS: TRACKS,
+        plugins.TESTBEDS: TESTBEDS,
+        plugins.SEARCH: ENGINES,
+        plugins.ENCODERS: ENCODERS,
+    }
+    return [
+        {
+            "family": one.family.name,
+            "name": one.name,
+            "package": one.package,
+            "version": one.version,
+            "state": problem or "works",
+        }
+        for one, problem in plugins.check_plugins(own)
+    ]

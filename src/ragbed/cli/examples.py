@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ragbed.schema import Case, Lang
 
-_TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
+TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
     "en": {
         "noise": ("Noise robustness", "one document has the answer, the other is related"),
         "rejection": ("Negative rejection", "no document has the answer, and the model should say so"),
@@ -39,7 +39,7 @@ def print_examples(langs: tuple[Lang, ...]) -> None:
 
     out = console()
     for case in _examples(langs):
-        title, meaning = _TITLES[case.lang][case.testbed]
+        title, meaning = TITLES[case.lang][case.testbed]
         out.print(Text.assemble("\n", (title, "bold"), "  ", (meaning, "dim")))
         out.print(_table(case))
     out.print(_legend())
@@ -52,7 +52,7 @@ def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
 
     (dataset,) = open_data(["figure1"])
     for chosen in langs:
-        for name in _TITLES[chosen]:
+        for name in TITLES[chosen]:
             noise = {"noise": Fraction(1, 2), "rejection": Fraction(1)}.get(name, Fraction(0))
             yield from TESTBEDS[name].cases(dataset, Settings(noise=(noise,), docs=2, langs=(chosen,)))
 
@@ -74,11 +74,11 @@ def _table(case: Case) -> Table:
         for shade, answers in (("green", case.answer), ("red", case.fake or ())):
             text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")
         table.add_row(Text(f"{mark} {document} {number}", colour), text)
-    table.add_row(Text(f"  {expected}", "bold"), Text(_expected(case), "italic"))
+    table.add_row(Text(f"  {expected}", "bold"), Text(tell_expected(case), "italic"))
     return table
 
 
-def _expected(case: Case) -> str:
+def tell_expected(case: Case) -> str:
     """What a perfect model says, in the words that the instruction asks for."""
     from ragbed.prompts import FLAG, REFUSAL
 

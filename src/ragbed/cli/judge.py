@@ -134,14 +134,10 @@ def _read_criteria(named: str) -> list[Criterion]:
 
 
 def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
-    from ragbed.errors import UnknownName
     from ragbed.judge.judging import Scope
-    from ragbed.testbeds import TESTBEDS
+    from ragbed.testbeds import find_testbed
 
-    names = [name.strip() for name in (testbeds or "").split(",") if name.strip()]
-    for name in names:
-        if name not in TESTBEDS:
-            raise UnknownName("testbed", name, TESTBEDS)
+    names = [find_testbed(name.strip()).name for name in (testbeds or "").split(",") if name.strip()]
     return Scope(run, criterion, frozenset(names))
 
 

@@ -86,6 +86,12 @@ config_option: Decorator = option(
     help="TOML file with options by their long names.",
 )
 
+
+def track_option(about: str) -> Decorator:
+    """Which way of scoring is shown."""
+    return option("--track", metavar="NAME", default="robust", help=f"{about} robust, code, paper, or a plug-in's.")
+
+
 mix_options: Decorator = together(
     option("--noise", metavar="SHARES", help="Of distracting documents, as 0,0.2,2/3. Default: the paper's."),
     option("--docs", type=int, default=5, help="Documents per question."),
@@ -96,7 +102,8 @@ layout_options: Decorator = together(
     option(
         "--testbeds",
         metavar="NAMES",
-        help="Of noise, rejection, integration, counterfactual, closed-book (all by default); no-documents, parts.",
+        help="Of noise, rejection, integration, counterfactual, closed-book (all by default); no-documents, parts; "
+        "a plug-in's.",
     ),
     mix_options,
     option(

@@ -18,7 +18,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], track: str) -> Repor
     from ragbed.report.reading import read_report_cells
     from ragbed.report.tables import make_report
 
-    return make_report(names, read_report_cells(runs, TRACKS), track, read_causes(runs))
+    return make_report(names, read_report_cells(runs, list(dict.fromkeys([*TRACKS, track]))), track, read_causes(runs))
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang, output: Path) -> int:

@@ -27,12 +27,7 @@ _MOST_EVIDENCE = 2
     default="text",
     help="As which they are written.",
 )
-@options.option(
-    "--track",
-    type=click.Choice(["robust", "code", "paper"]),
-    default="robust",
-    help="Whose verdicts the tables show; csv and json have all.",
-)
+@options.track_option("Whose verdicts the tables show; csv and json have all of ragbed's own.")
 @options.option(
     "--output",
     "-o",

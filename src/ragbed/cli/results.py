@@ -23,7 +23,7 @@ SCORES = {
     "no-documents": ("refusal", "refused"),
     "parts": ("accuracy", "correct"),
 }
-"""What a testbed is about, as the paper has it: the score's name, and what counts."""
+"""What a testbed is about, as the paper has it: the score's name, and what counts; a plug-in's, right answers."""
 
 
 class EarlyTables:
@@ -101,7 +101,7 @@ def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
 
 
 def _row(cell: Cell, varied: Sequence[str]) -> tuple[object, ...]:
-    name, counted = SCORES[cell.condition.testbed]
+    name, counted = SCORES.get(cell.condition.testbed, SCORES["noise"])
     noise = "–" if cell.condition.noise is None else f"{cell.condition.noise:.3g}"
     rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
     asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"

@@ -1,6 +1,7 @@
 """Texts to vectors: one file per backend, chosen by name.
 
-To add one: a module with a class that has what `Encoder` or `TokenEncoder` asks for, and one line in ENCODERS.
+To add one: a module with a class that has what `Encoder` or `TokenEncoder` asks for, and one line in ENCODERS. Other
+packages bring functions that open one as entry points `ragbed.encoders` (docs/plugins.md).
 """
 
 # ruff: noqa: PLC0415  # an encoder is imported when it is asked for: numpy and what stands on it take time to load
@@ -10,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ragbed.errors import UnknownName, UsageError
+from ragbed import plugins
+from ragbed.errors import UsageError
+from ragbed.plugins import find_part
 
 if TYPE_CHECKING:
     from ragbed.encoders.base import Encoder, TokenEncoder
@@ -60,6 +63,4 @@ def open_encoder(name: str) -> Encoder | TokenEncoder:
         if not source:
             raise UsageError("encoder st/: write st/<repository or folder>.")
         return _sentence(name, source)
-    if name not in ENCODERS:
-        raise UnknownName("encoder", name, [*ENCODERS, "st/<repository or folder>"])
-    return ENCODERS[name]()
+    return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")()

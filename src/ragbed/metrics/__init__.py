@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from ragbed.metrics import closed_book, counterfactual, integration, noise, position, rejection, transitions
+from ragbed.metrics import closed_book, counterfactual, integration, noise, others, position, rejection, transitions
 from ragbed.metrics.cells import Cell, Maker, Scope
 from ragbed.metrics.knowledge import common_items, known_items, of_items, unknown_items
 from ragbed.metrics.sheet import TRACKS, Mask, Sheet, make_sheets
@@ -76,6 +76,8 @@ def measure_sheet(sheet: Sheet, track: str) -> Iterator[Cell]:
     """All cells of one model on one dataset: of all questions, and of those known and unknown."""
     for table, of in METRICS.items():
         yield from of(Maker(table, sheet, track))
+    for testbed in others.find_others(sheet):
+        yield from others.measure(Maker(testbed, sheet, track))
     knowledge: dict[Scope, Mask] = {"known": known_items(sheet, track), "unknown": unknown_items(sheet, track)}
     for scope, items in knowledge.items():
         if items.any() and not items.all():

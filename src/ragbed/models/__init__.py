@@ -1,7 +1,7 @@
 """Talking to language models: one file per backend, chosen by the first part of the model string.
 
 To add one: a module with a class that has what `Model` asks for, a function that makes it from a `Wish`,
-and one line in PROVIDERS.
+and one line in PROVIDERS. Other packages bring such functions as entry points `ragbed.models` (docs/plugins.md).
 """
 
 # ruff: noqa: PLC0415  # a backend is imported when it is asked for: their libraries take time to load
@@ -14,12 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragbed import plugins
 from ragbed.errors import UnknownName, UsageError
 from ragbed.models.base import Model, Sampling
 from ragbed.models.pace import Pace
 from ragbed.models.patience import Patience
 from ragbed.models.presets import Preset
 from ragbed.models.secret import Key
+from ragbed.plugins import find_part
 
 if TYPE_CHECKING:
     from ragbed.models.served import Service
@@ -197,11 +199,14 @@ _TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
 def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
     """The model that a string names: `provider/model`, the first slash splits."""
     provider, slash, model = spec.partition("/")
-    if provider not in PROVIDERS:
-        raise UnknownName("provider", provider, PROVIDERS)
+    open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
     wish = make_wish(model)
     if wish.preset is not None and provider not in _TAKE_PRESETS:
         raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")
-    return PROVIDERS[provider](wish)
+    if provider in PROVIDERS:
+        return open_provider(wish)
+    from ragbed.models.contained import open_contained
+
+    return open_contained(open_provider, wish, provider)

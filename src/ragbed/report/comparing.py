@@ -13,6 +13,7 @@ from ragbed.metrics.trial import Scored
 from ragbed.report.reading import read_trials
 from ragbed.runner.file import NAME
 from ragbed.schema import Answer, Case
+from ragbed.scorers import open_tracks
 from ragbed.stats.multiple import holm
 from ragbed.stats.paired import decline_test, paired_difference, sign_flips
 from ragbed.stats.rates import Interval
@@ -26,7 +27,7 @@ HEADLINE = {
     "no-documents": "refused",
     "parts": "correct",
 }
-"""The score that is compared: what a testbed wants of a model."""
+"""The score that is compared: what a testbed wants of a model; of a plug-in's, right answers."""
 
 
 class Condition(NamedTuple):
@@ -97,7 +98,7 @@ def open_side(named: str, track: str) -> Side:
         UsageError: The run holds several models and none is named.
     """
     folder, model = _split(named)
-    trials = list(read_trials(folder))
+    trials = list(read_trials(folder, open_tracks([track])))
     models = list(dict.fromkeys(trial.model for _, trial in trials))
     if model and model not in models:
         raise UnknownName("model of the run", model, models)
@@ -193,7 +194,7 @@ def _value(trial: Scored, track: str) -> float | None:
         return None
     if trial.scores is None:
         return 0.0
-    name = HEADLINE[trial.testbed]
+    name = HEADLINE.get(trial.testbed, "correct")
     value = trial.scores.get(name if track == "robust" else f"{track}.{name}")
     return float(value) if isinstance(value, bool | float) else None
 

@@ -12,20 +12,22 @@ from ragbed.metrics.trial import Scored, to_scored
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import RunStore
 from ragbed.schema import Case
-from ragbed.scorers import score
+from ragbed.scorers import Track, open_tracks
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
     """All cells of all runs together; trials stream through, and only their scores are held.
 
     Raises:
-        UsageError: Two runs hold the same call, which would count twice, or other data under one name.
+        UsageError: Two runs hold the same call, which would count twice, or other data under one name; or nobody has
+            such a track.
     """
+    score = open_tracks(tracks)
     _check_data(folders)
-    return list(measure(_once(folders), tracks))
+    return list(measure(_once(folders, score), tracks))
 
 
-def read_trials(folder: Path) -> Iterator[tuple[Case, Scored]]:
+def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
     """Every trial of a run with its case, and for every model the cases that could not be asked."""
     with open_scored(folder) as store:
         yield from _infeasible(store)
@@ -49,11 +51,11 @@ def _check_data(folders: Sequence[Path]) -> None:
                     )
 
 
-def _once(folders: Sequence[Path]) -> Iterator[Scored]:
+def _once(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
     seen: set[int] = set()  # hashes, since the names of a million cases would fill the memory
     for folder in folders:
         here: set[int] = set()
-        for case, trial in read_trials(folder):
+        for case, trial in read_trials(folder, score):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ragbed.metrics import METRICS
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
 from ragbed.report.causes import Cause
@@ -95,6 +96,8 @@ def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...
     yield "integration parts", "Information integration: sub-answers, without noise", _PARTS
     yield "counterfactual", "Counterfactual robustness: all documents false", _COUNTERFACTUAL
     yield "closed-book", "Closed book", _CLOSED
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in METRICS):
+        yield testbed, f"Testbed {testbed}", _OTHER
 
 
 _CURVE = (
@@ -124,6 +127,12 @@ _COUNTERFACTUAL = (
     Column("corrects, of detected", "corrected_of_flagged", 0.0),
     Column("misled", "misled_at_all", 0.0),
 )
+_OTHER = (
+    Column("right", "accuracy"),
+    Column("declines", "refusal"),
+    Column("detects", "error_detection"),
+)
+"""Of a testbed that a plug-in brings."""
 _CLOSED = (
     Column("right", "accuracy"),
     Column("declines", "refusal"),

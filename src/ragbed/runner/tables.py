@@ -21,6 +21,7 @@ _RATES = (
 )
 
 _ORDER = {name: place for place, name in enumerate(TESTBEDS)}
+"""Of testbeds; those of plug-ins come last."""
 
 
 @dataclass
@@ -106,7 +107,7 @@ def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
 def _in_order(cells: Iterable[Cell]) -> list[Cell]:
     def place(cell: Cell) -> tuple[Any, ...]:
         of = cell.condition
-        return of.model, of.data, _ORDER[of.testbed], of.lang, of.noise or 0
+        return of.model, of.data, _ORDER.get(of.testbed, len(_ORDER)), of.testbed, of.lang, of.noise or 0
 
     return sorted(cells, key=place)
 

@@ -1,6 +1,7 @@
 """Testbeds: from a dataset to cases ready to be asked, one file per ability.
 
-To add one: a module with an object that has `name` and `cases`, and one line in TESTBEDS.
+To add one: a module with an object that has `name` and `cases`, and one line in TESTBEDS. Other packages bring such
+objects as entry points `ragbed.testbeds` (docs/plugins.md).
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from ragbed import plugins
 from ragbed.datasets import Dataset
+from ragbed.errors import PluginFailed
+from ragbed.plugins import find_part
 from ragbed.schema import Case
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
@@ -44,3 +48,15 @@ TESTBEDS: dict[str, Testbed] = {
 CONTROLS = ("no-documents", "parts")
 """Asked only if they are named: what they tell is of interest beside other testbeds."""
 USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)
+
+
+def find_testbed(name: str) -> Testbed:
+    """The testbed of a name: one of ours, or a plug-in's.
+
+    Raises:
+        PluginFailed: It calls itself otherwise, and so would its cases: they might pass for another's.
+    """
+    testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
+    if testbed.name != name:
+        raise PluginFailed(f"testbed {name!r} calls itself {testbed.name!r}; its package must use one name.")
+    return testbed

@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from ragbed.datasets import Dataset
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UsageError
 from ragbed.schema import Case
-from ragbed.testbeds import TESTBEDS, USUAL, Testbed
+from ragbed.testbeds import USUAL, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
     """The testbeds to lay out: those named, or all that the asked ratios and arms leave something to do."""
-    for name in names or ():
-        if name not in TESTBEDS:
-            raise UnknownName("testbed", name, TESTBEDS)
-    chosen = [TESTBEDS[name] for name in dict.fromkeys(names or USUAL)]
+    chosen = [find_testbed(name) for name in dict.fromkeys(names or USUAL)]
     for noise in settings.noise or ():
         if not any(_takes(testbed, noise, settings) for testbed in chosen):
             raise UsageError(f"--noise {show_ratio(noise)}: {_allowed(chosen)}.")

@@ -119,7 +119,7 @@ def _top(report: Report, words: Words) -> Node:
 
 def head(title: str, track: str, words: Words) -> Node:
     """The title of a page, with its buttons."""
-    told = words("page.made", version=__version__, track=words(f"page.track.{track}"))
+    told = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
     return el(
         "div",
         el(

@@ -91,7 +91,7 @@ def _table(one: Table, words: Words) -> Node:
         told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([*told, *cells])
-    return table(columns, rows, words(f"tables.{one.name}"), captioned=True)
+    return table(columns, rows, words.section("tables").get(one.name, one.title), captioned=True)
 
 
 def _heading(column: Column, one: Table, words: Words) -> str:

@@ -1,14 +1,16 @@
 """Search engines behind one call, one file each, chosen by name.
 
 To add one: a module with a function that opens it with a setting, and one line in ENGINES. One that is asked over
-HTTP gives a `Service`, which says how it speaks, and is cached, counted and paced like the others.
+HTTP gives a `Service`, which says how it speaks, and is cached, counted and paced like the others. Other packages bring
+such functions as entry points `ragbed.search` (docs/plugins.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragbed.errors import UnknownName
+from ragbed import plugins
+from ragbed.plugins import find_part
 from ragbed.web.search.base import Engine, Failed, Query
 from ragbed.web.search.brave import open_brave
 from ragbed.web.search.google import open_google
@@ -30,12 +32,15 @@ ENGINES: dict[str, Callable[[Setting], Engine | Service]] = {
     "replay": open_replay,
 }
 
-__all__ = ["ENGINES", "Engine", "Failed", "Query", "Setting", "open_engine"]
+__all__ = ["ENGINES", "Engine", "Failed", "Query", "Setting", "find_engine", "open_engine"]
+
+
+def find_engine(name: str) -> Callable[[Setting], Engine | Service]:
+    """What opens the engine of a name."""
+    return find_part(plugins.SEARCH, name, ENGINES)
 
 
 def open_engine(name: str, setting: Setting) -> Engine:
     """The engine of a name."""
-    if name not in ENGINES:
-        raise UnknownName("search engine", name, ENGINES)
-    made = ENGINES[name](setting)
+    made = find_engine(name)(setting)
     return ServedEngine(made, setting.keep, setting.quota) if isinstance(made, Service) else made

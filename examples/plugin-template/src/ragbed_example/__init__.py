@@ -1,0 +1,1 @@
+"""A plug-in for ragbed: copy it and replace its parts."""

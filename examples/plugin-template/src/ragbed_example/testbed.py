@@ -1,0 +1,59 @@
+"""`--testbeds single`: every question with one supporting document, the easiest that a reader can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ragbed.datasets import Dataset
+from ragbed.schema import Case, Document, Item
+from ragbed.testbeds.names import name_case
+from ragbed.testbeds.settings import Settings
+
+
+class Single:
+    """What ragbed asks of a testbed (`ragbed.testbeds.Testbed`)."""
+
+    name = "single"
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yields every item once, in the languages and as many as the user asked for."""
+        for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
+            if item.lang in settings.langs:
+                yield self._case(dataset.name, item, settings)
+
+    def _case(self, data: str, item: Item, settings: Settings) -> Case:
+        first = next((place for place, one in enumerate(item.passages) if one.stance == "supports"), None)
+        documents: tuple[Document, ...] = ()
+        if first is not None:
+            passage = item.passages[first]
+            documents = (Document(text=passage.text, stance="supports", kind=passage.kind, source=first),)
+        texts = [document.text for document in documents]
+        return Case(
+            case=name_case(data, item.id, self.name, settings.label),
+            data=data,
+            item=item.id,
+            lang=item.lang,
+            testbed=self.name,
+            question=item.question,
+            noise=0.0,
+            noise_real=0.0 if documents else None,
+            k=1,
+            correct=0.0,
+            arm="related",
+            profile=settings.profile,
+            seed=settings.seed,
+            feasible=bool(documents),
+            documents=documents,
+            slots=(0,) if documents else (),
+            messages=settings.instructions.messages(item.lang, item.question, texts) if documents else (),
+            answer=item.answer,
+            fake=item.fake,
+            expect="answer",
+            event=item.event,
+            reason=None if documents else "has no supporting document",
+        )
+
+
+SINGLE = Single()
+"""What the entry point names."""

@@ -1,0 +1,38 @@
+"""Each part by itself, and all of them through `ragbed.run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ragbed
+from ragbed.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ragbed.Run:
+    """The model on the testbed."""
+    out = tmp_path_factory.mktemp("run")
+    return ragbed.run("example/first-sentence", "ragbed-mini-en_base", testbeds="single", limit=20, out=out / "run")
+
+
+def test_the_testbed_asks_every_question_with_one_supporting_document(run: ragbed.Run) -> None:
+    trials = list(run.trials())
+    assert len(trials) == 20
+    assert {document["stance"] for trial in trials for document in trial["documents"]} == {"supports"}
+
+
+def test_the_model_answers_with_the_first_sentence(run: ragbed.Run) -> None:
+    for trial in run.trials():
+        assert trial["documents"][0]["text"].startswith(trial["reply"])
+
+
+def test_the_scorer_counts_no_more_right_answers_than_ragbed(run: ragbed.Run) -> None:
+    (robust,), (brief,) = run.table("single"), run.table("single", track="brief")
+    assert float(brief["right"].split()[0]) <= float(robust["right"].split()[0])
+
+
+def test_another_model_of_the_provider_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="first-sentence"):
+        ragbed.run("example/last-sentence", "ragbed-mini-en_base", out=tmp_path / "run")

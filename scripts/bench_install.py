@@ -1,0 +1,85 @@
+"""Measures what `pip install ragbed` brings: packages, megabytes to download and on the disk, seconds.
+
+    python scripts/bench_install.py
+
+It builds the wheel of this repository and installs it into two new environments, with pip's own settings for where
+packages come from; the second time pip has the downloads in its cache. Exit code 1 if a figure is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def main() -> None:
+    """Measures all figures."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        first, second = (_install(folder / name) for name in ("first", "second"))
+        packages = json.loads(_pip(folder / "second", "list", "--format", "json"))
+        names = {one["name"].lower() for one in packages} - {"pip", "setuptools", "ragbed"}
+        wheels = folder / "wheels"
+        _pip(folder / "second", "download", "--quiet", "--dest", str(wheels), str(ROOT))
+        held = [
+            _tell("packages beside ragbed", len(names), 25, ""),
+            _tell("download", _megabytes(wheels), 80, "MB"),
+            _tell("on the disk", _disk(folder / "second", names), 80, "MB"),
+            _tell("install, with downloads", first, 30, "s"),
+            _tell("install, from pip's cache", second, 30, "s"),
+        ]
+    print(", ".join(sorted(names)))
+    sys.exit(not all(held))
+
+
+def _install(folder: Path) -> float:
+    venv.create(folder, with_pip=True)
+    begun = time.perf_counter()
+    _pip(folder, "install", "--quiet", str(ROOT))
+    return time.perf_counter() - begun
+
+
+def _pip(folder: Path, *words: str) -> str:
+    return _run(str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *words)
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def _disk(folder: Path, names: set[str]) -> float:
+    """All that was installed beside pip: its files, as packages list them, without what Python compiles."""
+    program = """
+import importlib.metadata, os, sys
+names = set(sys.argv[1:]) | {"ragbed"}
+print(sum(
+    os.path.getsize(path)
+    for one in importlib.metadata.distributions() if one.metadata["Name"].lower() in names
+    for path in map(one.locate_file, one.files or ()) if not str(path).endswith(".pyc") and os.path.exists(path)
+))
+"""
+    return int(_run(str(folder / "bin" / "python"), "-c", program, *names)) / 1e6
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def _tell(what: str, reached: float, asked: float, unit: str) -> bool:
+    holds = reached <= asked
+    print(f"{what:<32} asked ≤ {asked:g} {unit:<3} reached {reached:8.2f} {unit:<3} {'ok' if holds else 'MISSED'}")
+    return holds
+
+
+if __name__ == "__main__":
+    main()

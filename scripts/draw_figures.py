@@ -1,0 +1,188 @@
+"""The paper's Figures 1 to 3 again, from our own examples, pipeline and instructions (R48)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from importlib.resources import files
+
+from ragbed.build.pipeline import STEPS
+from ragbed.cli.data import open_data
+from ragbed.cli.examples import TITLES, tell_expected
+from ragbed.pages.charts.frame import WIDTH, Chart, Grid, measure, sheet
+from ragbed.pages.markup import Node, el
+from ragbed.schema import Case, Lang
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+
+_LINE = 17
+_LETTER = 6.2
+"""Of the 12-pixel text, a little wide, so that no line runs out of its box."""
+_MARKS = {"supports": ("✓", "s3"), "distracts": ("·", "s8"), "contradicts": ("✗", "s2")}
+_NEVER_FIRST = "，。、；：？！》）”"
+_NOISE = {"noise": Fraction(1, 2), "rejection": Fraction(1)}
+
+
+def draw_figures() -> dict[str, str]:
+    """The drawings, by their path in the repository."""
+    charts = [_draw_abilities("en"), _draw_abilities("zh"), _draw_pipeline()]
+    return {f"docs/images/{chart.name}.svg": chart.as_file(follows_theme=True) for chart in charts}
+
+
+def write_figures(note: str) -> str:
+    """The page that shows them."""
+    parts = ["# The paper's figures, from our own parts", note, _ABILITIES, _PIPELINE]
+    rows = [
+        f"| `{name}` | {', '.join(f'`{one}`' for one in step.reads) or '–'} | {_prompts(name)} |"
+        for name, step in STEPS.items()
+    ]
+    parts.append("\n".join(["| Step | Reads | Prompts of the generator |", "|---|---|---|", *rows]))
+    parts.append(_INSTRUCTIONS)
+    for lang, title in (("en", "English"), ("zh", "Chinese")):
+        for name in ("system", "user"):
+            parts += [f"**{title}, {name}**", f"```text\n{_read('paper', lang, name)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+_ABILITIES = """
+## Figure 1: four abilities
+
+Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
+`ragbed run -d figure1 --docs 2` asks a model about them.
+
+![The four abilities: a question, two documents, and what is expected](images/figure1-en.svg)
+
+![四种能力：问题、两篇文档、期望的回答](images/figure1-zh.svg)
+""".strip()
+_PIPELINE = """
+## Figure 2: how data is made
+
+The steps of [`ragbed build`](build.md), in their order; those that ask a model are marked.
+
+![The steps of a build](images/figure2.svg)
+""".strip()
+_INSTRUCTIONS = """
+## Figure 3: the instructions
+
+What `--profile paper` sends, to the letter, the paper's own slips included (`’…‘`, “提供文档的文档”). `{DOCS}` and
+`{QUERY}` stand for the documents, one a line, and the question. [Other profiles](testbeds.md#profiles) differ as that
+page says.
+""".strip()
+
+
+def _prompts(name: str) -> str:
+    return ", ".join(f"`{one}.md`" for one in STEPS[name].prompts) or "–"
+
+
+def _read(kind: str, lang: str, name: str) -> str:
+    return (files("ragbed.prompts") / kind / lang / f"{name}.md").read_text("utf-8").removesuffix("\n")
+
+
+def _draw_abilities(lang: Lang) -> Chart:
+    (dataset,) = open_data(["figure1"])
+    marks: list[Node] = []
+    top, width = 36.0, (WIDTH - 24) / 2
+    for pair in (("noise", "rejection"), ("integration", "counterfactual")):
+        panels = [_panel(lang, name, next(_cases(dataset, name, lang)), width) for name in pair]
+        height = max(lower for _, lower in panels)
+        for place, (inside, _) in enumerate(panels):
+            left = 8 + place * (width + 8)
+            box = el("rect", class_="rule", x=left, y=top, width=width, height=height, rx=6)
+            marks += [box, el("g", inside, transform=f"translate({left:g} {top:g})")]
+        top += height + 8
+    title = "Figure 1: four abilities" if lang == "en" else "图1：四种能力"
+    told = "For each ability a question, two documents and the expected reply."
+    return Chart(f"figure1-{lang}", title, told, sheet(title, told, top + 2, marks), Grid((), ()))
+
+
+def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
+    settings = Settings(noise=(_NOISE.get(name, Fraction(0)),), docs=2, langs=(lang,))
+    return TESTBEDS[name].cases(dataset, settings)  # type: ignore[arg-type]
+
+
+def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node], float]:
+    """What stands in a panel, and how high it is."""
+    title, meaning = TITLES[lang][name]
+    texts: list[tuple[str, str, tuple[str, str] | None]]
+    texts = [("strong", title, None), ("note", meaning, None), ("strong", case.question, None)]
+    texts += [("", document.text, _MARKS[document.stance]) for document in case.documents]
+    texts.append(("strong", tell_expected(case), ("→", "strong")))
+    nodes, y = [], 6.0
+    for kind, text, marked in texts:
+        if marked is not None:  # by itself: a font that lacks the mark lends its own to all of a text
+            nodes.append(el("text", marked[0], class_=marked[1], x=10, y=y + _LINE))
+        for line in _wrap(text, width - (36 if marked else 20)):
+            y += _LINE
+            nodes.append(el("text", line, class_=kind or None, x=26 if marked else 10, y=y))
+        y += 4
+    return nodes, y + 8
+
+
+def _wrap(text: str, width: float) -> Iterator[str]:
+    """Lines that are not wider than so; Chinese breaks anywhere."""
+    line = ""
+    for word in _words(text):
+        if line and measure((line + word).rstrip(), _LETTER) > width:
+            yield line.rstrip()
+            line = ""
+        line += word
+    yield line.rstrip()
+
+
+def _words(text: str) -> Iterator[str]:
+    word = ""
+    for character, after in zip(text, text[1:] + " ", strict=True):
+        word += character
+        if after not in _NEVER_FIRST and (character == " " or ord(character) > 0x2E7F):
+            yield word
+            word = ""
+    yield word
+
+
+_MAKES = {
+    "articles": "news, pages, files",
+    "questions": "question and answer",
+    "probes": "who knows it already?",
+    "hits": "ten pages by search",
+    "pages": "fetched and read",
+    "passages": "at most 300 tokens",
+    "ranking": "the nearest 30",
+    "stances": "supports or distracts?",
+    "answers": "verified, with sources",
+    "combinations": "two questions as one",
+    "falsehoods": "a false answer put in",
+    "rewrites": "made fluent again",
+    "items": "the benchmark",
+}
+_COLUMNS, _BOX, _GAP, _ROW = 4, 138.0, 20.0, 84.0
+
+
+def _draw_pipeline() -> Chart:
+    marks: list[Node] = []
+    for number, (name, step) in enumerate(STEPS.items()):
+        row, column = divmod(number, _COLUMNS)
+        x, y = 14 + column * (_BOX + _GAP), 40 + row * _ROW
+        asks = bool(step.prompts) or name == "probes"
+        marks += [
+            el("rect", class_="axis", x=x, y=y, width=_BOX, height=52, rx=6),
+            el("text", f"{number + 1} {name}", class_="strong", x=x + 9, y=y + 21),
+            el("text", _MAKES[name], class_="note", x=x + 9, y=y + 39),
+        ]
+        if asks:
+            marks.append(el("circle", class_="s1", cx=x + _BOX - 11, cy=y + 12, r=5))
+        if number + 1 < len(STEPS):
+            marks.append(_arrow(x, y, last=column == _COLUMNS - 1))
+    height = 40 + (-(-len(STEPS) // _COLUMNS)) * _ROW
+    legend = el("text", "asks a model", class_="note", x=WIDTH - 90, y=height - 22)
+    marks += [el("circle", class_="s1", cx=WIDTH - 100, cy=height - 26, r=5), legend]
+    title, told = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
+    return Chart("figure2", title, told, sheet(title, told, height, marks), Grid((), ()))
+
+
+def _arrow(x: float, y: float, *, last: bool) -> Node:
+    """To the next box: to the right, or from the end of a row to the start of the next."""
+    if not last:
+        start = x + _BOX
+        return el("path", class_="axis", d=f"M{start + 3:g} {y + 26:g}h{_GAP - 6:g}m-5 -4l5 4l-5 4")
+    below = y + 68
+    return el("path", class_="axis", d=f"M{x + 60:g} {y + 52:g}V{below:g}H60V{y + _ROW - 2:g}m-4 -5l4 5l4 -5")

@@ -1,0 +1,136 @@
+"""Writes the pages of the docs that follow from the code: the command line, the Python API, the paper's three figures.
+
+    python scripts/write_reference.py
+
+`tests/docs/test_reference.py` checks that they are current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+import ragbed
+from ragbed.cli import app
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.draw_figures import draw_figures, write_figures  # noqa: E402
+
+_WIDTH = 88
+_NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and type `make reference`. -->"
+
+
+def write_pages() -> dict[str, str]:
+    """Every page and drawing, by its path in the repository."""
+    return {
+        "docs/reference/cli.md": _write_cli(),
+        "docs/reference/api.md": _write_api(),
+        "docs/figures.md": write_figures(_NOTE),
+        **draw_figures(),
+    }
+
+
+def _write_cli() -> str:
+    parts = [
+        "# Command line",
+        _NOTE,
+        "What `ragbed COMMAND --help` prints.",
+        *_help(app, click.Context(app, info_name="ragbed", **app.context_settings), 2),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    context.terminal_width = context.max_content_width = _WIDTH
+    yield f"{'#' * level} {context.command_path}"
+    yield f"```text\n{command.get_help(context)}\n```"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            one = command.get_command(context, name)
+            if one is not None:
+                yield from _help(one, click.Context(one, parent=context, info_name=name), level + (level > 2))
+
+
+def _write_api() -> str:
+    parts = ["# Python API", _NOTE, _INTRODUCTION]
+    for name in ("run", "open_run", "Run", "Table", "Options"):
+        parts += _tell(name, getattr(ragbed, name))
+    return "\n\n".join(parts) + "\n"
+
+
+_INTRODUCTION = """
+As small as the command line, and the same: options have its names, with `_` for `-`, and are read by the same code. It
+can be called in a notebook, where tables show as tables. `ragbed` is typed; a misspelt option is an error of the type
+checker.
+
+```python
+import ragbed
+
+run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", testbeds="noise", noise=[0, 0.8], limit=20)
+print(run.table("noise"))
+```
+""".strip()
+
+
+def _tell(name: str, what: object) -> Iterator[str]:
+    yield f"## ragbed.{name}"
+    if not inspect.isclass(what):
+        yield _code(f"ragbed.{name}", what)
+        yield _prose(what)
+        return
+    yield _prose(what)
+    if name == "Options":
+        rows = [f"| `{field}` | `{_plain(kind)}` |" for field, kind in what.__annotations__.items()]
+        yield "\n".join(["| Option | Takes |", "|---|---|", *rows])
+    for method, of in vars(what).items():
+        if inspect.isfunction(of) and not method.startswith("_"):
+            yield f"### {name}.{method}"
+            yield _code(method, of)
+            yield _prose(of)
+
+
+def _code(name: str, what: object) -> str:
+    if not callable(what):
+        raise TypeError(name)
+    told = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(what)))
+    return f"```text\n{name}{told.replace('self, ', '').replace('(self)', '()')}\n```"
+
+
+def _plain(told: object) -> str:
+    """A kind of value, fit for a table."""
+    return getattr(told, "__forward_arg__", str(told)).replace("|", "or")
+
+
+def _prose(what: object) -> str:
+    """A docstring as Markdown: the sections of Google's style become lists."""
+    text = inspect.getdoc(what) or ""
+    lines = []
+    for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
+        if line in ("Args:", "Raises:", "Returns:"):
+            lines += [f"**{line}**", ""]
+        elif match := re.fullmatch(r" {4}(\w+): (.*)", line):
+            lines.append(f"* `{match[1]}`: {match[2]}")
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Writes what has changed."""
+    for name, text in write_pages().items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Plug-ins: the template as a user installs it, and packages that are broken or in each other's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragbed.encoders import open_encoder
+from ragbed.errors import PluginFailed, UnknownName, UsageError
+from ragbed.testbeds import find_testbed
+from ragbed.web.search import find_engine
+from tests.cli.typed import type_command
+
+ROOT = Path(__file__).parent.parent
+TEMPLATE = ROOT / "examples" / "plugin-template"
+DATA = "ragbed-mini-en_base"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template in a folder of packages, built and installed without a network."""
+    made = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(TEMPLATE, made / "template")  # building leaves files behind
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+    words = [*pip, "--no-build-isolation", "--target", str(made / "packages"), str(made / "template")]
+    subprocess.run(words, check=True, capture_output=True)
+    return made / "packages"
+
+
+def _in_its_own_process(packages: Path, *words: str, where: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(packages), *(os.environ.get("PYTHONPATH") or "").split(os.pathsep)])
+    surroundings = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=where, env=surroundings, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_template_is_installed_listed_run_and_reported(installed: Path, tmp_path: Path) -> None:
+    def ragbed(*words: str) -> str:
+        done = _in_its_own_process(installed, "ragbed", *words, where=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    listed = json.loads(ragbed("doctor", "--json").splitlines()[-1])["plugins"]
+    assert [(one["family"], one["name"], one["package"], one["version"], one["state"]) for one in listed] == [
+        ("models", "example", "ragbed-example", "0.1.0", "works"),
+        ("scorers", "brief", "ragbed-example", "0.1.0", "works"),
+        ("testbeds", "single", "ragbed-example", "0.1.0", "works"),
+    ]
+    ragbed(*f"run -m example/first-sentence -d {DATA} --testbeds single,noise --noise 0 --limit 20 --out run".split())
+    assert "Testbed single" in ragbed("report", "run", "--track", "brief")
+    ragbed("report", "run", "--track", "brief", "-f", "html")
+    assert "Testbed single" in (tmp_path / "report.html").read_text("utf-8")
+    ragbed("diagnose", "run")
+    assert "single" in ragbed("compare", "run", "run", "--track", "brief")
+    cells = json.loads(ragbed("report", "run", "-f", "json", "--track", "brief"))
+    asked = {(one["table"], one["track"]): one["asked"] for one in cells if one["metric"] == "accuracy"}
+    assert {asked["single", track] for track in ("brief", "robust", "code", "paper")} == {20}
+
+
+def test_the_templates_own_tests_pass(installed: Path) -> None:
+    words = ("pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests")
+    done = _in_its_own_process(installed, *words, where=installed.parent / "template")
+    assert "4 passed" in done.stdout, done.stdout
+
+
+def _write_package(folder: Path, name: str, family: str, part: str, module: str, code: str) -> None:
+    """A package as it lies among the installed ones."""
+    (folder / f"{module}.py").write_text(code)
+    told = folder / f"{name.replace('-', '_')}-1.2.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    (told / "entry_points.txt").write_text(f"[ragbed.{family}]\n{part} = {module}:part\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of packages that Python looks in."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def _plugins() -> dict[str, str]:
+    listed = json.loads(type_command("doctor", "--json").out.splitlines()[-1])["plugins"]
+    return {f"{one['package']} {one['family']} {one['name']}": one["state"] for one in listed}
+
+
+@pytest.mark.parametrize("code", ["raise ValueError('no such luck')", "import sys; sys.exit('no such luck')"])
+def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site: Path, tmp_path: Path) -> None:
+    module = f"broken_{len(code)}"
+    _write_package(site, "broken-bits", "models", "broken", module, code)
+    assert "no such luck. Update it, or remove it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
+    used = type_command("run", "-m", "broken/x", "-d", DATA, "--out", str(tmp_path / "broken"))
+    assert used.code == 1
+    assert used.err.startswith("ragbed: provider 'broken' of broken-bits 1.2 cannot be loaded: ")
+    assert "Traceback" not in used.err
+    words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
+    assert type_command(*words, "--out", str(tmp_path / "good")).code == 0
+
+
+def test_a_name_of_ragbeds_own_is_never_taken_over(site: Path, tmp_path: Path) -> None:
+    _write_package(site, "usurper", "models", "scripted", "usurper", "def part(wish): raise SystemExit")
+    assert _plugins()["usurper models scripted"].startswith("not used: scripted is one of ragbed's own")
+    words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
+    assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
+
+
+def test_two_packages_with_one_name_are_both_named(site: Path) -> None:
+    for package in ("left", "right"):
+        _write_package(site, package, "encoders", "same", f"same_{package}", "def part(): ...")
+    assert _plugins() == {
+        "left encoders same": "not used: right brings one of the same name; uninstall one of them",
+        "right encoders same": "not used: left brings one of the same name; uninstall one of them",
+    }
+    with pytest.raises(UsageError, match="encoder 'same' is brought by left and right; uninstall all but one"):
+        open_encoder("same")
+
+
+def test_search_engines_and_encoders_come_by_entry_point_too(site: Path) -> None:
+    _write_package(site, "finder", "search", "finder", "finder", "def part(setting): ...")
+    _write_package(site, "coder", "encoders", "coder", "coder", "def part(): return 'an encoder'")
+    assert find_engine("finder").__module__ == "finder"
+    assert open_encoder("coder") == "an encoder"  # type: ignore[comparison-overlap]
+    with pytest.raises(UnknownName, match=r"unknown search engine 'fynder'\. Did you mean 'finder'"):
+        find_engine("fynder")
+
+
+def test_what_is_no_part_of_its_family_is_refused(site: Path) -> None:
+    _write_package(site, "odd", "testbeds", "odd", "odd", "part = 'a text'")
+    assert "odd:part is a str without name and cases" in _plugins()["odd testbeds odd"]
+    code = "class part: name, cases = 'noise', lambda *_: ()"
+    _write_package(site, "double", "testbeds", "double", "double", code)
+    with pytest.raises(PluginFailed, match="testbed 'double' calls itself 'noise'"):
+        find_testbed("double")
+    _write_package(site, "nothing", "encoders", "nothing", "nothing", "")
+    with pytest.raises(PluginFailed, match="AttributeError: module 'nothing' has no attribute 'part'"):
+        open_encoder("nothing")
+
+
+_MODEL = """
+from ragbed.schema import Completion
+
+class Model:
+    name, concurrency, advice = "wild/x", 4, ""
+    async def complete(self, case, repeat=0):
+        if case.item.endswith("1"):
+            raise LookupError("lost")
+        return "a text" if case.item.endswith("2") else Completion(outcome="ok", reply="who knows")
+    def request(self, case): return case.case.encode()
+    async def identity(self): return ""
+    async def close(self): ...
+
+class Usurper(Model):
+    name = "openai/gpt-4o"
+
+def part(wish): return {"x": Model(), "usurper": Usurper(), "y": 7}[wish.model]
+"""
+
+
+def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_numbers(
+    site: Path, tmp_path: Path
+) -> None:
+    _write_package(site, "wild", "models", "wild", "wild", _MODEL)
+    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "12", "--no-cache", "--json")
+    done = type_command("run", "-m", "wild/x", *words, "--out", str(tmp_path / "run"))
+    assert done.code == 3
+    (cell,) = json.loads(done.out.splitlines()[-1])["cells"]
+    assert (cell["asked"], cell["error"], cell["ok"]) == (12, 3, 9)
+    errors = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", "-").out
+    assert "protocol: a str instead of a Completion" in errors
+    assert "server: LookupError: lost" in errors
+    odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
+    assert odd.code == 1
+    assert "provider 'wild' gave a int without name, concurrency" in odd.err
+    lost = type_command("run", "-m", "wild/z", *words, "--out", str(tmp_path / "lost"))
+    assert lost.err == "ragbed: provider 'wild' cannot open 'z': KeyError: 'z'\n"
+    usurper = type_command("run", "-m", "wild/usurper", *words, "--out", str(tmp_path / "usurper"))
+    assert "provider 'wild' gave a model that calls itself 'openai/gpt-4o'" in usurper.err
+
+
+def test_a_scorer_that_raises_is_named_with_the_case(site: Path, tmp_path: Path) -> None:
+    _write_package(site, "rash", "scorers", "rash", "rash", "def part(case, reply): raise KeyError('grade')")
+    words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
+    assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
+    done = type_command("report", str(tmp_path / "run"), "--track", "rash")
+    assert done.code == 1
+    assert done.err.startswith(f"ragbed: track 'rash' fails on {DATA}/")
+    assert done.err.rstrip().endswith("KeyError: 'grade'")
+    assert type_command("report", str(tmp_path / "run"), "--track", "rsh").code == 2
