@@ -29,6 +29,8 @@ from ragbed.web.reading import Reading
 
 _FORMAT = 1
 """Of what is kept; raised when documents are read otherwise than before."""
+_READY = 4
+"""Documents for each child, of which it reads one: the next is there when one is done, however far it comes from."""
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
@@ -84,7 +86,7 @@ class ReadingHand:
 
     def __init__(self, cores: int) -> None:
         self._extractor = Extractor(cores)
-        self.room = cores + 1  # the next one is there when one is done
+        self.room = _READY * cores
 
     async def begin(self) -> str:
         """Reading is the same everywhere."""
