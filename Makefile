@@ -7,7 +7,7 @@ HF_STAMP := $(HF_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -104,6 +104,12 @@ bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 
 torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 	@$(BIN)/python scripts/torture.py
+
+bench-ray: $(STAMP)  ## --engine ray on several raylets: efficiency, the driver's CPU time, two cores, a large plan
+	@$(BIN)/python scripts/bench_ray.py
+
+torture-ray: $(STAMP)  ## nodes and drivers killed at random during runs and builds: some 20 minutes
+	@$(BIN)/python scripts/torture_ray.py
 
 $(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/bootstrap
 	@sh scripts/bootstrap $(VENV)

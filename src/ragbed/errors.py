@@ -24,6 +24,16 @@ class RagbedError(Exception):
 
     exit_code = 1
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors come back from other processes as what they say: what they were made of is not kept."""
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[RagbedError], args: tuple[object, ...]) -> RagbedError:
+    error = kind.__new__(kind)
+    error.args = args
+    return error
+
 
 class DataError(RagbedError):
     """A file holds something it should not; the message starts with `file:line: field`.

@@ -7,9 +7,11 @@ On disk each is one JSON object a line; an unknown field is refused, a missing o
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import fields
 
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
@@ -28,6 +30,20 @@ RawAnswer: TypeAlias = str | list[str | list[str]]
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What all nouns have in common: immutable, strict, and brief when written."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travels to other processes without its defaults: copies of them would be written, as if they were not."""
+        told = {name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default}
+        return _restore, (type(self), told)
+
+
+@cache
+def _defaults(kind: type[Record]) -> tuple[tuple[str, object], ...]:
+    return tuple((field.name, field.default) for field in fields(kind))
+
+
+def _restore(kind: type[Record], told: dict[str, object]) -> Record:
+    return kind(**told)
 
 
 class Article(Record, frozen=True, kw_only=True):

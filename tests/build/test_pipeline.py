@@ -19,6 +19,7 @@ from ragbed.build.recipe import read_recipe
 from ragbed.cli.asking import AskingOptions
 from ragbed.cli.build_asking import Asker
 from ragbed.datasets import Dataset
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import RagbedError, UnknownName
 from ragbed.prompts import Instructions
 from ragbed.schema import Hit, Reject
@@ -30,6 +31,7 @@ from tests.web.fault_server import Fault, FaultServer, cut_after, page, redirect
 TODAY = date(2026, 11, 15)
 CHOSEN: AskingOptions = {
     "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
+    "engine": "local", "cluster": None, "replicas": None, "gpus_per_replica": None, "cpus_per_replica": None,
 }  # fmt: skip
 GENERATOR = "openai-api/world/generator"
 RECIPE = f"""
@@ -99,7 +101,7 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
 
         def make(more: str = "", *, locked: bool = False) -> Build:
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
-            ask = Asker(tmp_path / "out/kept/asked", CHOSEN, locked=locked)
+            ask = Asker(tmp_path / "out/kept/asked", CHOSEN, LocalEngine(1), locked=locked)
             outside = Outside({}, Gate(loopback=True), Manners(per_host_s=0, tries=1), locked)
             return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.models.base import WorkerLost
 from ragbed.runner.budget import Budget, BudgetSpent
 from ragbed.runner.lock import hold, holder
 from ragbed.runner.running import run
@@ -175,3 +176,21 @@ def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path)
     model = Parked(agree)
     run(make_job(tmp_path, 10, model), ask_nobody)
     assert len(replies(tmp_path)) == 10
+
+
+def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(tmp_path: Path) -> None:
+    class OnWorkers(TalkingModel):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            completion = await super().complete(case, repeat)
+            ends = {"3": 1, "7": 1000}.get(case.item, 0)
+            if self.asked.count(case.case) <= ends:
+                raise WorkerLost("its node is gone")
+            return completion
+
+    model = OnWorkers(agree)
+    run(make_job(tmp_path, 10, model), ask_nobody)
+    status = read_status(tmp_path)
+    assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
+    assert status.an_error == "server: 10 workers ended over it; the last: its node is gone"
+    with open_store(tmp_path, create=False) as store:
+        assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2

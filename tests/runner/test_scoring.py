@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from ragbed.engines.local import LocalEngine
 from ragbed.runner.running import run
 from ragbed.runner.scoring import Tally, tabulate_run
 from ragbed.schema import Case, Completion
@@ -18,10 +20,11 @@ def _answer(case: Case) -> Completion:
 
 
 def test_several_processes_count_what_one_counts(tmp_path: Path) -> None:
-    run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
-    (alone,) = tabulate_run(tmp_path / "run", workers=1)
-    assert (alone.asked, alone.error, alone.hits["correct"]) == (60, 9, 8)
-    assert tabulate_run(tmp_path / "run", workers=2, worth=1) == [alone]
+    run(make_job(tmp_path / "run", 1200, TalkingModel(_answer)), ask_nobody)
+    (alone,) = tabulate_run(tmp_path / "run", LocalEngine(1))
+    assert (alone.asked, alone.error, alone.hits["correct"]) == (1200, 172, 8)
+    with closing(LocalEngine(2, alone_s=0)) as engine:
+        assert tabulate_run(tmp_path / "run", engine) == [alone]
 
 
 def test_what_is_scored_while_others_are_waited_for_is_what_the_run_holds(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from ragbed.build.place import Build
 from ragbed.build.sources import Desk
+from ragbed.engines.base import Hand
 from ragbed.errors import RagbedError
 from ragbed.web.client import parse_page_url
 from ragbed.web.documents import Job
@@ -28,7 +29,9 @@ from ragbed.web.reading import Reading
 
 _FORMAT = 1
 """Of what is kept; raised when documents are read otherwise than before."""
-_CHILDREN = 2
+_READY = 4
+"""Documents for each child, of which it reads one: the next is there when one is done, however far it comes from."""
+Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
 
@@ -74,12 +77,41 @@ class KeptFetcher(Fetcher):
             return True
 
 
-class KeptExtractor(Extractor):
-    """An extractor that reads each document once."""
+class ReadingHand:
+    """Children that read documents, as a hand of an engine.
 
-    def __init__(self, keep: Keep, *, locked: bool) -> None:
-        super().__init__(_CHILDREN)
-        self._memory, self._locked = keep, locked
+    Args:
+        cores: Documents read at the same time.
+    """
+
+    def __init__(self, cores: int) -> None:
+        self._extractor = Extractor(cores)
+        self.room = _READY * cores
+
+    async def begin(self) -> str:
+        """Reading is the same everywhere."""
+        return f"reader {_FORMAT}"
+
+    async def do(self, job: Job) -> Reading:
+        """Reads a document."""
+        return await self._extractor.extract(job)
+
+    async def close(self) -> None:
+        """Ends the children."""
+        await self._extractor.close()
+
+
+class KeptExtractor:
+    """Reads each document once.
+
+    Args:
+        hand: Reads.
+        keep: Where readings are kept.
+        locked: Whether those that failed are good enough.
+    """
+
+    def __init__(self, hand: Hand[Job, Reading], keep: Keep, *, locked: bool) -> None:
+        self._hand, self._memory, self._locked = hand, keep, locked
 
     async def extract(self, job: Job) -> Reading:
         """See `Extractor`; what failed is tried again, since a busy machine may be to blame."""
@@ -89,18 +121,26 @@ class KeptExtractor(Extractor):
             reading = msgspec.msgpack.decode(kept, type=Reading)
             if reading.outcome == "ok" or self._locked:
                 return reading
-        reading = await super().extract(job)
+        reading = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(reading))
         return reading
+
+
+@asynccontextmanager
+async def at_work(hand: Hand[Given, Thing]) -> AsyncIterator[Hand[Given, Thing]]:
+    """A hand that is let go in the end."""
+    try:
+        yield hand
+    finally:
+        await hand.close()
 
 
 @asynccontextmanager
 async def open_desk(build: Build) -> AsyncIterator[Desk]:
     """The desk, for as long as a step needs it."""
     with Keep(build.kept / "pages.db") as keep:
-        extractor = KeptExtractor(keep, locked=build.outside.locked)
-        async with KeptFetcher(build, keep) as fetcher, extractor:
-            yield Desk(fetcher, extractor)
+        async with KeptFetcher(build, keep) as fetcher, at_work(build.engine.staff(ReadingHand)) as hand:
+            yield Desk(fetcher, KeptExtractor(hand, keep, locked=build.outside.locked))
 
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from ragbed.schema import Article, Chunk
 
 MAX_TOKENS = 300
 """R16: the paper's length."""
+_ARTICLES = 32
+"""Cut as one job."""
 _CLAUSE_ENDS = "，、；：,;:—"
 
 
@@ -31,12 +34,24 @@ class _Piece(NamedTuple):
 
 def make_passages(build: Build) -> Iterator[Chunk]:
     """The step: the passages of every page, a page that came by two addresses once."""
+    articles, most = _once(build), build.recipe.ranking.tokens
+    jobs = ((some, most) for some in iter(lambda: list(islice(articles, _ARTICLES)), []))
+    for chunks in build.engine.spread(_cut_all, jobs):
+        yield from chunks
+
+
+def _once(build: Build) -> Iterator[Article]:
     done: set[str] = set()
     for number, brought in enumerate(build.read("pages", Brought)):
         build.watch("passages", number, None)
         if brought.article.id not in done:
             done.add(brought.article.id)
-            yield from cut_passages(brought.article, build.recipe.ranking.tokens)
+            yield brought.article
+
+
+def _cut_all(job: tuple[list[Article], int]) -> list[Chunk]:
+    articles, most = job
+    return [chunk for article in articles for chunk in cut_passages(article, most)]
 
 
 def cut_passages(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:

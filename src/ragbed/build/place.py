@@ -13,6 +13,8 @@ import msgspec
 
 from ragbed.build.asking import Ask
 from ragbed.build.recipe import Recipe
+from ragbed.engines import Engine
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import DataError
 from ragbed.schema import Reject
 from ragbed.store import read_lines
@@ -50,6 +52,8 @@ class Build:
     outside: Outside = field(default_factory=Outside)
     watch: Callable[[str, int, int | None], None] = _show_nothing
     """Told of each step how many are done, and of how many where that is known."""
+    engine: Engine = field(default_factory=lambda: LocalEngine(1))
+    """Who reads, cuts, encodes and labels."""
     keeper: Path | None = None
     """The folder whose kept/ is used; None: its own. A locked build works apart from what it is compared with."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from ragbed.build.asking import Request, make_case
 from ragbed.build.opinions import ask_opinion, weigh_opinion
@@ -15,6 +16,16 @@ from ragbed.schema import Case, Completion, Labelling, Passage, Reject
 STEP = "stances"
 _FAR = "random"
 """The label of a passage about something else: no noise in the paper's sense (R3), and easily had from other items."""
+_Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
+
+
+class _Job(NamedTuple):
+    """One question."""
+
+    draft: Draft
+    candidates: Sequence[Candidate]
+    opinions: _Opinions
+    """Of a model, by the name of the case that it was asked."""
 
 
 def make_pools(build: Build) -> Iterator[Pool | Reject]:
@@ -22,26 +33,40 @@ def make_pools(build: Build) -> Iterator[Pool | Reject]:
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = [(drafts[one.question], one.candidates) for one in build.read("ranking", Ranked)]
     opinions = _ask(build, ranked)
-    for number, (draft, candidates) in enumerate(ranked):
+    jobs = (_Job(draft, candidates, _opinions_of(draft, candidates, opinions)) for draft, candidates in ranked)
+    for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
         build.watch(STEP, number, len(ranked))
-        failed = [place for place, one in enumerate(candidates) if _has_failed(draft, one, opinions)]
-        for place in failed:
-            yield reject(STEP, candidates[place].url, "error", f"for {draft.question!r} the judge could not be asked")
-        able = [one for place, one in enumerate(candidates) if place not in failed]
-        labellings = [_label(draft, candidate, opinions) for candidate in able]
-        reasons = sift([candidate.text for candidate in able], labellings)
-        passages = []
-        for candidate, labelling, reason in zip(able, labellings, reasons, strict=True):
-            far = f"{_FAR}: {labelling.reason}" if labelling.label == _FAR else ""
-            outcome, _, why = (reason or far).partition(": ")
-            if outcome:
-                yield reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}")
-            else:
-                passages.append(_passage(candidate, labelling))
-        yield Pool(question=draft.id, passages=tuple(passages))
+        yield from found
 
 
-def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> Mapping[str, Sequence[Completion]]:
+def _make_pool(job: _Job) -> list[Pool | Reject]:
+    """One question's passages: what cannot be in its pool, and the pool."""
+    draft, candidates, opinions = job
+    found: list[Pool | Reject] = []
+    failed = [place for place, one in enumerate(candidates) if _has_failed(draft, one, opinions)]
+    for place in failed:
+        told = f"for {draft.question!r} the judge could not be asked"
+        found.append(reject(STEP, candidates[place].url, "error", told))
+    able = [one for place, one in enumerate(candidates) if place not in failed]
+    labellings = [_label(draft, candidate, opinions) for candidate in able]
+    reasons = sift([candidate.text for candidate in able], labellings)
+    passages = []
+    for candidate, labelling, reason in zip(able, labellings, reasons, strict=True):
+        far = f"{_FAR}: {labelling.reason}" if labelling.label == _FAR else ""
+        outcome, _, why = (reason or far).partition(": ")
+        if outcome:
+            found.append(reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
+        else:
+            passages.append(_passage(candidate, labelling))
+    return [*found, Pool(question=draft.id, passages=tuple(passages))]
+
+
+def _opinions_of(draft: Draft, candidates: Sequence[Candidate], opinions: _Opinions) -> _Opinions:
+    names = (_case(draft, candidate).case for candidate in candidates) if opinions else ()
+    return {name: opinions[name] for name in names}
+
+
+def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _Opinions:
     judge = build.recipe.pools.judge
     if judge is None:
         return {}
@@ -53,11 +78,11 @@ def _case(draft: Draft, candidate: Candidate) -> Case:
     return make_case(STEP, draft.lang, ask_opinion(draft, candidate.text))
 
 
-def _has_failed(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> bool:
+def _has_failed(draft: Draft, candidate: Candidate, opinions: _Opinions) -> bool:
     return bool(opinions) and opinions[_case(draft, candidate).case][0].outcome == "error"
 
 
-def _label(draft: Draft, candidate: Candidate, opinions: Mapping[str, Sequence[Completion]]) -> Labelling:
+def _label(draft: Draft, candidate: Candidate, opinions: _Opinions) -> Labelling:
     labelling = label_passage(draft, candidate.text, title=candidate.title)
     said = opinions.get(_case(draft, candidate).case) if opinions else None
     return weigh_opinion(labelling, said[0].reply or "") if said else labelling

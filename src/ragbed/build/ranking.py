@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Set
-from functools import cache
-from typing import Self
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Set
+from functools import lru_cache, partial
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 
+from ragbed.build.desk import at_work, drain
 from ragbed.build.place import Build, hash_file, reject
 from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Brought, Candidate, Draft, Ranked
 from ragbed.encoders import open_encoder
 from ragbed.encoders.base import Encoder, Matrix, TokenEncoder
 from ragbed.encoders.ranking import best, rank
+from ragbed.engines import Engine
+from ragbed.errors import UsageError
 from ragbed.schema import Article, Chunk, Hit, Reject
+from ragbed.web.flow import in_order
 
 STEP = "ranking"
 _BATCH = 256
@@ -33,11 +37,10 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     # Without the texts, which are the passages' own: a hundred thousand pages must fit.
     pages = {one.hit: msgspec.structs.replace(one.article, text="") for one in build.read("pages", Brought)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
-    open_once = cache(open_encoder)
     for lang in build.recipe.langs:
         own = [draft for draft in drafts if draft.lang == lang]
         readable = {page.id for page in pages.values() if page.lang == lang}
-        with _Shelf(build, open_once(encoder_of(build.recipe, lang)), readable) as shelf:
+        with _Shelf(build, _open(encoder_of(build.recipe, lang)), readable) as shelf:
             for draft in build.shown(STEP, own):
                 yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], shelf)
 
@@ -58,6 +61,51 @@ def _rank(
     # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
+
+
+@lru_cache(maxsize=2)  # one for each language
+def _open(name: str) -> Encoder | TokenEncoder:
+    return open_encoder(name)
+
+
+class EncodingHand:
+    """An encoder as a hand of an engine.
+
+    Args:
+        name: Of the encoder.
+        cores: It takes what it is given.
+    """
+
+    room = 2  # one is encoded, the next one waits
+
+    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002  # libraries find out by themselves
+        encoder = _open(name)
+        if not isinstance(encoder, Encoder):
+            raise UsageError(f"{name} makes no vectors of whole texts.")
+        self._encoder = encoder
+
+    async def begin(self) -> str:
+        """Vectors of two encoders must not mix."""
+        return self._encoder.identity()
+
+    async def do(self, texts: list[str]) -> bytes:
+        """The vectors of passages, row by row."""
+        return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
+
+    async def close(self) -> None:
+        """Keeps the encoder: loading it takes longer than holding it costs."""
+
+
+async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
+    """The vectors of batches of texts, in their order."""
+
+    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
+        for texts in batches:
+            yield hand.do(texts)
+
+    async with at_work(engine.staff(partial(EncodingHand, name))) as hand:
+        async for rows in in_order(lay_out(), engine.workers + 1):
+            yield rows
 
 
 class _Shelf:
@@ -107,10 +155,12 @@ class _Shelf:
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
             sink.truncate(done * 4 * width)  # half a row of a killed build goes
-            for start in range(done, count, _BATCH):
+            starts = range(done, count, _BATCH)
+            batches = ([self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
+                       for start in starts)  # fmt: skip
+            for start, rows in zip(starts, drain(encode_all(build.engine, encoder.name, batches)), strict=True):
                 build.watch(STEP, start, count)
-                texts = [self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
-                sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
+                sink.write(rows)
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
+from ragbed.cli.engine import ReplicaOptions, engine_options, replica_options
 from ragbed.cli.options import Decorator, option, together
 
 if TYPE_CHECKING:
+    from ragbed.engines import Engine
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
     from ragbed.runner.budget import Budget
@@ -22,10 +24,12 @@ asking_options: Decorator = together(
     option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt."),
     option("--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when so much is spent."),
     option("--no-cache", is_flag=True, help="Ask again what was answered before."),
+    engine_options,
+    replica_options,
 )
 
 
-class AskingOptions(TypedDict):
+class AskingOptions(ReplicaOptions):
     """The options of `asking_options`, as typed."""
 
     max_connections: int | None
@@ -37,32 +41,36 @@ class AskingOptions(TypedDict):
 
 
 def open_asked(
-    spec: str, sampling: Sampling, chosen: AskingOptions, preset: Preset | None = None, *, trusts_code: bool = False
+    spec: str,
+    sampling: Sampling,
+    chosen: AskingOptions,
+    engine: Engine,
+    preset: Preset | None = None,
+    *,
+    trusts_code: bool = False,
 ) -> Model:
     """The model that a string names, to be asked as the options say."""
     from ragbed.cli.data import data_root
-    from ragbed.models import Wish, open_model
+    from ragbed.models import Wish
     from ragbed.models.patience import Patience
 
     patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
-    return open_model(
+    wish = Wish(
         spec,
-        lambda name: Wish(
-            name,
-            os.environ,
-            sampling,
-            patience,
-            chosen["max_connections"],
-            chosen["rpm"],
-            chosen["tpm"],
-            data_root(),
-            preset,
-            trusts_code,
-        ),
+        os.environ,
+        sampling,
+        patience,
+        chosen["max_connections"],
+        chosen["rpm"],
+        chosen["tpm"],
+        data_root(),
+        preset,
+        trusts_code,
     )
+    return engine.open_model(spec, wish)
 
 
-def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
+def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions, engine: Engine) -> Model:
     """A model that is to follow a prompt of ours, as a judge does.
 
     Raises:
@@ -71,7 +79,7 @@ def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions) -> Model:
     from ragbed.errors import UsageError
     from ragbed.models.base import AnsweringAfresh
 
-    model = open_asked(spec, sampling, chosen)
+    model = open_asked(spec, sampling, chosen, engine)
     if isinstance(model, AnsweringAfresh):
         raise UsageError(f"{spec} is a system under test and gets no prompts; name a language model for this.")
     return model

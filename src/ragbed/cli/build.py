@@ -12,6 +12,7 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options
+from ragbed.cli.engine import open_chosen
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -142,8 +143,9 @@ def _build(
         if lock is not None:
             check_recipe(folder, lock, recipe)
         today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
-        ask = Asker(folder / "kept" / "asked", chosen, locked=locked)
-        work = Build(place, recipe, today, ask, Outside(os.environ, locked=locked), progress.watch, keeper=folder)
+        outside, engine = Outside(os.environ, locked=locked), open_chosen(chosen)
+        ask = Asker(folder / "kept" / "asked", chosen, engine, locked=locked)
+        work = Build(place, recipe, today, ask, outside, progress.watch, engine, keeper=folder)
 
         def tell(name: str, done: Done, was_done: bool) -> None:
             progress.end_step()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragbed.build.asking import Request
     from ragbed.cli.asking import AskingOptions
+    from ragbed.engines import Engine
     from ragbed.models.base import Sampling
     from ragbed.runner.budget import Budget
     from ragbed.schema import Completion
@@ -21,11 +22,12 @@ class Asker:
     Args:
         folder: Where the runs are.
         chosen: The options that say how models are asked.
+        engine: Who asks.
         locked: Whether only what was asked before may be answered.
     """
 
-    def __init__(self, folder: Path, chosen: AskingOptions, *, locked: bool) -> None:
-        self._folder, self._chosen, self._locked = folder, chosen, locked
+    def __init__(self, folder: Path, chosen: AskingOptions, engine: Engine, *, locked: bool) -> None:
+        self._folder, self._chosen, self._engine, self._locked = folder, chosen, engine, locked
 
     def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
         """The completions of all cases; those that failed in an earlier session are asked again."""
@@ -68,7 +70,7 @@ class Asker:
             folder=folder,
             settings={"task": request.task},
             cases=lambda: request.cases,
-            models=[open_reader(request.model, sampling, self._chosen)],
+            models=[open_reader(request.model, sampling, self._chosen, self._engine)],
             repeats=request.samples,
             grows=True,
             cache=None if self._chosen["no_cache"] else cache_path(),

@@ -10,6 +10,7 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.engine import open_chosen
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def diagnose(
     from ragbed.diagnose.classify import diagnose_run, write_diagnoses
 
     _check_type(show)
-    found = diagnose_run(run)
+    found = diagnose_run(run, open_chosen(chosen))
     failed = 0
     if intervene or knock_out:
         failed = _ask_again(run, found.diagnoses, found.cases, intervene, knock_out, chosen)
@@ -141,7 +142,7 @@ def _job(
         folder=folder_of(run, what, model),
         settings={"asked again": what} | told,
         cases=lambda: cases,
-        models=[open_asked(model, sampling, chosen)],
+        models=[open_asked(model, sampling, chosen, open_chosen(chosen))],
         grows=True,
         cache=None if chosen["no_cache"] else cache_path(),
         budget=budget,

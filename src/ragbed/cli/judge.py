@@ -10,6 +10,7 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options, open_reader, read_budget
+from ragbed.cli.engine import open_chosen
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _job(
         folder=scope.folder(sampling),
         settings={"criterion": scope.criterion.name, "prompt": scope.criterion.prompt},
         cases=scope.cases,
-        models=[open_reader(name, sampling, chosen) for name in dict.fromkeys(models)],
+        models=[open_reader(name, sampling, chosen, open_chosen(chosen)) for name in dict.fromkeys(models)],
         repeats=votes,
         grows=True,
         cache=None if chosen["no_cache"] else cache_path(),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ragbed.errors import RagbedError
 
 if TYPE_CHECKING:
+    from ragbed.engines import Engine
     from ragbed.runner.scoring import Tally
     from ragbed.runner.tables import Cell
 
@@ -52,10 +53,10 @@ class EarlyTables:
             self._is_given_up = True
             return False
 
-    def cells(self) -> list[Cell]:
-        """What the run holds, now that all was asked."""
+    def cells(self, engine: Engine) -> list[Cell]:
+        """What the run holds, now that all was asked; an engine scores what could not be before."""
         cells = None if self._tally is None or self._is_given_up else self._tally.finish()
-        return read_cells(self._folder) if cells is None else cells
+        return read_cells(self._folder, engine) if cells is None else cells
 
 
 def _load() -> None:
@@ -69,11 +70,11 @@ def _begin_tally(folder: Path) -> Tally:
     return Tally(folder)
 
 
-def read_cells(folder: Path) -> list[Cell]:
+def read_cells(folder: Path, engine: Engine | None = None) -> list[Cell]:
     """Adds up what a run holds."""
     from ragbed.runner.scoring import tabulate_run
 
-    return tabulate_run(folder)
+    return tabulate_run(folder, engine)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:

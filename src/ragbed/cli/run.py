@@ -14,6 +14,7 @@ import click
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
 from ragbed.cli.demo import DEFAULT_MODEL
+from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
 from ragbed.cli.options import LayoutOptions
 from ragbed.errors import UsageError
@@ -94,6 +95,7 @@ def run(
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m scripted/oracle -d figure1 --docs 2
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.cli.console import print_json, say
     from ragbed.cli.results import EarlyTables, print_cells, read_rest
@@ -113,7 +115,7 @@ def run(
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
-    cells, (infeasible, an_error) = tables.cells(), read_rest(job.folder)
+    cells, (infeasible, an_error) = tables.cells(open_chosen(chosen)), read_rest(job.folder)
     print_cells(cells, to_stderr=json)
     say(f"Everything is in {job.folder}")
     if infeasible:
@@ -139,7 +141,8 @@ def read_typed(words: list[str]) -> Job:
         click.ClickException: They are no such words.
         UsageError: They make no sense.
     """
-    with run.make_context("run", words) as context:
+    context = run.make_context("run", words)
+    with context.scope(cleanup=False):  # the engine is needed after this
         typed = dict(context.params)
         for name in _OF_THE_TERMINAL:
             if typed.pop(name):
@@ -193,7 +196,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
             if shard is None or shard.keeps(case)
         ),
         models=[
-            open_asked(name, sampling, chosen, preset, trusts_code=chosen["trust_remote_code"])
+            open_asked(name, sampling, chosen, open_chosen(chosen), preset, trusts_code=chosen["trust_remote_code"])
             for name in dict.fromkeys(models)
         ],
         repeats=chosen["repeats"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ragbed.cli import options
+from ragbed.cli.engine import EngineOptions, engine_options, open_chosen
 
 if TYPE_CHECKING:
     from ragbed.scorers.audit import Disagreement
@@ -24,8 +25,9 @@ _SHOWN = 20
     metavar="TRACK",
     help="List the replies that this track (code or paper) and the robust one see differently.",
 )
+@engine_options
 @options.json_option
-def score(runs: tuple[Path, ...], disagreements: str | None, json: bool) -> None:
+def score(runs: tuple[Path, ...], disagreements: str | None, json: bool, **chosen: Unpack[EngineOptions]) -> None:
     """Score runs again from what is stored; nobody is asked.
 
     Three tracks: code (what the original code counts, to the letter), paper (what the paper says) and robust
@@ -41,7 +43,7 @@ def score(runs: tuple[Path, ...], disagreements: str | None, json: bool) -> None
     from ragbed.cli.console import print_json
     from ragbed.cli.results import print_cells, read_cells
 
-    cells = [cell for run in runs for cell in read_cells(run)]
+    cells = [cell for run in runs for cell in read_cells(run, open_chosen(chosen))]
     print_cells(cells, to_stderr=json)
     told: dict[str, object] = {"cells": [cell.as_json() for cell in cells]}
     if disagreements:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from ragbed.diagnose.asking import FOLDER
 from ragbed.diagnose.look import ClosedBook, Look
 from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Source
+from ragbed.engines import Engine
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import UsageError
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import Stored
@@ -27,8 +30,12 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBook]
 """Closed-book replies by model, dataset, item, profile and repeat."""
 
 
+_Part: TypeAlias = tuple[list[Stored], Known]
+
 FILE = "diagnosis.jsonl"
 """In RUN/diagnose."""
+_TRIALS = 64
+"""Diagnosed as one job: half a second of work where all are wrong."""
 
 
 @dataclass
@@ -49,6 +56,13 @@ class Tally:
     known: int = 0
     untold: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: {"ok": 0, "refused": 0, "error": 0})
+
+    def add(self, part: Tally) -> None:
+        """Counts a part of the trials in."""
+        for name in ("asked", "right", "without", "untold"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        for outcome, count in part.outcomes.items():
+            self.outcomes[outcome] += count
 
 
 def read_closed_book(results: Iterable[Stored]) -> Known:
@@ -145,6 +159,18 @@ def _key(stored: Stored) -> tuple[str, str, str, str, int]:
     return stored.model, case.data, case.item, case.profile, stored.repeat
 
 
+def _parts(results: Iterator[Stored], known: Known) -> Iterator[_Part]:
+    """The trials in parts, each with what is said without documents in it."""
+    while part := list(islice(results, _TRIALS)):
+        keys = {_key(stored) for stored in part}
+        yield part, {key: known[key] for key in keys if key in known}
+
+
+def _diagnose_part(part: _Part) -> tuple[Tally, list[tuple[Case, Diagnosis]]]:
+    tally = Tally()
+    return tally, list(diagnose(*part, tally))
+
+
 @dataclass(frozen=True)
 class Found:
     """A run, diagnosed."""
@@ -155,16 +181,22 @@ class Found:
     """Those that something was wrong with."""
 
 
-def diagnose_run(folder: Path) -> Found:
+def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
     """Diagnoses what a run holds.
+
+    Args:
+        folder: The run's.
+        engine: Who diagnoses; None: this process. The result does not depend on it.
 
     Raises:
         UsageError: It is a judge's run, whose replies are verdicts, or has no trial with documents.
     """
     with open_scored(folder) as store:
         known = read_closed_book(store.results())
-        tally = Tally(known=len(known))
-        pairs = list(diagnose(store.results(), known, tally))
+        tally, pairs = Tally(known=len(known)), []
+        for part, found in (engine or LocalEngine(1)).spread(_diagnose_part, _parts(store.results(), known)):
+            tally.add(part)
+            pairs += found
     if not tally.asked:
         what = "only trials without documents" if tally.without else "no trial yet"
         raise UsageError(f"{folder} has {what}: nothing could have misled anybody. Run a testbed that has documents.")

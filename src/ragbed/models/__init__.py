@@ -41,15 +41,17 @@ class Wish:
     sampling: Sampling = field(default_factory=Sampling)
     patience: Patience = field(default_factory=Patience)
     connections: int | None = None
-    per_minute: int | None = None
+    per_minute: float | None = None
     """Requests."""
-    tokens_per_minute: int | None = None
+    tokens_per_minute: float | None = None
     data_root: Path | None = None
     """Where downloaded weights live; the platform's folder if None."""
     preset: Preset | None = None
     """How to prompt, where it is one of the paper's systems."""
     trusts_code: bool = False
     """Whether code that comes with weights may run."""
+    loads: bool = True
+    """Whether weights are loaded; not where only what would be asked is wanted, and others ask."""
 
     def pace(self, servers: int = 1) -> Pace:
         """The valves that the options ask for."""
@@ -160,7 +162,8 @@ def _bundled(wish: Wish) -> Model:
 def _llama(wish: Wish, name: str, path: Path) -> Model:
     from ragbed.models.llamacpp import SLOTS, LlamaModel, Order
 
-    return LlamaModel(name, path, Order(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS))
+    order = Order(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS, wish.loads)
+    return LlamaModel(name, path, order)
 
 
 def _http(wish: Wish) -> Model:

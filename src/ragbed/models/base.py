@@ -20,6 +20,10 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """The only replies that are allowed, where a model can be held to them; empty: any."""
 
 
+class WorkerLost(Exception):
+    """Who was asking a model, elsewhere, has ended: the case is not to blame, and what was heard is lost."""
+
+
 class Model(Protocol):
     """A model that can be asked; one method does the work."""
 
@@ -35,6 +39,9 @@ class Model(Protocol):
         """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome.
 
         A model that draws with dice of our own has other ones for each repeat.
+
+        Raises:
+            WorkerLost: It may or may not have been asked; ask again.
         """
         ...
 

@@ -54,6 +54,12 @@ class Setup:
         room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
         return min(self.weights.context, max(_LEAST_CONTEXT, room // _ALIGN * _ALIGN))
 
+    @property
+    def threads(self) -> int:
+        """All cores, unless the environment says how many are meant for us: others may be at work beside us."""
+        named = self.environ.get("OMP_NUM_THREADS", "")
+        return int(named) if named.isdigit() and int(named) else count_cores()
+
 
 class Engine:
     """A running llama.cpp; made by `start`."""
@@ -100,7 +106,7 @@ class Engine:
             "path": str(setup.weights.path),
             "context": self.context,
             "slots": setup.slots,
-            "threads": count_cores(),
+            "threads": setup.threads,
             "key": self.key,
         }
         with suppress(BrokenPipeError):

@@ -54,10 +54,12 @@ class Order:
     patience: Patience
     environ: Mapping[str, str]
     slots: int = SLOTS
+    loads: bool = True
+    """Whether it is loaded; otherwise it only says what would be asked."""
 
 
 class LlamaModel:
-    """A file of weights as a model. The weights are loaded before anything is asked.
+    """A file of weights as a model. The weights are loaded before anything is asked, unless the order says otherwise.
 
     Args:
         name: The model string.
@@ -77,7 +79,8 @@ class LlamaModel:
         self.weights: Weights = read_weights(path)
         self._controls = _pattern(self.weights.controls)
         self._setup = Setup(self.weights, order.slots, order.environ)
-        self._engine = _start(self._setup)
+        if order.loads:
+            self._engine = _start(self._setup)
         self._session: aiohttp.ClientSession | None = None
         self._starting = asyncio.Lock()
         self._ends = 0

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
-from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing
+from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing, WorkerLost
+from ragbed.models.failure import Failure, failed
 from ragbed.runner.budget import Budget
 from ragbed.runner.cache import Cache, key_of
 from ragbed.runner.hope import Hope
-from ragbed.runner.store import INTEND, RECORD, Ask, RunStore
+from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore
 from ragbed.runner.writer import Writer
 from ragbed.schema import Completion
+
+_WORKERS = 10
+"""So many workers of a cluster may end over one case; then it is the case that ends them."""
 
 
 @dataclass
@@ -124,13 +129,26 @@ class Asking:
                 break
             await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
             await self._settle(last)
-            completion = await self.model.complete(ask.case, ask.repeat)
+            completion = await self._complete(ask)
             last = self._hand_in(ask, key, completion, cached=False)
             self._hope.learn(completion)
             if self._workers > self._wanted():
                 break
         self._workers -= 1
         await self._settle(last)
+
+    async def _complete(self, ask: Ask) -> Completion:
+        """Asks until there is an outcome; a call whose worker ended goes on record, since it may have been paid."""
+        for lost in range(_WORKERS):
+            try:
+                completion = await self.model.complete(ask.case, ask.repeat)
+            except WorkerLost as error:
+                last = error
+                row = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
+                await self.session.writer.put(LOSE, row)
+            else:
+                return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
+        return failed(Failure("server", f"{_WORKERS} workers ended over it; the last: {last}"), _WORKERS, Counter())
 
     def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:
         store, number = self.session.store, self.session.number

@@ -12,7 +12,7 @@ import msgspec
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runner.lock import hold, holder
 from ragbed.runner.shard import SETTING, parse_shard
-from ragbed.runner.store import RECORD, Ask, RunStore, Stored, open_store
+from ragbed.runner.store import LOSE, RECORD, Ask, RunStore, Stored, open_store
 from ragbed.schema import Case, Completion
 
 _SESSION = 1
@@ -86,7 +86,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             _add(target, models[result.model], result, merged)
         for model, case, repeat in source.orphans() + source.open_calls():
             values = (models[model], _number(target, case), repeat, _SESSION, 0.0)
-            target.connection.execute("INSERT INTO orphans VALUES (?, ?, ?, ?, ?)", values)
+            target.connection.execute(LOSE, values)
 
 
 def _union(sources: Sequence[RunStore], target: RunStore) -> Iterator[Case]:

@@ -1,29 +1,52 @@
-"""The tables of a whole run, scored in several processes where that is worth it."""
+"""The tables of a whole run, scored by as many as there are."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from ragbed.engines import Engine
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import UsageError
 from ragbed.runner.condition import Condition
 from ragbed.runner.file import NAME
-from ragbed.runner.store import RunStore, Stored, open_store
+from ragbed.runner.rows import Rows, Stored
+from ragbed.runner.store import RunStore, open_store
 from ragbed.runner.tables import Cell, add_planned, add_result, merge_cells, tabulate
 
-WORTH_WORKERS = 20_000
-"""Results from which on a second process saves more than it costs: its start takes about as long as 2,000 of them."""
+_EARLY = 20_000
+"""Results that are scored while others are waited for; the rest is left to an engine."""
 _READ = 32
 """Results that are read at a time while others are waited for."""
-_SHARES = 16
-"""Tasks for each worker: enough that they end together, and few enough that asking for them costs nothing."""
+_CASES = 500
+"""Scored as one job: a quarter of a second of work, beside which handing it over costs nothing."""
 
-Part = tuple[list[Cell], int, int]
+
+class _Stretch(NamedTuple):
+    """Some cases of one model, in a run that whoever scores them can open."""
+
+    folder: Path
+    model: int
+    first: int
+    end: int
+
+
+class _Shipment(NamedTuple):
+    """The same for who cannot: the rows themselves."""
+
+    path: Path
+    model: str
+    rows: list[tuple[Any, ...]]
+
+
+class _Part(NamedTuple):
+    """What came of some cases, and what of the ledger they are."""
+
+    cells: list[Cell]
+    rows: int
+    seals: int
 
 
 def open_scored(folder: Path) -> RunStore:
@@ -51,8 +74,8 @@ class Tally:
         self._last, self._rows, self._seals = 0, 0, 0
 
     def go_on(self) -> bool:
-        """Scores one of those that came since, if there is one; whether it did. A large run is left to a pool."""
-        if self._rows >= WORTH_WORKERS:
+        """Scores one of those that came since, if there is one; whether it did. A large run is left to an engine."""
+        if self._rows >= _EARLY:
             return False
         if not self._read:
             self._read.extend(self._store.results_after(self._last, _READ))
@@ -73,49 +96,60 @@ class Tally:
         return None
 
 
-def tabulate_run(folder: Path, workers: int | None = None, worth: int = WORTH_WORKERS) -> list[Cell]:
+def tabulate_run(folder: Path, engine: Engine | None = None) -> list[Cell]:
     """Adds up what a run holds, by condition.
 
     Args:
         folder: The run's.
-        workers: Processes; None takes as many as there are cores. The result does not depend on it.
-        worth: Results from which on more than one is used.
+        engine: Who scores; None: this machine. The result does not depend on it.
     """
-    wanted = (os.cpu_count() or 1) if workers is None else workers
-    with open_scored(folder) as store:
-        models, last = list(store.models()), store.last_case()
-        if wanted > 1 and store.noted_results() >= worth:
-            size = last // (_SHARES * wanted) + 1
-            tasks = [(model, first, first + size) for model in models for first in range(1, last + 1, size)]
-            parts = _score_in_pool(folder, tasks, wanted)
-            if store.is_whole(sum(rows for _, rows, _ in parts), sum(seals for _, _, seals in parts)):
-                return add_planned(merge_cells(cells for cells, _, _ in parts), store)
-        # Also where results came in meanwhile, which the workers saw at different moments: one reader sees one.
-        return add_planned(tabulate(store.results()), store)
-
-
-def _score_in_pool(folder: Path, tasks: list[tuple[int, int, int]], workers: int) -> list[Part]:
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    used = engine or LocalEngine()
     try:
-        return list(pool.map(_score_part, [folder] * len(tasks), *zip(*tasks, strict=True)))
+        with open_scored(folder) as store:
+            parts = _spread(store, folder, used)
+            rows, seals = 0, 0
+
+            def cells() -> Iterator[list[Cell]]:
+                nonlocal rows, seals
+                for part in parts:
+                    rows, seals = rows + part.rows, seals + part.seals
+                    yield part.cells
+
+            found = merge_cells(cells())
+            if not store.is_whole(rows, seals):
+                # Results came in meanwhile, and each was scored at another moment: one reader sees one moment.
+                found = tabulate(store.results())
+            return add_planned(found, store)
     finally:
-        pool.shutdown(cancel_futures=True)
+        if engine is None:
+            used.close()
 
 
-def _score_part(folder: Path, model: int, first: int, end: int) -> Part:
-    rows, seals = 0, 0
-    with open_store(folder, create=False) as store:
+def _spread(store: RunStore, folder: Path, engine: Engine) -> Iterator[_Part]:
+    models = {number: name for number, (name, _) in store.models().items()}
+    firsts = range(1, store.last_case() + 1, _CASES)
+    if engine.shares_disk:
+        stretches = (_Stretch(folder, model, first, first + _CASES) for model in models for first in firsts)
+        return engine.spread(_score_stretch, stretches)
+    return engine.spread(
+        _score_shipment,
+        (
+            _Shipment(store.path, name, store.rows_between(model, first, first + _CASES))
+            for model, name in models.items()
+            for first in firsts
+        ),
+    )
 
-        def results() -> Iterator[Stored]:
-            nonlocal rows, seals
-            for result, seal in store.results_between(model, first, end):
-                rows, seals = rows + 1, seals + seal
-                yield result
 
-        cells = tabulate(results())
-    return cells, rows, seals
+def _score_stretch(stretch: _Stretch) -> _Part:
+    with open_store(stretch.folder, create=False) as store:
+        name = store.models()[stretch.model][0]
+        rows = store.rows_between(stretch.model, stretch.first, stretch.end)
+        return _score_shipment(_Shipment(store.path, name, rows))
 
 
-def _ignore_interrupt() -> None:
-    """Leaves Ctrl-C to the parent, which stops the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _score_shipment(shipment: _Shipment) -> _Part:
+    reader = Rows(shipment.path)
+    seals = sum(map(reader.check, shipment.rows))
+    cells = tabulate(reader.stored(shipment.model, row) for row in shipment.rows)
+    return _Part(cells, len(shipment.rows), seals)

@@ -15,11 +15,16 @@ import msgspec
 from ragbed.errors import DataError, UsageError
 from ragbed.runner.file import NAME, naming, open_for_reading, open_for_writing
 from ragbed.runner.mark import lost, noted
+from ragbed.runner.rows import Rows, Stored
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
 
+__all__ = ["INTEND", "LOSE", "RECORD", "Ask", "RunStore", "Stored", "open_store"]
+
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
+# A call whose worker ended: it may have been paid, and it is made again.
+LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
 # A result may take the place of an error only, which a later session was asked to try again.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -66,27 +71,13 @@ class Ask:
     case: Case
 
 
-@dataclass(frozen=True)
-class Stored:
-    """One result as it was read back."""
-
-    case: Case
-    model: str
-    repeat: int
-    completion: Completion
-    request: str = ""
-    """The address of the request, as the response cache has it."""
-    cached: bool = False
-
-
 class RunStore:
     """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self.connection = path, connection
+        self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
-        self._cases = msgspec.json.Decoder(Case)
-        self._completions = msgspec.json.Decoder(Completion)
 
     def __enter__(self) -> Self:
         return self
@@ -209,12 +200,12 @@ class RunStore:
             while rows := list(self.read(query, {"last": last, "model": model, "repeat": repeat})):
                 for row in rows:
                     last, number, *columns = row
-                    yield Ask(model, number, repeat, self._case(*columns))
+                    yield Ask(model, number, repeat, self.rows.case(*columns))
 
     def cases(self) -> Iterator[Case]:
         """Every case of the plan, infeasible ones too, in its order."""
         for columns in self.read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
-            yield self._case(*columns)
+            yield self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[Stored]:
         """Every result with its case: by model, case and repeat, as planned or by name.
@@ -227,30 +218,28 @@ class RunStore:
         with self.snapshot():
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
-                    rows, seals = rows + 1, seals + self._check(row)
-                    yield self._stored(name, row)
+                    rows, seals = rows + 1, seals + self.rows.check(row)
+                    yield self.rows.stored(name, row)
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
 
-    def results_between(self, model: int, first: int, end: int) -> Iterator[tuple[Stored, int]]:
-        """A model's results of the cases from one number up to another, each with its seal; no ledger is asked."""
-        name = self.models()[model][0]
-        for row in self.read(_BETWEEN, (model, first, end)):
-            yield self._stored(name, row), self._check(row)
+    def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
+        """A model's results of the cases from one number up to another, as they lie there; no ledger is asked."""
+        return list(self.read(_BETWEEN, (model, first, end)))
 
     def results_after(self, row: int, limit: int) -> Iterator[tuple[int, Stored, int]]:
         """Results in the order in which they came, with the number of their row and their seal; no ledger is asked."""
         models = self.models()
         for number, *columns in self.read(_AFTER, (row, limit)):
-            seal = self._check(tuple(columns))
-            yield number, self._stored(models[columns[0]][0], tuple(columns)), seal
+            seal = self.rows.check(tuple(columns))
+            yield number, self.rows.stored(models[columns[0]][0], tuple(columns)), seal
 
     def results_of(self, case: str, limit: int) -> Iterator[Stored]:
         """What models said of one case, by model and repeat, at most so many of each."""
         for number, (name, _) in self.models().items():
             for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
-                self._check(row)
-                yield self._stored(name, row)
+                self.rows.check(row)
+                yield self.rows.stored(name, row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Whether as many results as were read, with these seals together, are what the ledger says."""
@@ -321,31 +310,9 @@ class RunStore:
         finally:
             self.connection.rollback()
 
-    def _check(self, row: tuple[Any, ...]) -> int:
-        *fields, seal, completion = row[:9]
-        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
-            raise self.damaged(f"the result of case {row[1]}")
-        return seal
-
-    def _stored(self, model: str, row: tuple[Any, ...]) -> Stored:
-        _, _, repeat, _, request, _, cached, _, completion, _, *case = row
-        try:
-            decoded = self._completions.decode(completion)
-        except msgspec.MsgspecError as error:
-            raise self.damaged(f"the result of case {row[1]} ({error})") from error
-        return Stored(self._case(*case), model, repeat, decoded, str(request), bool(cached))
-
-    def _case(self, name: object, feasible: object, seal: object, line: object) -> Case:
-        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
-            raise self.damaged(f"case {name}")
-        try:
-            return self._cases.decode(line)
-        except msgspec.MsgspecError as error:
-            raise self.damaged(f"case {name} ({error})") from error
-
     def damaged(self, what: str) -> DataError:
         """The error to raise where something read is not what was written."""
-        return DataError(self.path, f"{what} is damaged; restore the file from a copy")
+        return self.rows.damaged(what)
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:

@@ -126,15 +126,19 @@ class Extractor:
         self._bounds = bounds or Bounds()
         self._all = [_Child(self._bounds) for _ in range(children)]
         self._free: asyncio.Queue[_Child] = asyncio.Queue()
-
-    async def __aenter__(self) -> Self:
         for child in self._all:
             self._free.put_nowait(child)
+
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the children."""
         for child in self._all:
             await child.stop()
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.datasets.native import to_line
+from ragbed.engines import Engine
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import RagbedError
 from ragbed.schema import Item
 from ragbed.store import write_whole
@@ -36,10 +35,16 @@ MAKERS: dict[str, Callable[[Setting, Recipe, int], Item]] = {
 """The kinds of files of a world, by the ends of their names."""
 
 _CHUNK = 32
-_AHEAD = 3
-"""Items a task, and tasks a worker may be ahead of the file: bounds the memory whatever the disk does."""
-_WORTH_WORKERS = 400
-"""Items below which starting processes takes longer than making the items."""
+"""Items that are made as one job."""
+
+
+class _Chunk(NamedTuple):
+    """Items to be made."""
+
+    recipe: Recipe
+    kind: str
+    start: int
+    stop: int
 
 
 class WorldFile(Struct, frozen=True):
@@ -93,11 +98,12 @@ def write_world(
     except OSError as error:
         raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
     files = {}
-    for recipe in recipes:
-        for kind, count in counts.items():
-            if count:
-                name = f"{prefix}{recipe.lang}_{kind}.jsonl"
-                files[name] = _write_file(folder / name, recipe, kind, count, (workers, watch))
+    with closing(LocalEngine(workers)) as engine:
+        for recipe in recipes:
+            for kind, count in counts.items():
+                if count:
+                    name = f"{prefix}{recipe.lang}_{kind}.jsonl"
+                    files[name] = _write_file(folder / name, recipe, kind, count, (engine, watch))
     world = World(__version__, GENERATOR, recipes, files)
     with write_whole(manifest) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
@@ -109,46 +115,22 @@ def _write_file(
     recipe: Recipe,
     kind: str,
     count: int,
-    effort: tuple[int | None, Callable[[int], None] | None],
+    effort: tuple[Engine, Callable[[int], None] | None],
 ) -> WorldFile:
-    workers, watch = effort
+    engine, watch = effort
     digest, size, documents = hashlib.sha256(), 0, 0
-    tasks = [(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    wanted = (os.cpu_count() or 1) if workers is None else workers
+    chunks = [_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
     with write_whole(path) as sink:
-        for (_, _, start, stop), (lines, found) in zip(tasks, _run(tasks, wanted, count), strict=True):
+        for chunk, (lines, found) in zip(chunks, engine.spread(_make_chunk, chunks), strict=True):
             sink.write(lines)
             digest.update(lines)
             size += len(lines)
             documents += found
             if watch is not None:
-                watch(stop - start)
+                watch(chunk.stop - chunk.start)
     return WorldFile(count, documents, size, digest.hexdigest())
 
 
-def _run(tasks: list[tuple[Recipe, str, int, int]], workers: int, count: int) -> Iterator[tuple[bytes, int]]:
-    """Yields the chunks in order, from this process or from several."""
-    if workers < 2 or count < _WORTH_WORKERS:
-        yield from (_make_chunk(*task) for task in tasks)
-        return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
-    waiting: deque[Future[tuple[bytes, int]]] = deque()
-    try:
-        for task in tasks:
-            waiting.append(pool.submit(_make_chunk, *task))
-            if len(waiting) >= workers * _AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupt() -> None:
-    """Leaves Ctrl-C to the parent, which stops the workers; they would each print a traceback."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _make_chunk(recipe: Recipe, kind: str, start: int, stop: int) -> tuple[bytes, int]:
-    items = list(make_items(recipe, kind, start, stop))
+def _make_chunk(chunk: _Chunk) -> tuple[bytes, int]:
+    items = list(make_items(*chunk))
     return b"".join(map(to_line, items)), sum(len(item.passages) for item in items)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ragbed.errors import RagbedError
 from ragbed.schema import Reject
 from ragbed.web.answers import PASSING
-from ragbed.web.extract import Extractor
+from ragbed.web.documents import Job
 from ragbed.web.fetch import Fetched, Fetcher
 from ragbed.web.links import Link
+from ragbed.web.reading import Reading
 
 STEP = "articles"
 """The name of the step, in what it rejects."""
@@ -31,12 +32,20 @@ class Source:
     """Of what is there, unless a document names its own."""
 
 
+class Extracting(Protocol):
+    """What reads documents."""
+
+    async def extract(self, job: Job) -> Reading:
+        """Reads one; every one ends in a named outcome."""
+        ...
+
+
 @dataclass(frozen=True)
 class Desk:
     """What brings documents and reads them."""
 
     fetcher: Fetcher
-    extractor: Extractor
+    extractor: Extracting
 
 
 @dataclass(frozen=True)

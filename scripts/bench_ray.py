@@ -1,0 +1,210 @@
+"""The figures of --engine ray, on a real cluster of several raylets on this machine.
+
+    python scripts/bench_ray.py [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
+
+efficiency: calls a second with 1 to 8 workers against what the endpoint allows, the driver's CPU time for a call, and
+whether the bytes are those of the local engine. cpu: reading, cutting and scoring with two cores, against the local
+pool. large: a plan of many cases of which some are asked of a scripted model, and the driver's memory meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ragbed.build.desk import ReadingHand, at_work, drain  # noqa: E402
+from ragbed.engines import Engine, Plan, Share, open_engine  # noqa: E402
+from ragbed.engines.local import LocalEngine  # noqa: E402
+from ragbed.models import Wish  # noqa: E402
+from ragbed.runner.asking import Progress  # noqa: E402
+from ragbed.runner.running import Job, run  # noqa: E402
+from ragbed.runner.scoring import tabulate_run  # noqa: E402
+from ragbed.schema import Case  # noqa: E402
+from ragbed.web.documents import Job as Page  # noqa: E402
+from ragbed.web.flow import in_order  # noqa: E402
+from ragbed.web.reading import Reading  # noqa: E402
+from tests.engines.cluster import Nodes, running_cluster  # noqa: E402
+from tests.runner.harness import canonical, make_case, make_job  # noqa: E402
+
+LATENCY_S, PER_WORKER = 0.5, 8
+"""Of the endpoint, and connections that each worker has: so many calls a second are the limit of one worker."""
+SECONDS = 12
+"""That a measurement takes if nothing is lost."""
+
+
+class Watch:
+    """When results came, and how much CPU time this process had used by then."""
+
+    def __init__(self) -> None:
+        self.moments: list[tuple[float, float]] = []
+
+    def __call__(self, _: str, __: Progress) -> None:
+        self.moments.append((time.monotonic(), time.process_time()))
+
+    def between(self, first: int, last: int) -> tuple[float, float]:
+        """Calls a second, and milliseconds of CPU time for each, between two results."""
+        (begin, cpu_begin), (end, cpu_end) = self.moments[first], self.moments[last]
+        return (last - first) / (end - begin), 1000 * (cpu_end - cpu_begin) / (last - first)
+
+
+def measure_efficiency(nodes: Nodes, folder: Path) -> None:
+    print(f"latency-bound: {LATENCY_S} s a call, {PER_WORKER} at once for each worker")
+    print("workers  calls/s  limit  efficiency  driver ms/call  equal bytes")
+    with _endpoint() as url:
+        for workers in (1, 2, 4, 8):
+            limit = workers * PER_WORKER / LATENCY_S
+            cases, at_once = int(limit * SECONDS), workers * PER_WORKER
+            wish = Wish("test/m", {"TEST_BASE_URL": url}, connections=at_once)
+            watch, there, here = Watch(), folder / f"there-{workers}", folder / f"here-{workers}"
+            with closing(_open(nodes, workers)) as engine:
+                run(make_job(there, cases, engine.open_model("openai-api/test/m", wish)), watch)
+            run(make_job(here, cases, LocalEngine().open_model("openai-api/test/m", wish)), lambda *_: None)
+            # From when all are at work to when the first has nothing to do: the rest is starting and ending.
+            rate, cpu_ms = watch.between(3 * at_once, cases - at_once)
+            equal = canonical(there) == canonical(here)
+            print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
+
+
+def measure_cpu(nodes: Nodes, folder: Path) -> None:
+    """Two cores here against two cores there; each is warm before it is timed."""
+    pages = [_page(number) for number in range(600)]
+    make = [make_job(folder / "scored", 6000, LocalEngine().open_model("scripted/oracle", Wish("oracle", {})))]
+    run(make[0], lambda *_: None)
+    kinds: dict[str, Callable[[Engine], object]] = {
+        "read 600 pages": lambda engine: list(drain(_read_all(engine, pages))),
+        "score 6,000 trials": lambda engine: tabulate_run(folder / "scored", engine),
+    }
+    for name, work in kinds.items():
+        seconds: dict[str, float] = {}
+        for where in ("here", "there", "here", "there"):
+            engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
+            with closing(engine):
+                list(engine.spread(_nothing, range(8)))  # starts the processes
+                begun = time.monotonic()
+                work(engine)
+                seconds[where] = min(seconds.get(where, 1e9), time.monotonic() - begun)
+        ratio = seconds["here"] / seconds["there"]
+        print(
+            f"{name:20} here {seconds['here']:6.2f} s, there {seconds['there']:6.2f} s: {ratio:.2f} of the local pool"
+        )
+
+
+async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[Reading, None]:
+    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, Reading]]:
+        for page in pages:
+            yield hand.do(page)
+
+    async with at_work(engine.staff(ReadingHand)) as hand:
+        await hand.begin()
+        async for reading in in_order(lay_out(), 16):
+            yield reading
+
+
+def _nothing(number: int) -> int:
+    return number
+
+
+def _page(number: int) -> Page:
+    words = " ".join(f"Word {number} {place} of a long report on the bridge over the river." for place in range(400))
+    body = f"<html><head><title>Page {number}</title></head><body><article><p>{words}</p></article></body></html>"
+    return Page(kind="text/html", body=body.encode(), content_type="text/html", url=f"http://example.org/{number}")
+
+
+def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
+    """The driver is this process; a thread notes its memory."""
+    sizes: list[tuple[int, float]] = []
+    ended = threading.Event()
+    progress = Progress(0)
+
+    def watch(_: str, told: Progress) -> None:
+        nonlocal progress
+        progress = told
+        if told.done == asked:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def note() -> None:
+        while not ended.wait(1.0):
+            sizes.append((progress.done, _resident_mb()))
+
+    noting = threading.Thread(target=note)
+    noting.start()
+    begun = time.monotonic()
+    with closing(_open(nodes, 4)) as engine:
+        job = Job(
+            folder / "large",
+            {"cases": str(planned), "repeats": "1"},
+            lambda: _planned(planned, begun),
+            [engine.open_model("scripted/oracle", Wish("oracle", {}))],
+        )
+        cpu, started = time.process_time(), time.monotonic()
+        with suppress(KeyboardInterrupt):
+            run(job, watch)
+        seconds, used = time.monotonic() - started, time.process_time() - cpu
+    ended.set()
+    noting.join()
+    at_work = [size for done, size in sizes if done > asked * 0.2]
+    print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
+    if at_work:
+        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        first, last = at_work[0], at_work[-1]
+        print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
+
+
+def _planned(count: int, begun: float) -> Iterator[Case]:
+    for number in range(count):
+        yield make_case(number)
+    print(f"planned {count:,} cases in {time.monotonic() - begun:,.0f} s, {_resident_mb():.0f} MB", flush=True)
+
+
+def _resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def _open(nodes: Nodes, workers: int) -> Engine:
+    return open_engine(Plan("ray", nodes.address, Share(workers, cpus=0.25)))
+
+
+@contextmanager
+def _endpoint() -> Iterator[str]:
+    script = ROOT / "scripts" / "endpoint.py"
+    words = [sys.executable, str(script), "--latency", str(LATENCY_S), "--slots", "4096"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", default=["efficiency", "cpu", "large"])
+    parser.add_argument("--planned", type=int, default=100_000)
+    parser.add_argument("--asked", type=int, default=20_000)
+    chosen = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    with running_cluster(2) as nodes, tempfile.TemporaryDirectory(prefix="bench-ray-") as folder:
+        if "efficiency" in chosen.what:
+            measure_efficiency(nodes, Path(folder))
+        if "cpu" in chosen.what:
+            measure_cpu(nodes, Path(folder))
+        if "large" in chosen.what:
+            measure_large(nodes, Path(folder), chosen.planned, chosen.asked)
+
+
+if __name__ == "__main__":
+    main()

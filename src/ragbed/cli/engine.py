@@ -1,0 +1,67 @@
+"""Where long work is done, for every command that has any: its options, and the engine they open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict, cast
+
+import click
+
+from ragbed.cli.options import Decorator, option, together
+
+if TYPE_CHECKING:
+    from ragbed.engines import Engine
+
+_KEPT = "ragbed.engine"
+
+engine_options: Decorator = together(
+    option(
+        "--engine", metavar="NAME", default="local", help="Who does the work: local, or ray, a cluster of machines."
+    ),
+    click.option(
+        "--cluster",
+        metavar="HOST:PORT",
+        envvar=["RAGBED_CLUSTER", "RAY_ADDRESS"],
+        help="Of --engine ray. Default: the cluster that runs here, or one that is started on this machine.",
+    ),
+)
+replica_options: Decorator = together(
+    option("--replicas", type=click.IntRange(1), metavar="N", help="Copies of each model on the cluster."),
+    option("--gpus-per-replica", type=click.FloatRange(0), metavar="G", help="That each copy needs."),
+    option("--cpus-per-replica", type=click.FloatRange(0), metavar="C", help="That each copy needs. Default: 1."),
+)
+
+
+class EngineOptions(TypedDict):
+    """The options of `engine_options`, as typed."""
+
+    engine: str
+    cluster: str | None
+
+
+class ReplicaOptions(EngineOptions):
+    """With those of `replica_options`."""
+
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
+
+
+def open_chosen(chosen: EngineOptions | ReplicaOptions) -> Engine:
+    """The engine of this command, which ends with it."""
+    from ragbed.cli.console import say
+    from ragbed.engines import Plan, Share, open_engine
+    from ragbed.errors import UsageError
+
+    kept = click.get_current_context().meta
+    if _KEPT not in kept:
+        names = ("replicas", "gpus_per_replica", "cpus_per_replica")
+        wanted = {name: chosen[name] for name in names if chosen.get(name) is not None}  # type: ignore[literal-required]
+        if chosen["engine"] == "local" and wanted:
+            option_name = next(iter(wanted)).replace("_", "-")
+            raise UsageError(f"--{option_name} is for a cluster; add --engine ray, or leave it away.")
+        share = Share(
+            wanted.get("replicas", 1), wanted.get("cpus_per_replica", 1.0), wanted.get("gpus_per_replica", 0.0)
+        )
+        engine = kept[_KEPT] = open_engine(Plan(chosen["engine"], chosen["cluster"], share, tell=say))
+        click.get_current_context().call_on_close(engine.close)
+    return cast("Engine", kept[_KEPT])

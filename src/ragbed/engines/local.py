@@ -1,0 +1,86 @@
+"""This machine: work in this process, and in more of them once it turns out to be long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from typing import TypeVar
+
+from ragbed.engines.base import Hand
+from ragbed.models import Wish, open_model
+from ragbed.models.base import Model
+
+_ALONE_S = 1.0
+"""A process takes about so long to start and to import what it needs: shorter work is done before it would begin."""
+_AHEAD = 3
+"""Jobs for each process that are under way or done and not taken: bounds the memory whatever who takes them does."""
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class LocalEngine:
+    """The default.
+
+    Args:
+        workers: Processes; None: as many as there are cores. Results do not depend on it.
+        alone_s: Seconds of work before others are started.
+    """
+
+    shares_disk = True
+
+    def __init__(self, workers: int | None = None, alone_s: float = _ALONE_S) -> None:
+        self.workers, self._alone_s = workers or os.cpu_count() or 1, alone_s
+        self._pool: ProcessPoolExecutor | None = None
+
+    def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """See `Engine`."""
+        remaining, spent_s = iter(jobs), 0.0
+        for job in remaining:
+            begun = time.monotonic()
+            result = work(job)
+            spent_s += time.monotonic() - begun
+            yield result
+            if self.workers > 1 and spent_s >= self._alone_s:
+                yield from self._spread_wide(work, remaining)
+
+    def staff(self, make: Callable[[int], Hand[Job, Result]]) -> Hand[Job, Result]:
+        """See `Engine`: one hand for all cores."""
+        return make(self.workers)
+
+    def open_model(self, spec: str, wish: Wish) -> Model:
+        """See `Engine`: the model itself."""
+        return open_model(spec, lambda name: replace(wish, model=name))
+
+    def close(self) -> None:
+        """Ends the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _spread_wide(self, work: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self.workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt
+            )
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for job in jobs:
+                waiting.append(self._pool.submit(work, job))
+                if len(waiting) >= self.workers * _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+def _ignore_interrupt() -> None:
+    """Leaves Ctrl-C to the parent, which stops the workers; they would each print a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

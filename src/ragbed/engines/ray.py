@@ -1,0 +1,194 @@
+"""A Ray cluster: functions as its tasks, models and readers as its actors; Ray places them and starts them again.
+
+This process stays the only one that plans, decides and writes. Nothing is detached: what it began ends with it.
+"""
+
+# ruff: noqa: PLC0415, ANN401  # Ray takes a second to import, and has no types for what it makes of a function
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from ragbed.engines.base import Hand, Share
+from ragbed.engines.crew import Crew, Tireless, explain_missing
+from ragbed.engines.replicas import ModelHand, ReplicatedModel, share_wish
+from ragbed.errors import RagbedError, UsageError
+from ragbed.models import Wish, open_model
+from ragbed.models.base import Model
+
+INSTALL = "pip install 'ragbed[ray]'"
+_AHEAD = 3
+"""Jobs for each core that are under way or done and not taken."""
+_RETRIES = 20
+"""Times that a job is given to another worker because its own ended: more than one job is likely to meet."""
+_KNOCK_S = 5.0
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class RayEngine:
+    """A cluster.
+
+    Args:
+        address: Of its head node, as 10.0.0.1:6379; None: the one that runs on this machine, or a new one.
+        share: How many copies of a model, and what each needs.
+        tell: Told what the user should know and the work survives.
+
+    Raises:
+        UsageError: Ray is not installed, or there is no such cluster.
+    """
+
+    shares_disk = False
+
+    def __init__(self, address: str | None, share: Share, tell: Callable[[str], None]) -> None:
+        self._share, self._tell = share, tell
+        self._ray = _import_ray()
+        self._folder: str | None = None
+        self._joins = not self._ray.is_initialized()  # a notebook may have joined before, and stays
+        if self._joins:
+            with _keeping_signals():
+                self._connect(None if address == "auto" else address)
+
+    @property
+    def workers(self) -> int:
+        """The cores of the cluster."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """See `Engine`; a job whose worker or node ends is given to another one by Ray."""
+        task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(work)
+        waiting: deque[Any] = deque()
+        most = self.workers * _AHEAD
+        try:
+            for job in jobs:
+                waiting.append(task.remote(job))
+                if len(waiting) >= most:
+                    yield self._result(waiting.popleft())
+            while waiting:
+                yield self._result(waiting.popleft())
+        finally:
+            for left in waiting:
+                self._ray.cancel(left, force=True)
+
+    def staff(self, make: Callable[[int], Hand[Job, Result]]) -> Hand[Job, Result]:
+        """See `Engine`: a hand for each core."""
+        return Tireless(Crew(self._ray, partial(make, 1), Share(self.workers), self._tell), _RETRIES)
+
+    def open_model(self, spec: str, wish: Wish) -> Model:
+        """See `Engine`: copies of the model, as many as the user asked for."""
+        self._check_room()
+        model = open_model(spec, lambda name: replace(wish, model=name, loads=False))
+        hand = partial(ModelHand, spec, share_wish(wish, self._share.count))
+        return ReplicatedModel(model, Crew(self._ray, hand, self._share, self._tell), wish.connections)
+
+    def close(self) -> None:
+        """Leaves the cluster, which then ends what was begun; one that was started for this ends."""
+        if self._joins:
+            self._ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _connect(self, address: str | None) -> None:
+        quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ragbed"}
+        # Nobody is told of what is done here.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is not None:
+            _knock(address, self._ray.util.get_node_ip_address())
+        try:
+            self._ray.init(address=address or "auto", **quiet)
+        except ConnectionError as error:
+            if address is not None:
+                raise UsageError(f"{address} answers, but not as a Ray cluster: {_line(error)}") from None
+            self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets have short names
+            own = {"include_dashboard": False, "_temp_dir": self._folder, "_node_ip_address": "127.0.0.1"}
+            self._ray.init(address="local", **own, **quiet)
+        except RuntimeError as error:
+            raise UsageError(_tell_apart(address, error)) from None
+
+    def _check_room(self) -> None:
+        """One copy must fit on some node; how many fit is up to the cluster, which may grow."""
+        wanted = {"CPU": self._share.cpus, "GPU": self._share.gpus}
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if not any(all(node.get(kind, 0) >= amount for kind, amount in wanted.items()) for node in nodes):
+            has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
+            raise UsageError(
+                f"a copy of the model wants {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, and no node of the "
+                f"cluster has these ({has}); lower --cpus-per-replica and --gpus-per-replica, or add a node."
+            )
+
+    def _result(self, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, RagbedError):
+                raise error.cause from None
+            raise
+        except self._ray.exceptions.RayError as error:
+            raise RagbedError(explain_missing(error)) from None
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+        import ray.exceptions
+    except ModuleNotFoundError:
+        raise UsageError(f"--engine ray needs the library ray, which is not installed: {INSTALL}") from None
+    # It prints what its nodes say of workers that ended on stdout, which belongs to --json; we say it ourselves.
+    ray._private.worker.print_to_stdstream = lambda *_, **__: None
+    return ray
+
+
+def _knock(address: str, own_ip: str) -> None:
+    """Finds out in seconds what Ray would find out in minutes."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdigit():
+        raise UsageError(
+            f"--cluster {address}: write the head node's own address, as 10.0.0.1:6379, and type the command on a "
+            "machine of the cluster; `ray job submit` brings it there."
+        )
+    if host in ("localhost", "127.0.0.1"):
+        host = own_ip  # as Ray does: a head node listens there
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK_S).close()
+    except OSError as error:
+        raise UsageError(
+            f"there is no cluster at {address} ({error.strerror or error}); start one with "
+            "`ray start --head`, or leave --cluster away to work on this machine."
+        ) from None
+
+
+def _tell_apart(address: str | None, error: RuntimeError) -> str:
+    where = address or "this machine"
+    if "Version mismatch" in str(error):
+        return f"the cluster at {where} has other versions: {_line(error)} Install the cluster's versions here."
+    return f"the cluster at {where} cannot be joined: {_line(error)}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def _keeping_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; what to do then is decided elsewhere."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,99 @@
+"""A real cluster on this machine: a head and nodes, each with a raylet and workers of its own; nodes can be killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ray.cluster_utils import Cluster
+
+_STORE_BYTES = 80 << 20
+_TRIES = 5
+"""Ray gives a node thirty seconds to start, which a crowded machine may exceed."""
+_QUICK = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 2000,
+    "health_check_failure_threshold": 3,
+}
+"""A dead node is noticed within seconds instead of half a minute."""
+
+
+class Nodes:
+    """The nodes of a cluster beside its head, which only holds it together."""
+
+    def __init__(self) -> None:
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets need short names
+        head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+        own: dict[str, object] = {"temp_dir": self._folder, "_system_config": _QUICK}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head | own)
+        self.address = str(self._cluster.address)
+        self._nodes: list[Any] = []
+
+    def add(self, cpus: int = 1, **more: object) -> Any:
+        """Starts a node."""
+        for _ in range(_TRIES):
+            try:
+                node = self._cluster.add_node(num_cpus=cpus, object_store_memory=_STORE_BYTES, **more)
+            except Exception as error:  # Ray's own has no name
+                last = error
+            else:
+                self._nodes.append(node)
+                return node
+        raise last
+
+    def kill(self, node: Any = None) -> None:
+        """Ends a node as a power cut does: the first one if none is named."""
+        node = node or self._nodes[0]
+        self._nodes.remove(node)
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def kill_any(self, draw: Random) -> None:
+        """Ends one of them."""
+        self.kill(draw.choice(self._nodes))
+
+    def close(self) -> None:
+        """Ends all."""
+        self._cluster.shutdown()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def running_cluster(nodes: int) -> Iterator[Nodes]:
+    """A cluster of so many nodes, each with one core: for each core that a node has Ray starts processes."""
+    cluster = Nodes()
+    try:
+        for _ in range(nodes):
+            cluster.add()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def stations() -> list[int]:
+    """Processes of workers that hold something, on all nodes."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            is_one = path.read_bytes().startswith(b"ray::Station")
+        except OSError:  # it has just ended
+            continue
+        if is_one:
+            found.append(int(path.parent.name))
+    return found
+
+
+def wait_for(what: str, holds: Any, seconds: float = 60.0) -> None:
+    """Waits until something holds, and fails if it never does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"{what} did not happen within {seconds} s"
+        time.sleep(0.05)

@@ -1,0 +1,232 @@
+"""The same work on a cluster: same bytes, nothing lost and nothing twice, whoever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import ray
+from ray._raylet import GcsClient
+
+from ragbed import __version__
+from ragbed.datasets.native import to_line
+from ragbed.engines import Engine, Plan, Share, open_engine
+from ragbed.engines.crew import Crew
+from ragbed.engines.local import LocalEngine
+from ragbed.errors import RagbedError
+from ragbed.runner.status import read_status
+from tests.cli.typed import type_command
+from tests.engines.building import build_with, write_pages
+from tests.engines.cluster import Nodes, running_cluster, stations, wait_for
+from tests.items import base_item
+from tests.runner.harness import Endpoint, canonical, endpoint_size, serve
+
+ROOT = Path(__file__).parents[2]
+DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
+ITEMS, CASES = 80, 400
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with running_cluster(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with serve(tmp_path / "calls", latency_s=0.1) as server:
+        monkeypatch.setenv("TEST_BASE_URL", server.url)
+        yield server
+
+
+def _on(nodes: Nodes, *more: str) -> list[str]:
+    return ["--engine", "ray", "--cluster", nodes.address, *more]
+
+
+def _copies(count: int) -> list[str]:
+    return ["--replicas", str(count), "--cpus-per-replica", "0.25"]
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> list[str]:
+    """What the endpoint is asked: cases of which no two are alike, so that its log tells them apart."""
+    (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
+    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--no-cache"]
+
+
+def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
+    """A run as a process of its own, which can be ended."""
+    words = [sys.executable, "-m", "ragbed", "run", *asked, "--out", str(run), *more]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: Nodes, tmp_path: Path) -> None:
+    told = {}
+    for name, engine in {"here": [], "there": _on(nodes)}.items():
+        run, more = str(tmp_path / name), [*engine, *_copies(2)] if engine else []
+        assert type_command("run", "-m", "scripted/first-doc", *DATA, "--out", run, *more).code == 0
+        scores = type_command("score", run, "--json", *engine)
+        assert type_command("diagnose", run, *engine).code == 0
+        diagnosis = (tmp_path / name / "diagnose" / "diagnosis.jsonl").read_bytes()
+        told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis)
+    assert told["there"] == told["here"]
+    assert len(told["here"][2].splitlines()) > 100
+
+
+def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
+    nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
+) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(4), "--max-connections", "16"))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    nodes.kill()
+    nodes.add()
+    assert (process.wait(120), "Incomplete" in process.communicate()[1]) == (0, False)
+    calls, status = endpoint.calls(), read_status(tmp_path / "run")
+    assert (status.models[0].ok, len(set(calls))) == (CASES, CASES)
+    assert 0 < status.maybe_paid_twice <= 16, "what the node had is named"
+    assert len(calls) - CASES <= status.maybe_paid_twice
+    assert type_command("run", *asked, "--out", str(tmp_path / "here")).code == 0
+    assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
+
+
+def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_was(
+    nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
+) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2), "--max-connections", "8"))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    process.kill()
+    process.communicate()
+    wait_for("the workers' end", lambda: not stations())
+    before = read_status(tmp_path / "run")
+    assert 40 - 8 <= before.models[0].ok < CASES
+    resumed = type_command("run", *asked, "--out", str(tmp_path / "run"))
+    assert resumed.code == 0, resumed.err
+    calls, after = endpoint.calls(), read_status(tmp_path / "run")
+    assert (after.models[0].ok, len(set(calls))) == (CASES, CASES)
+    assert len(calls) - CASES <= after.maybe_paid_twice <= 8
+
+
+def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2)))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 10 or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, "every reply is kept" in said) == (130, True)
+    wait_for("the workers' end", lambda: not stations())
+
+
+def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["-m", "python/tests.engines.systems:end_process", *DATA, "--limit", "1", "--max-connections", "1"]
+    done = type_command("run", *words, "--out", str(tmp_path / "run"), *_on(nodes))
+    assert (done.code, done.out) == (1, "")
+    assert "a worker ended 5 times" in done.err
+    assert "fewer --replicas" in done.err
+    assert "goes on" in done.err
+
+
+def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
+    """Only the one with a GPU has none, and a GPU is asked for."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Nothing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] == 'ragbed':\n"
+        "            raise ModuleNotFoundError(f\"No module named '{name.split('.')[0]}'\", name=name)\n"
+        "sys.meta_path.insert(0, Nothing())\n"
+    )
+    bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
+    done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "1"))
+    nodes.kill(bare)
+    assert (done.code, f"pip install 'ragbed[ray]=={__version__}'" in done.err) == (1, True), done.err
+    resumed = type_command("run", *words)
+    assert resumed.code == 0, resumed.err
+
+
+def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
+    words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
+    done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))
+    assert (done.code, "no node of the cluster has these" in done.err) == (2, True), done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
+    """What a cluster says of itself lies in its own store, and is changed there."""
+    gcs = GcsClient(address=nodes.address)
+    key, space = b"CLUSTER_METADATA", b"cluster"
+    real = gcs.internal_kv_get(key, space)
+    gcs.internal_kv_put(key, json.dumps(json.loads(real) | {"ray_version": "2.1.0"}).encode(), True, space)
+    try:
+        done = type_command("score", "nowhere", *_on(nodes))
+    finally:
+        gcs.internal_kv_put(key, real, True, space)
+    assert (done.code, "2.1.0" in done.err, "Install the cluster's versions" in done.err) == (2, True, True), done.err
+
+
+def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
+    write_pages(tmp_path / "pages", 40)
+    here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
+    with closing(_open(nodes)) as engine:
+        assert build_with(engine, tmp_path / "pages", tmp_path / "there", encoded=40) == here
+    assert here[1] == 40
+
+
+class _Odd:
+    """A hand that is another one in every process."""
+
+    room = 1
+
+    async def begin(self) -> str:
+        return str(os.getpid())
+
+    async def do(self, job: int) -> int:
+        return job * job
+
+    async def close(self) -> None:
+        pass
+
+
+def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
+    told: list[str] = []
+    with closing(_open(nodes)):
+        crew = Crew(ray, _Odd, Share(count=2, cpus=0.5), told.append)
+
+        async def work() -> list[int]:
+            try:
+                await crew.begin()
+                while not told:
+                    await asyncio.sleep(0.05)
+                return [await crew.do(number) for number in range(5)]
+            finally:
+                await crew.close()
+
+        assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
+    assert "workers differ" in told[0]
+
+
+def _open(nodes: Nodes) -> Engine:
+    return open_engine(Plan("ray", nodes.address))
+
+
+def _double(number: int) -> int:
+    if number == 13:
+        raise RagbedError("thirteen is not doubled.")
+    return 2 * number
+
+
+def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(nodes: Nodes) -> None:
+    with closing(_open(nodes)) as engine:
+        assert list(engine.spread(_double, iter(range(12)))) == [2 * number for number in range(12)]
+        with pytest.raises(RagbedError, match=r"^thirteen is not doubled\.$"):
+            list(engine.spread(_double, [13]))
