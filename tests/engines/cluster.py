@@ -38,7 +38,7 @@ class Nodes:
         self.address = str(self._cluster.address)
         self._nodes: list[Any] = []
 
-    def add(self, cpus: int = 1, **more: object) -> Any:
+    def add(self, cpus: int = 1, **more: Any) -> Any:
         """Starts a node."""
         for _ in range(_TRIES):
             try:
@@ -62,7 +62,7 @@ class Nodes:
 
     def close(self) -> None:
         """Ends all."""
-        self._cluster.shutdown()
+        self._cluster.shutdown()  # type: ignore[no-untyped-call]  # Ray
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import ray
-from ray._raylet import GcsClient
+from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
 from ragbed.datasets.native import to_line
