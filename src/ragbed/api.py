@@ -50,6 +50,11 @@ class Options(TypedDict, total=False):
     timeout: float
     budget: float | None
     no_cache: bool
+    engine: str
+    cluster: str | None
+    replicas: int | None
+    cpus_per_replica: float | None
+    gpus_per_replica: float | None
     shard: str | None
 
 
