@@ -4,20 +4,25 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
+EXAMPLES_VENV := .venv-examples
+EXAMPLES_STAMP := $(EXAMPLES_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray test-examples
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check test-hf  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check test-hf test-examples  ## everything that CI runs; one thread for each of the workers, which take all cores
 	@sh scripts/get_browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
 	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
+
+test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex, in an environment of their own
+	@$(EXAMPLES_VENV)/bin/pytest -q -p no:cacheprovider tests/examples
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -44,6 +49,9 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
 	  pyproject.toml --group test-hf -o requirements/hf.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
+	  pyproject.toml --group test-examples -o requirements/examples.txt
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
@@ -122,5 +130,9 @@ $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
 	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
 	@touch $@
 
+$(EXAMPLES_STAMP): pyproject.toml requirements/examples.txt scripts/bootstrap
+	@sh scripts/bootstrap $(EXAMPLES_VENV) requirements/examples.txt
+	@touch $@
+
 clean:  ## remove what make made
-	@rm -rf site .cache $(VENV) $(HF_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf site .cache $(VENV) $(HF_VENV) $(EXAMPLES_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.cli.data import open_data
+from ragbed.datasets import Dataset
 from ragbed.schema import Item, Passage
 
 
@@ -65,3 +66,10 @@ def write_untwinned(path: Path) -> None:
     """Those items of the bundled English data, as a file."""
     (dataset,) = open_data(["ragbed-mini-en_base"])
     path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in untwinned(dataset.items())))
+
+
+def as_dataset(folder: Path, *items: Item) -> Dataset:
+    """Items as a dataset called `made`."""
+    path = folder / "made.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+    return Dataset("made", path)

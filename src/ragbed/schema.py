@@ -235,6 +235,31 @@ class Case(Record, frozen=True, kw_only=True):
     """The item's: cases that share one are not independent."""
     reason: str | None = None
     """Why it is infeasible."""
+    corpus: str | None = None
+    """Own retrieval: id of the corpus that the system searches in place of getting documents."""
+
+
+class Retrieved(Record, frozen=True, kw_only=True):
+    """A passage that a system found, or cites, by itself."""
+
+    id: str
+    """In the corpus; of a passage that is not there, the beginning of what the system named."""
+    stance: Stance | None = None
+    """To the question; None: the corpus has no such passage."""
+    part: int | None = None
+    """Integration: the part of the answer that it supports, counted from 0."""
+    text: str = ""
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One call of a case that takes several, or whose reply is not the answer as it stands."""
+
+    messages: tuple[Message, ...]
+    reply: str | None = None
+    usage: dict[str, int] | None = None
+    latency_s: float | None = None
+    cached: bool = False
+    """Taken from the response cache: read, and not paid again."""
 
 
 class Completion(Record, frozen=True, kw_only=True):
@@ -250,6 +275,12 @@ class Completion(Record, frozen=True, kw_only=True):
     usage: dict[str, int] | None = None
     latency_s: float | None = None
     attempts: int = 1
+    retrieved: tuple[Retrieved, ...] | None = None
+    """Own retrieval: what was found, the best first; None where the system does not say."""
+    citations: tuple[Retrieved, ...] | None = None
+    """Own retrieval: what the answer is said to rest on."""
+    steps: tuple[Step, ...] = ()
+    """Remedies: the calls behind the reply; usage, latency and attempts are their sums."""
 
 
 class Score(Record, frozen=True, kw_only=True):

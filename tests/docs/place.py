@@ -18,7 +18,8 @@ from tests.docs.blocks import ROOT
 DATA = "ragbed-mini-en_base"
 BUNDLED = ROOT / "src" / "ragbed" / "bundled"
 _SCRIPTS = cycle(["oracle", "refuser", "first-doc", "majority", "memory", "gullible", "echo", "last-doc"])
-_MODULES = {"my_system.py": ROOT / "examples" / "plain_rag.py", "plain_rag.py": ROOT / "examples" / "plain_rag.py"}
+_MODULES = {"my_system.py": "plain_rag.py"} | {name: name for name in ("plain_rag.py", "own_retrieval.py")}
+"""Examples by the name under which a page has them."""
 _RGB = {f"{lang}{kind}" for lang in ("en", "zh") for kind in ("", "_refine", "_int", "_fact")}
 _SCRIPT = "scripted/majority"
 """Stands in for a model that thinks on this machine, which takes minutes; tests/models asks those."""
@@ -108,7 +109,7 @@ class Place:
 def open_place(folder: Path, data: Path) -> Iterator[Place]:
     """A place of one's own, with data that is shared."""
     for name, source in _MODULES.items():
-        shutil.copy(source, folder / name)
+        shutil.copy(ROOT / "examples" / source, folder / name)
     world = Readers(make_world(1, 1, ("en",)).items)
     with running_generator(world) as url:
         environ = {"RAGBED_DATA_DIR": str(data), "RAGBED_CACHE_DIR": str(folder / "cache"), "OPENAI_API_KEY": "none"}

@@ -15,6 +15,7 @@ from ragbed.models.scripted import SCRIPTS, ScriptedModel
 from ragbed.schema import Item
 from ragbed.scorers import score
 from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.own_retrieval import OwnRetrieval
 from ragbed.testbeds.settings import Settings
 from tests.items import base_item, fact_item, integration_item
 
@@ -100,7 +101,7 @@ def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: st
     assert _rates(dataset, "noise", "last-doc", settings)[0.8]["code.correct"] == expected
 
 
-def test_every_script_completes_every_testbed(tmp_path: Path) -> None:
-    for testbed in TESTBEDS:
+def test_every_script_completes_every_testbed_in_which_it_need_not_search(tmp_path: Path) -> None:
+    for testbed in (name for name, one in TESTBEDS.items() if not isinstance(one, OwnRetrieval)):
         for script in SCRIPTS:
             assert _rates(_made(tmp_path, testbed), testbed, script, Settings())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +12,7 @@ from ragbed.cli.engine import ReplicaOptions, engine_options, replica_options
 from ragbed.cli.options import Decorator, option, together
 
 if TYPE_CHECKING:
+    from ragbed.datasets.corpus import Corpus
     from ragbed.engines import Engine
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
@@ -48,8 +49,9 @@ def open_asked(
     preset: Preset | None = None,
     *,
     trusts_code: bool = False,
+    corpora: Mapping[str, Corpus] | None = None,
 ) -> Model:
-    """The model that a string names, to be asked as the options say."""
+    """The model that a string names, to be asked as the options say; a system also about these corpora."""
     from ragbed.cli.data import data_root
     from ragbed.models import Wish
     from ragbed.models.patience import Patience
@@ -66,8 +68,40 @@ def open_asked(
         data_root(),
         preset,
         trusts_code,
+        corpora=corpora or {},
     )
     return engine.open_model(spec, wish)
+
+
+def open_models(
+    names: Sequence[str], open_one: Callable[[str], Model], *, searching: bool, prompted: bool
+) -> list[Model]:
+    """All models of a run, each once.
+
+    Args:
+        names: As typed.
+        open_one: Opens the model of a name.
+        searching: Whether they are to find documents by themselves.
+        prompted: Whether they are to follow prompts of ours.
+
+    Raises:
+        UsageError: One of them cannot; nobody was asked yet.
+    """
+    from ragbed.errors import UsageError
+    from ragbed.models.base import AnsweringAfresh
+
+    models = [open_one(name) for name in dict.fromkeys(names)]
+    for model in models:
+        is_system = isinstance(model, AnsweringAfresh)
+        if searching and not is_system:
+            raise UsageError(
+                f"{model.name} searches nothing; own-retrieval and own-rejection are for systems (python/…, http/…)."
+            )
+        if prompted and is_system:
+            raise UsageError(
+                f"{model.name} is a system under test and gets no prompts; --remedies is for language models."
+            )
+    return models
 
 
 def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions, engine: Engine) -> Model:

@@ -161,6 +161,8 @@ def _tell_rest(tally: Tally, groups: Sequence[GroupSummary], diagnoses: Sequence
     )
     if tally.without:
         say(f"{tally.without} trials without documents are not diagnosed, only compared with.")
+    if tally.remedied:
+        say(f"{tally.remedied} trials by remedies are not diagnosed.")
     if not tally.known:
         say("No closed-book trials: E9 and answers from memory cannot be told; add the testbed closed-book to the run.")
     if tally.untold and tally.known:

@@ -18,24 +18,35 @@ _RUN_FORMATS = ("jsonl",)
 
 @click.command()
 @click.argument("source", metavar="DATA|RUN")
-@options.option("--to", required=True, metavar="FORMAT", help="Data: native (with provenance) or rgb. Runs: jsonl.")
+@options.option(
+    "--to",
+    required=True,
+    metavar="FORMAT",
+    help="Data: native (with provenance), rgb, corpus, withheld-corpus. Runs: jsonl.",
+)
 @options.option("--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FILE", help="For the lines.")
 @options.option("--canonical", is_flag=True, help="Runs: sorted, without times and attempts; equal runs, equal bytes.")
 @options.json_option
 def export(source: str, to: str, output: Path, canonical: bool, json: bool) -> None:
     """Write a dataset in another format, or a run as lines.
 
-    What came from RGB's files goes back to the same bytes. A run is written one trial a line: the case as it was
-    asked, what the model said, and its scores.
+    What came from RGB's files goes back to the same bytes. A corpus is all passages of the dataset, for a system to
+    index (docs/own-system.md). A run is written one trial a line: the case as it was asked, what the model said, and
+    its scores.
 
     \b
     Examples:
       ragbed export en_fact --to native -o en_fact.jsonl
       ragbed export en_fact.jsonl --to rgb -o en_fact.json
+      ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl
       ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
     """
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.corpus import EDITIONS, export_corpus
 
+    if to in EDITIONS:
+        export_corpus(source, to, output, canonical=canonical, to_json=json)
+        return
     is_run = (Path(source) / "run.sqlite").is_file()
     if is_run:
         what, count = "trials", _write(output, _run_lines(Path(source), to, canonical), [])
@@ -71,6 +82,7 @@ def _run_lines(folder: Path, to: str, canonical: bool) -> Iterator[bytes]:
 
 
 def _data_lines(source: str, to: str, canonical: bool) -> tuple[Dataset, Iterator[bytes]]:
+    from ragbed.cli.corpus import EDITIONS
     from ragbed.cli.data import open_data
     from ragbed.datasets import FORMATS
     from ragbed.errors import UnknownName, UsageError
@@ -78,6 +90,6 @@ def _data_lines(source: str, to: str, canonical: bool) -> tuple[Dataset, Iterato
     if canonical:
         raise UsageError(f"--canonical is for runs; {source} is none (no run.sqlite in it).")
     if to not in FORMATS:
-        raise UnknownName("format", to, FORMATS)
+        raise UnknownName("format", to, (*FORMATS, *EDITIONS))
     (dataset,) = open_data([source])
     return dataset, (FORMATS[to].to_line(item) for item in dataset.items())

@@ -9,6 +9,7 @@ from typing import TypeVar, get_args
 
 from ragbed.cli.options import LayoutOptions, MixOptions
 from ragbed.errors import UnknownName, UsageError
+from ragbed.prompts.remedies import REMEDIES
 from ragbed.schema import Lang
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
@@ -63,6 +64,12 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
 def read_langs(text: str) -> tuple[Lang, ...]:
     """The languages of `--lang`."""
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
+
+
+def read_remedies(text: str | None) -> list[str]:
+    """The remedies of `--remedies`."""
+    names = [] if text is None else list(REMEDIES) if text == "all" else split(text, "--remedies")
+    return [_one_of("remedy", name, REMEDIES) for name in names]
 
 
 def split(text: str, option: str) -> list[str]:

@@ -103,7 +103,7 @@ layout_options: Decorator = together(
         "--testbeds",
         metavar="NAMES",
         help="Of noise, rejection, integration, counterfactual, closed-book (all by default); no-documents, parts; "
-        "a plug-in's.",
+        "of systems that search by themselves own-retrieval, own-rejection; a plug-in's.",
     ),
     mix_options,
     option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.report.tables import Report
+    from ragbed.report.tables import Report, Table
     from ragbed.schema import Lang
 
 _MOST_EVIDENCE = 2
@@ -84,10 +85,20 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
 
 
 def _print(report: Report) -> None:
-    from ragbed.cli.console import print_table, say
-    from ragbed.report.numbers import FEW, show, show_asked
+    from ragbed.cli.console import say
+    from ragbed.report.numbers import FEW
 
-    for table in report.tables:
+    print_tables(report.tables)
+    say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
+    _print_claims(report)
+
+
+def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
+    """Prints tables of a report."""
+    from ragbed.cli.console import print_table
+    from ragbed.report.numbers import show, show_asked
+
+    for table in tables:
         columns = ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns))
         rows = [
             (
@@ -100,9 +111,7 @@ def _print(report: Report) -> None:
             )
             for row in table.rows
         ]
-        print_table(table.title, columns, rows)
-    say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
-    _print_claims(report)
+        print_table(table.title, columns, rows, to_stderr=to_stderr)
 
 
 def _print_claims(report: Report) -> None:

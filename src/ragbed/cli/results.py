@@ -23,6 +23,8 @@ SCORES = {
     "closed-book": ("accuracy", "correct"),
     "no-documents": ("refusal", "refused"),
     "parts": ("accuracy", "correct"),
+    "own-retrieval": ("accuracy", "correct"),
+    "own-rejection": ("rejection", "refused"),
 }
 """What a testbed is about, as the paper has it: the score's name, and what counts; a plug-in's, right answers."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, read_budget
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
@@ -33,6 +33,7 @@ _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
 class RunOptions(LayoutOptions, AskingOptions):
     """The options that say what is asked, and how, as typed."""
 
+    remedies: str | None
     repeats: int
     temperature: float
     top_p: float
@@ -51,6 +52,11 @@ class RunOptions(LayoutOptions, AskingOptions):
 )
 @options.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Folder; an existing run is resumed.")
 @options.layout_options
+@options.option(
+    "--remedies",
+    metavar="NAMES",
+    help="Ask what has documents also by quote, numbered, unwarned, decompose, isolate (or all); docs/remedies.md.",
+)
 @options.option("--repeats", type=click.IntRange(1), default=1, help="Ask every case so often.")
 @options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Of the model.")
 @options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Of the model.")
@@ -94,6 +100,7 @@ def run(
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m scripted/oracle -d figure1 --docs 2
+      ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --remedies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
@@ -117,6 +124,7 @@ def run(
         raise
     cells, (infeasible, an_error) = tables.cells(open_chosen(chosen)), read_rest(job.folder)
     print_cells(cells, to_stderr=json)
+    _print_beyond(job, to_stderr=json)
     say(f"Everything is in {job.folder}")
     if infeasible:
         say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
@@ -132,6 +140,17 @@ def run(
         raise click.exceptions.Exit(3)
     if floors:
         _check_floors(job.folder, floors, junit)
+
+
+def _print_beyond(job: Job, *, to_stderr: bool) -> None:
+    """The tables that compare ways of asking with each other, where the run has several: counts do not tell it."""
+    if "remedies" not in job.settings and "own-" not in job.settings["testbeds"]:
+        return
+    from ragbed.cli.paged import read_report
+    from ragbed.cli.report import print_tables
+
+    tables = read_report([job.folder], [str(job.folder)], "robust").tables
+    print_tables([one for one in tables if one.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr)
 
 
 def read_typed(words: list[str]) -> Job:
@@ -171,20 +190,24 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
-    from ragbed.cli.layout import read_layout
+    from ragbed.cli.layout import read_layout, read_remedies
     from ragbed.runner.running import Job
     from ragbed.runner.shard import SETTING, parse_shard
     from ragbed.testbeds.choose import choose_testbeds, lay_out
+    from ragbed.testbeds.own_retrieval import open_corpora
 
     names, settings = read_layout(chosen)
+    remedies = read_remedies(chosen["remedies"])
     testbeds = choose_testbeds(names, settings)
     datasets = open_data(list(data))
     preset = _preset(chosen["preset"])
     sampling = _sampling(preset, chosen)
+    corpora = open_corpora(datasets, testbeds)
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     told |= settings.as_options() | {"testbeds": ",".join(names or ["all"]), "repeats": str(chosen["repeats"])}
     shard = None if chosen["shard"] is None else parse_shard(chosen["shard"])
     told |= {} if shard is None else {SETTING: str(shard)}
+    told |= {"remedies": ",".join(remedies)} if remedies else {}
     told |= {} if preset is None else {"preset": str(chosen["preset"])}
     return Job(
         folder=folder,
@@ -192,13 +215,23 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
         cases=lambda: (
             case
             for dataset in datasets
-            for case in lay_out(dataset, testbeds, settings, named=names is not None)
+            for case in lay_out(dataset, testbeds, settings, named=names is not None, remedies=remedies)
             if shard is None or shard.keeps(case)
         ),
-        models=[
-            open_asked(name, sampling, chosen, open_chosen(chosen), preset, trusts_code=chosen["trust_remote_code"])
-            for name in dict.fromkeys(models)
-        ],
+        models=open_models(
+            models,
+            lambda name: open_asked(
+                name,
+                sampling,
+                chosen,
+                open_chosen(chosen),
+                preset,
+                trusts_code=chosen["trust_remote_code"],
+                corpora=corpora,
+            ),
+            searching=bool(corpora),
+            prompted=bool(remedies),
+        ),
         repeats=chosen["repeats"],
         cache=None if chosen["no_cache"] else cache_path(),
         budget=read_budget(models, chosen),

@@ -18,6 +18,7 @@ from ragbed.diagnose.record import Diagnosis, Source
 from ragbed.engines import Engine
 from ragbed.engines.local import LocalEngine
 from ragbed.errors import UsageError
+from ragbed.prompts.remedies import MARK
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import Stored
 from ragbed.schema import Case
@@ -46,6 +47,7 @@ class Tally:
         asked: Trials with documents.
         right: Of these, right on the robust and on the paper's track.
         without: Trials without documents: not diagnosed, only compared with.
+        remedied: Trials by remedies: not diagnosed, since the summary is of the plain prompt.
         known: Closed-book replies that there are.
         untold: Misled replies of which nobody can say whether the model knew better: closed-book was not asked.
     """
@@ -53,6 +55,7 @@ class Tally:
     asked: int = 0
     right: int = 0
     without: int = 0
+    remedied: int = 0
     known: int = 0
     untold: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: {"ok": 0, "refused": 0, "error": 0})
@@ -81,6 +84,9 @@ def diagnose(results: Iterable[Stored], known: Known, tally: Tally) -> Iterator[
     for stored in results:
         if not stored.case.documents:
             tally.without += 1
+            continue
+        if MARK in stored.case.profile:
+            tally.remedied += 1
             continue
         tally.asked += 1
         tally.outcomes[stored.completion.outcome] += 1

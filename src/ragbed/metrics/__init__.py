@@ -11,7 +11,18 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from ragbed.metrics import closed_book, counterfactual, integration, noise, others, position, rejection, transitions
+from ragbed.metrics import (
+    closed_book,
+    counterfactual,
+    integration,
+    noise,
+    others,
+    position,
+    rejection,
+    remedies,
+    retrieval,
+    transitions,
+)
 from ragbed.metrics.cells import Cell, Maker, Scope
 from ragbed.metrics.knowledge import common_items, known_items, of_items, unknown_items
 from ragbed.metrics.sheet import TRACKS, Mask, Sheet, make_sheets
@@ -26,6 +37,7 @@ METRICS: dict[str, Callable[[Maker], Iterator[Cell]]] = {
     "counterfactual": counterfactual.measure,
     "closed-book": closed_book.measure,
     "transitions": transitions.measure,
+    "own-retrieval": retrieval.measure,
 }
 """By the name of the table."""
 
@@ -46,6 +58,7 @@ def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterato
                 if cell.estimate.metric in _TESTS and cell.scope == "all":
                     tests.append(cell)
         if len(scored) > 1:
+            yield from remedies.measure(scored, track)
             yield from adjust_board(tests)
             yield from measure_common(scored, track)
 

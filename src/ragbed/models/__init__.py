@@ -24,6 +24,7 @@ from ragbed.models.secret import Key
 from ragbed.plugins import find_part
 
 if TYPE_CHECKING:
+    from ragbed.datasets.corpus import Corpus
     from ragbed.models.served import Service
 
 DEFAULT_CONNECTIONS = 64
@@ -52,6 +53,8 @@ class Wish:
     """Whether code that comes with weights may run."""
     loads: bool = True
     """Whether weights are loaded; not where only what would be asked is wanted, and others ask."""
+    corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    """What a system may be asked to search, by id."""
 
     def pace(self, servers: int = 1) -> Pace:
         """The valves that the options ask for."""
@@ -172,13 +175,13 @@ def _http(wish: Wish) -> Model:
 
     url = wish.model if "://" in wish.model else f"http://{wish.model}"
     key = wish.key("HTTP_API_KEY", needed=False)
-    return HttpSystem(wish.service(f"http/{wish.model}", wish.model, [url], key, "HTTP_API_KEY"))
+    return HttpSystem(wish.service(f"http/{wish.model}", wish.model, [url], key, "HTTP_API_KEY"), wish.corpora)
 
 
 def _python(wish: Wish) -> Model:
     from ragbed.models.system import DEFAULT_AT_ONCE, PythonSystem
 
-    return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s)
+    return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s, wish.corpora)
 
 
 PROVIDERS: dict[str, Callable[[Wish], Model]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -60,9 +60,8 @@ class AnthropicModel(ServedModel):
         key = self._service.key
         return {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key.reveal()})
 
-    @staticmethod
-    def _parse(content: bytes) -> Completion:
-        return parse_message(content)
+    def _reader(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all replies read alike
+        return parse_message
 
 
 def parse_message(content: bytes) -> Completion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -115,9 +115,8 @@ class OpenAIModel(ServedModel):
         key = self._service.key
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
-    @staticmethod
-    def _parse(content: bytes) -> Completion:
-        return parse_chat(content)
+    def _reader(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all replies read alike
+        return parse_chat
 
 
 def _listed(page: bytes | None, remote: str) -> dict[str, object]:

@@ -56,7 +56,7 @@ class ServedModel(ABC):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # servers have their own dice
         """Asks the server, again where that may help."""
-        return await self._transport.ask(self.request(case), self._parse)
+        return await self._transport.ask(self.request(case), self._reader(case))
 
     @abstractmethod
     def request(self, case: Case) -> bytes:
@@ -96,9 +96,9 @@ class ServedModel(ABC):
     @abstractmethod
     def _headers(self) -> Mapping[str, str]: ...
 
-    @staticmethod
     @abstractmethod
-    def _parse(content: bytes) -> Completion: ...
+    def _reader(self, case: Case) -> Callable[[bytes], Completion]:
+        """How a reply to a case reads."""
 
 
 def below(base: URL, path: str) -> URL:

@@ -1,7 +1,8 @@
 """A whole RAG system as the model under test: what it is given and how its answer reads.
 
-It gets the question, the documents of the case and the language, and prompts whatever it wants by itself. What it
-answered last week says nothing about it today, so nothing of it is taken from the response cache.
+It gets the question, the language and the documents of the case, or in their place the id of a corpus that it has
+indexed, and prompts whatever it wants by itself. What it answered last week says nothing about it today, so nothing of
+it is taken from the response cache.
 """
 
 from __future__ import annotations
@@ -18,34 +19,74 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from ragbed.datasets.corpus import Corpus, Named
 from ragbed.errors import UsageError
 from ragbed.models.base import canonical
 from ragbed.models.failure import Failure, failed
-from ragbed.models.served import ServedModel
-from ragbed.schema import Case, Completion
+from ragbed.models.served import ServedModel, Service
+from ragbed.schema import Case, Completion, Retrieved
+from ragbed.text import storable
 
 DEFAULT_AT_ONCE = 8
 """Calls at once of a function, where the user names no number: most systems wait for a model most of the time."""
 
+_MOST_PASSAGES = 1_000
+"""That a reply may name: more than any prompt holds; a system that lists its whole index is not to fill the disk."""
+
 Given: TypeAlias = dict[str, Any]
+Corpora: TypeAlias = Mapping[str, Corpus]
+"""By id."""
 
 
 def given(case: Case) -> Given:
     """What a system gets."""
+    if case.corpus is not None:
+        return {"question": case.question, "corpus": case.corpus, "k": case.k, "lang": case.lang}
     return {"question": case.question, "documents": [document.text for document in case.documents], "lang": case.lang}
 
 
-def read_answer(told: object) -> Completion:
-    """A string, or an object with one as `answer`, as an outcome.
+def read_answer(told: object, case: Case, corpora: Corpora) -> Completion:
+    """A string, or an object with one as `answer`, as an outcome; with own retrieval also what was found and cited.
 
     Raises:
-        Failure: It is neither.
+        Failure: It is neither, or passages are not named as they can be.
     """
-    answer = told.get("answer") if isinstance(told, Mapping) else getattr(told, "answer", told)
+    answer = _field(told, "answer") if not isinstance(told, str) else told
     if not isinstance(answer, str):
         problem = f"an answer is a text, or an object with one as 'answer'; this is {_brief(told)}"
         raise Failure("protocol", problem, again=True)
-    return Completion(outcome="ok", reply=answer, finish="stop")
+    reply = Completion(outcome="ok", reply=answer, finish="stop")
+    if case.corpus is None or isinstance(told, str):
+        return reply
+    corpus = corpora[case.corpus]
+    found = {name: _read_passages(told, name, corpus, case) for name in ("retrieved", "citations")}
+    return msgspec.structs.replace(reply, **found)
+
+
+def _read_passages(told: object, name: str, corpus: Corpus, case: Case) -> tuple[Retrieved, ...] | None:
+    """What a reply names, in its order; None where it has no such field."""
+    listed = _field(told, name)
+    if listed is None:
+        return None
+    if not isinstance(listed, list | tuple):
+        raise Failure("protocol", f"{name!r} is a list of passages; this is {_brief(listed)}", again=True)
+    if len(listed) > _MOST_PASSAGES:
+        raise Failure("protocol", f"{name!r} has {len(listed):,} passages; at most {_MOST_PASSAGES:,} are read")
+    return tuple(corpus.resolve(_read_name(name, one), case) for one in listed)
+
+
+def _read_name(field: str, told: object) -> Named:
+    if isinstance(told, str):
+        return Named(storable(told), storable(told))
+    name, text = (_field(told, part) for part in ("id", "text"))
+    if not all(part is None or isinstance(part, str) for part in (name, text)) or (name is None and text is None):
+        wanted = "an id, a text, or an object with 'id' or 'text'"
+        raise Failure("protocol", f"a passage in {field!r} is {wanted}; this is {_brief(told)}", again=True)
+    return Named(None if name is None else storable(name), None if text is None else storable(text))
+
+
+def _field(told: object, name: str) -> Any:  # noqa: ANN401 - whatever a system tells
+    return told.get(name) if isinstance(told, Mapping) else getattr(told, name, None)
 
 
 class HttpSystem(ServedModel):
@@ -53,6 +94,10 @@ class HttpSystem(ServedModel):
 
     path = ""
     answers_afresh: Literal[True] = True
+
+    def __init__(self, service: Service, corpora: Corpora) -> None:
+        super().__init__(service)
+        self._corpora = corpora
 
     def request(self, case: Case) -> bytes:
         """The body as it is sent."""
@@ -66,29 +111,27 @@ class HttpSystem(ServedModel):
         key = self._service.key
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
-    @staticmethod
-    def _parse(content: bytes) -> Completion:
-        try:
-            told = msgspec.json.decode(content)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            start = content[:60].decode("utf-8", "replace")
-            raise Failure("protocol", f"the reply is no JSON ({error}): {start!r}", again=True) from None
-        return read_answer(told)
+    def _reader(self, case: Case) -> Callable[[bytes], Completion]:
+        return lambda content: read_answer(_decode(content), case, self._corpora)
 
 
 class PythonSystem:
     """`python/<module:function>`: a function, called as `function(question=…, documents=[…], lang=…)`.
 
+    With own retrieval it is called as `function(question=…, corpus=…, k=…, lang=…)`.
+
     Args:
         spec: `module:function`; the current folder is looked in first.
         at_once: Calls at once, each in a thread of its own, and with a loop of its own if it is a coroutine's.
         limit_s: A call that takes longer is an error; its thread is left behind.
+        corpora: Those that it may be asked to search.
     """
 
     answers_afresh: Literal[True] = True
 
-    def __init__(self, spec: str, at_once: int, limit_s: float) -> None:
+    def __init__(self, spec: str, at_once: int, limit_s: float, corpora: Corpora) -> None:
         self.name, self.concurrency, self._limit_s = f"python/{spec}", at_once, limit_s
+        self._corpora = corpora
         self.advice = f"Call {spec} by hand with a question and a list of documents."
         self._function = _load(spec)
 
@@ -96,7 +139,7 @@ class PythonSystem:
         """Calls the function; whatever it raises is the outcome of this case alone."""
         begun = time.monotonic()
         try:
-            reply = read_answer(await self._call(given(case)))
+            reply = read_answer(await self._call(given(case)), case, self._corpora)
         except Failure as failure:
             return failed(failure, 1, Counter())
         except _TooLong:
@@ -170,6 +213,14 @@ async def _in_thread(call: Callable[[], object]) -> object:
 def _as_exception(error: BaseException) -> Exception:
     """A thread that ends the process (`sys.exit`) or breaks off is a system that failed."""
     return error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _decode(content: bytes) -> object:
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        start = content[:60].decode("utf-8", "replace")
+        raise Failure("protocol", f"the reply is no JSON ({error}): {start!r}", again=True) from None
 
 
 def _load(spec: str) -> Callable[..., Any]:

@@ -168,7 +168,8 @@ class Transport:
 
     def _keep_secret(self, reply: Completion) -> Completion:
         """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
-        if not self._scrubber.holds(f"{reply.reply}\n{reply.reasoning}\n{reply.finish}"):
+        named = [one.id for one in (*(reply.retrieved or ()), *(reply.citations or ()))]
+        if not self._scrubber.holds("\n".join([str(reply.reply), str(reply.reasoning), str(reply.finish), *named])):
             return reply
         hide = self._scrubber.hide
         return replace(
@@ -176,6 +177,8 @@ class Transport:
             reply=hide(reply.reply or ""),
             reasoning=hide(reply.reasoning) if reply.reasoning else None,
             finish=hide(reply.finish) if reply.finish else None,
+            retrieved=reply.retrieved and tuple(replace(one, id=hide(one.id)) for one in reply.retrieved),
+            citations=reply.citations and tuple(replace(one, id=hide(one.id)) for one in reply.citations),
         )
 
     async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:

@@ -3,6 +3,7 @@
 A set has up to four files a language: `system.md` and `user.md` for cases with documents,
 `closed-book.system.md` and `closed-book.user.md` for cases without. `{DOCS}` and `{QUERY}` stand
 for the documents and the question. One line feed at the end of a file is not part of the text.
+`remedies/` has other ways to ask, which go on top of any set.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.prompts.remedies import fill, read_texts
 from ragbed.schema import Lang, Message
 
 REFUSAL: dict[Lang, str] = {
@@ -43,19 +45,40 @@ class Instructions:
     Args:
         sets: Names of shipped sets; a file is taken from the first that has it.
         folder: A user's own folder, laid out as a set, whose files go before all of them.
+        remedy: Another way to ask with documents, on top of these texts.
     """
 
     sets: tuple[str, ...]
     folder: Path | None = None
+    remedy: str | None = None
 
     def messages(self, lang: Lang, question: str, documents: Sequence[str] | None) -> tuple[Message, ...]:
         """Renders a prompt: with None the closed-book one, with no documents the usual one around nothing."""
         prefix = "closed-book." if documents is None else ""
-        values = {"DOCS": "\n".join(documents or ()), "QUERY": question}
-        user = _fill(self._texts[lang, f"{prefix}user.md"], values)
+        values = {
+            "DOCS": "\n".join(self._document(lang, *one) for one in enumerate(documents or (), 1)),
+            "QUERY": question,
+        }
+        user = fill(self._texts[lang, f"{prefix}user.md"], values)
         system = self._texts[lang, f"{prefix}system.md"]
+        if documents is not None:
+            system = self._remedied(lang, system)
         turns = [Message(role="system", content=system)] if system else []
         return (*turns, Message(role="user", content=user))
+
+    def _document(self, lang: Lang, number: int, text: str) -> str:
+        template = read_texts(self.remedy, lang).get("document.md")
+        return text if template is None else fill(template, {"NUMBER": str(number), "DOC": text})
+
+    def _remedied(self, lang: Lang, system: str) -> str:
+        """The instruction with what a remedy adds, or without what it takes out."""
+        texts = read_texts(self.remedy, lang)
+        if "without.md" in texts:
+            shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
+            if shorter == system:
+                raise UsageError(f"--remedies {self.remedy}: the instruction does not say {texts['without.md']!r}.")
+            return shorter
+        return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
 
     @cached_property
     def own(self) -> str | None:
@@ -71,11 +94,6 @@ class Instructions:
         if self.folder is not None:
             texts |= _own_texts(self.folder)
         return texts
-
-
-def _fill(template: str, values: dict[str, str]) -> str:
-    """Puts the values in, in a single pass and by fixed names: what a document says is never a template."""
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
 @cache

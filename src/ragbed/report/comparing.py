@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics.trial import Scored
+from ragbed.prompts.remedies import MARK
 from ragbed.report.reading import read_trials
 from ragbed.runner.file import NAME
 from ragbed.schema import Answer, Case
@@ -26,6 +27,8 @@ HEADLINE = {
     "closed-book": "correct",
     "no-documents": "refused",
     "parts": "correct",
+    "own-retrieval": "correct",
+    "own-rejection": "refused",
 }
 """The score that is compared: what a testbed wants of a model; of a plug-in's, right answers."""
 
@@ -40,6 +43,8 @@ class Condition(NamedTuple):
     correct: float
     k: int
     arm: str
+    remedy: str = ""
+    """As which both were asked; empty for the plain prompt."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,8 @@ def _scores(trials: Iterable[tuple[Case, Scored]], track: str) -> dict[Condition
     for case, trial in trials:
         value = _value(trial, track)
         if value is not None:
-            place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm)
+            remedy = trial.profile.partition(MARK)[2]
+            place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm, remedy)
             question = Question(trial.item, case.question, case.answer)
             asked.setdefault(Condition(*place), {}).setdefault(question, []).append(value)
     return {condition: _means(items) for condition, items in asked.items()}
@@ -202,6 +208,7 @@ def _value(trial: Scored, track: str) -> float | None:
 def describe(condition: Condition) -> Sequence[str]:
     """A condition as cells of a table."""
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
-    arm = condition.arm if condition.arm != "related" else ""
-    shown = [condition.data, condition.testbed + (f" ({arm})" if arm else ""), condition.lang, noise]
+    ways = [*([condition.arm] if condition.arm != "related" else []), *([condition.remedy] if condition.remedy else [])]
+    testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
+    shown = [condition.data, testbed, condition.lang, noise]
     return [*shown, f"{condition.correct:.3g}" if condition.correct else "–"]

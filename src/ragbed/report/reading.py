@@ -11,8 +11,9 @@ from ragbed.metrics.cells import Cell
 from ragbed.metrics.trial import Scored, to_scored
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import RunStore
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion
 from ragbed.scorers import Track, open_tracks
+from ragbed.scorers.retrieval import score_retrieval
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
@@ -30,11 +31,24 @@ def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Ce
 def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
     """Every trial of a run with its case, and for every model the cases that could not be asked."""
     with open_scored(folder) as store:
+        has_remedies = "remedies" in store.settings()
         yield from _infeasible(store)
         for stored in store.results():
             completion = stored.completion
-            scores = score(stored.case, completion.reply or "") if completion.outcome == "ok" else None
+            scores = None
+            if completion.outcome == "ok":
+                scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
+                scores |= costs_of(completion) if has_remedies else {}
             yield stored.case, to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
+
+
+def costs_of(completion: Completion) -> dict[str, float]:
+    """What a reply took, for who weighs remedies against it."""
+    usage = completion.usage or {}
+    told = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
+    return {"calls": float(max(1, len(completion.steps)))} | {
+        name: float(value) for name, value in told.items() if value is not None
+    }
 
 
 def _check_data(folders: Sequence[Path]) -> None:

@@ -12,7 +12,7 @@ from itertools import islice
 from msgspec import Struct
 
 from ragbed.runner.store import Stored
-from ragbed.schema import Answer, Case, Lang, Message
+from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Step
 from ragbed.scorers import score
 from ragbed.scorers.robust import explain
 from ragbed.scorers.robust.gold import Gold, prepare
@@ -80,6 +80,10 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """In the reply, each with the rule that found it."""
     predicted: list[list[Span]]
     """For each document, where it says what the reply says."""
+    retrieved: tuple[Retrieved, ...] | None = None
+    """Own retrieval: what the system found; None where it does not say."""
+    steps: tuple[Step, ...] = ()
+    """Remedies: the calls behind the reply."""
 
 
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -138,6 +142,8 @@ def show_trial(stored: Stored) -> ShownTrial:
         scores=score(case, reply) if is_reply else None,
         spans=[Span(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
         predicted=[find_said(reply, one.text, case.question) if is_reply else [] for one in case.documents],
+        retrieved=completion.retrieved,
+        steps=completion.steps,
     )
 
 

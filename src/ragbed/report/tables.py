@@ -96,7 +96,11 @@ def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...
     yield "integration parts", "Information integration: sub-answers, without noise", _PARTS
     yield "counterfactual", "Counterfactual robustness: all documents false", _COUNTERFACTUAL
     yield "closed-book", "Closed book", _CLOSED
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in METRICS):
+    yield "remedies", "Remedies: against the plain prompt, on the same questions and documents", _REMEDIES
+    yield "own-retrieval", "Own retrieval: what is found, and what is lost against given documents", _RETRIEVAL
+    noise = _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
+    yield "own-retrieval noise", "Own retrieval: accuracy by the share of noise among what was found", noise
+    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies")):
         yield testbed, f"Testbed {testbed}", _OTHER
 
 
@@ -139,15 +143,41 @@ _CLOSED = (
     Column("right, instructed", "accuracy_instructed"),
     Column("declines, instructed", "refusal_instructed"),
 )
+_REMEDIES = (
+    Column("noise, right", "noise_rate"),
+    Column("gain", "noise_gain"),
+    Column("rejection, refuses", "rejection_rate"),
+    Column("gain", "rejection_gain"),
+    Column("integration, right", "integration_rate"),
+    Column("gain", "integration_gain"),
+    Column("counterfactual, right", "counterfactual_rate"),
+    Column("gain", "counterfactual_gain"),
+    Column("calls", "calls", is_share=False),
+    Column("tokens in", "tokens_in", is_share=False),
+    Column("tokens out", "tokens_out", is_share=False),
+    Column("seconds", "seconds", is_share=False),
+)
+_RETRIEVAL = (
+    Column("recall", "retrieval_recall"),
+    Column("distracting", "retrieved_distracts"),
+    Column("false", "retrieved_contradicts"),
+    Column("unknown", "retrieved_unknown"),
+    Column("told", "retrieval_told"),
+    Column("right", "accuracy"),
+    Column("right, given", "accuracy_given"),
+    Column("gap", "retrieval_gap"),
+    Column("refuses, withheld", "refusal_withheld"),
+    Column("citations support", "cited_supports"),
+)
 
 
-def _by_noise(cells: Sequence[Cell], table: str) -> tuple[Column, ...]:
+def _by_noise(cells: Sequence[Cell], table: str, metric: str = "accuracy") -> tuple[Column, ...]:
     ratios = {
         cell.place.get("noise")
         for cell in cells
-        if cell.table == table and cell.estimate.metric == "accuracy" and cell.place.get("arm") is None
+        if cell.table == table and cell.estimate.metric == metric and cell.place.get("arm") is None
     }
-    return tuple(Column(f"{ratio:.3g}", "accuracy", ratio) for ratio in sorted(r for r in ratios if r is not None))
+    return tuple(Column(f"{ratio:.3g}", metric, ratio) for ratio in sorted(r for r in ratios if r is not None))
 
 
 def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence[Cell], track: str) -> Table:

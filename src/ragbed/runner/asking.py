@@ -7,18 +7,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing, WorkerLost
 from ragbed.models.failure import Failure, failed
+from ragbed.prompts.remedies import flow_of
 from ragbed.runner.budget import Budget
 from ragbed.runner.cache import Cache, key_of
 from ragbed.runner.hope import Hope
+from ragbed.runner.steps import Called, ask_through
 from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore
 from ragbed.runner.writer import Writer
-from ragbed.schema import Completion
+from ragbed.schema import Case, Completion
+from ragbed.text import storable
 
 _WORKERS = 10
 """So many workers of a cluster may end over one case; then it is the case that ends them."""
@@ -44,6 +48,10 @@ class Progress:
             usage = completion.usage or {}
             self.tokens_in += usage.get("in", 0)
             self.tokens_out += usage.get("out", 0)
+
+
+class _NotAllowed(Exception):
+    """The budget allows no further call."""
 
 
 class _HandedIn(NamedTuple):
@@ -118,30 +126,34 @@ class Asking:
     async def _work(self, pending: Iterator[Ask]) -> None:
         """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
         last: _HandedIn | None = None
-        writer, cache = self.session.writer, self._cache
         for ask in pending:
-            key = key_of(self.model.name, self.identity, self.model.request(ask.case), ask.repeat)
-            found = cache.find(key) if cache is not None else None
-            if found is not None:
-                await self._settle(self._hand_in(ask, key, found, cached=True))
-                continue
-            if self.session.budget is not None and not self.session.budget.allows():
+            flow = flow_of(ask.case)
+            if flow is not None:
+                await self._settle(last)
+                last = None
+            try:
+                if flow is None:
+                    called = await self._call(ask, ask.case, last)
+                else:
+                    called = await ask_through(flow, ask.case, partial(self._call, ask))
+            except _NotAllowed:
                 break
-            await writer.put(INTEND, (ask.model, ask.number, ask.repeat, self.session.number, time.time()))
-            await self._settle(last)
-            completion = await self._complete(ask)
-            last = self._hand_in(ask, key, completion, cached=False)
-            self._hope.learn(completion)
+            handed_in = self._hand_in(ask, called)
+            if called.cached:
+                await self._settle(handed_in)
+                continue
+            last = handed_in
+            self._hope.learn(called.completion)
             if self._workers > self._wanted():
                 break
         self._workers -= 1
         await self._settle(last)
 
-    async def _complete(self, ask: Ask) -> Completion:
+    async def _complete(self, ask: Ask, case: Case) -> Completion:
         """Asks until there is an outcome; a call whose worker ended goes on record, since it may have been paid."""
         for lost in range(_WORKERS):
             try:
-                completion = await self.model.complete(ask.case, ask.repeat)
+                completion = await self.model.complete(case, ask.repeat)
             except WorkerLost as error:
                 last = error
                 row = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
@@ -150,22 +162,44 @@ class Asking:
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         return failed(Failure("server", f"{_WORKERS} workers ended over it; the last: {last}"), _WORKERS, Counter())
 
-    def _hand_in(self, ask: Ask, key: str, completion: Completion, *, cached: bool) -> _HandedIn:
-        store, number = self.session.store, self.session.number
-        try:
-            row = store.row(ask, number, key, completion, cached)
-        except UnicodeEncodeError:
-            completion = _without_surrogates(completion)
-            row = store.row(ask, number, key, completion, cached)
-        if not cached:
-            self._account(key, completion)
-        return _HandedIn(self.session.writer.put(RECORD, row), completion, cached)
+    async def _call(self, ask: Ask, case: Case, last: _HandedIn | None = None) -> Called:
+        """One call, its intent on the disk before it; or what it brought another time.
 
-    def _account(self, key: str, completion: Completion) -> None:
+        Raises:
+            _NotAllowed: The budget is spent.
+        """
+        key = key_of(self.model.name, self.identity, self.model.request(case), ask.repeat)
+        found = self._cache.find(key) if self._cache is not None else None
+        if found is not None:
+            return Called(found, key, cached=True)
+        if self.session.budget is not None and not self.session.budget.allows():
+            raise _NotAllowed
+        intent = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
+        await self.session.writer.put(INTEND, intent)
+        await self._settle(last)
+        completion = await self._complete(ask, case)
+        return Called(self._account(key, completion), key)
+
+    def _account(self, key: str, completion: Completion) -> Completion:
+        """Keeps and pays a reply, as it can be stored."""
+        if self._cache is not None:
+            try:
+                self._cache.keep(key, self.model.name, completion)
+            except UnicodeEncodeError:
+                completion = _without_surrogates(completion)
+                self._cache.keep(key, self.model.name, completion)
         if self.session.budget is not None:
             self.session.budget.pay(self.model.name, completion)
-        if self._cache is not None:
-            self._cache.keep(key, self.model.name, completion)
+        return completion
+
+    def _hand_in(self, ask: Ask, called: Called) -> _HandedIn:
+        store, number, completion = self.session.store, self.session.number, called.completion
+        try:
+            row = store.row(ask, number, called.key, completion, called.cached)
+        except UnicodeEncodeError:
+            completion = _without_surrogates(completion)
+            row = store.row(ask, number, called.key, completion, called.cached)
+        return _HandedIn(self.session.writer.put(RECORD, row), completion, called.cached)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""
@@ -177,9 +211,12 @@ class Asking:
 
 def _without_surrogates(completion: Completion) -> Completion:
     """Half characters, which no file can hold, shown as the sign for what cannot be shown."""
-    changed = {
-        name: text.encode("utf-8", "replace").decode()
-        for name in ("reply", "reasoning", "error", "finish")
-        if isinstance(text := getattr(completion, name), str)
-    }
-    return msgspec.structs.replace(completion, **changed)
+    return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever a record is made of
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {name: _clean(part) for name, part in value.items()}
+    return [_clean(part) for part in value] if isinstance(value, list | tuple) else value

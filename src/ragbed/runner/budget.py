@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragbed.errors import RagbedError
 from ragbed.runner.prices import Price, find_price
+from ragbed.runner.steps import sum_usage
 from ragbed.schema import Completion
 
 
@@ -46,6 +47,8 @@ class Budget:
         if model not in self._prices:
             self._prices[model] = find_price(model)
         price, usage = self._prices[model], completion.usage or {}
+        if completion.steps:
+            usage = sum_usage(step for step in completion.steps if not step.cached) or {}
         if price is not None:
             self._spent += price(usage.get("in", 0), usage.get("out", 0))
         return price is not None

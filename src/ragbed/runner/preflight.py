@@ -9,8 +9,10 @@ from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
+from ragbed.prompts.remedies import flow_of
 from ragbed.runner.prices import find_price
-from ragbed.schema import Case
+from ragbed.runner.steps import Called, ask_through
+from ragbed.schema import Case, Completion
 
 PROBES = 5
 
@@ -37,7 +39,7 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
     try:
-        replies = await asyncio.gather(*(model.complete(case) for case in probes))
+        replies = await asyncio.gather(*(_complete(model, case) for case in probes))
     finally:
         await model.close()
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
@@ -45,9 +47,10 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
     chars = sum(_chars(case) for case, _ in pairs)
     per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / chars
-    calls = len(cases) * repeats
+    asked = len(cases) * repeats
+    calls = round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * asked)
     tokens_in = round(per_char * sum(map(_chars, cases)) * repeats)
-    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * calls)
+    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * asked)
     price = find_price(model.name)
     return Forecast(
         model=model.name,
@@ -55,8 +58,16 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         dollars=None if price is None else price(tokens_in, tokens_out),
-        minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * calls / model.concurrency / 60,
+        minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * asked / model.concurrency / 60,
     )
+
+
+async def _complete(model: Model, case: Case) -> Completion:
+    async def call(one: Case) -> Called:
+        return Called(await model.complete(one), "")
+
+    flow = flow_of(case)
+    return (await (call(case) if flow is None else ask_through(flow, case, call))).completion
 
 
 def _chars(case: Case) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from ragbed.runner.store import RunStore, Stored
-from ragbed.schema import Completion
+from ragbed.schema import Completion, Step
 from ragbed.scorers import score
+from ragbed.scorers.retrieval import score_retrieval
 
 
 def trial_lines(store: RunStore, *, canonical: bool) -> Iterator[bytes]:
@@ -28,7 +29,12 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
     """A result as the fields of its line."""
     completion = result.completion
     fields: dict[str, object] = msgspec.structs.asdict(result.case)
-    for name, default in (("rotation", 0), ("event", None), ("reason", None)):  # as a case line has them
+    for name, default in (
+        ("rotation", 0),
+        ("event", None),
+        ("reason", None),
+        ("corpus", None),
+    ):  # as a case line has them
         if fields[name] == default:
             del fields[name]
     fields |= {
@@ -40,13 +46,25 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
         "finish": completion.finish,
         "usage": _without_luck(completion.usage) if canonical else completion.usage,
     }
-    if completion.reasoning is not None:
-        fields["reasoning"] = completion.reasoning
+    for name in ("reasoning", "retrieved", "citations"):
+        if getattr(completion, name) is not None:
+            fields[name] = getattr(completion, name)
+    if completion.steps:
+        fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
     # Only a reply can be scored: a failure is in the outcome, never a wrong answer.
-    fields["scores"] = score(result.case, completion.reply or "") if completion.outcome == "ok" else None
+    is_reply = completion.outcome == "ok"
+    scores = score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if is_reply else None
+    fields["scores"] = scores
     return fields
+
+
+def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
+    told: dict[str, object] = {"messages": step.messages, "reply": step.reply}
+    if canonical:
+        return told | {"usage": _without_luck(step.usage)}
+    return told | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
 def _without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:

@@ -18,6 +18,7 @@ from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.noise import NOISE
+from ragbed.testbeds.own_retrieval import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.parts import PARTS
 from ragbed.testbeds.rejection import REJECTION
 from ragbed.testbeds.settings import Settings
@@ -44,9 +45,11 @@ TESTBEDS: dict[str, Testbed] = {
     "closed-book": CLOSED_BOOK,
     "no-documents": NO_DOCUMENTS,
     "parts": PARTS,
+    "own-retrieval": OWN_RETRIEVAL,
+    "own-rejection": OWN_REJECTION,
 }
-CONTROLS = ("no-documents", "parts")
-"""Asked only if they are named: what they tell is of interest beside other testbeds."""
+CONTROLS = ("no-documents", "parts", "own-retrieval", "own-rejection")
+"""Asked only if they are named: what they tell is of interest beside other testbeds, or of systems alone."""
 USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)
 
 

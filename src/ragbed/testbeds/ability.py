@@ -139,7 +139,7 @@ class Ability:
             k=condition.docs,
             correct=float(condition.correct),
             arm=condition.arm,
-            profile=settings.profile,
+            profile=settings.way,
             seed=settings.seed,
             feasible=feasible,
             documents=plan.documents,

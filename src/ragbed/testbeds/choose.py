@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from ragbed.datasets import Dataset
@@ -10,6 +11,7 @@ from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import USUAL, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.parts import Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
@@ -27,8 +29,13 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     return [testbed for testbed in chosen if testbed not in idle]
 
 
-def lay_out(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *, named: bool) -> Iterator[Case]:
-    """Yields the cases of a dataset; a testbed that was named and finds no item it can take is an error."""
+def lay_out(
+    dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *, named: bool, remedies: Sequence[str] = ()
+) -> Iterator[Case]:
+    """Yields the cases of a dataset, and those with documents again for every remedy.
+
+    A testbed that was named and finds no item it can take is an error.
+    """
     found = False
     for testbed in testbeds:
         laid = False
@@ -40,6 +47,10 @@ def lay_out(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *
             raise UsageError(f"--testbeds {testbed.name}: {dataset.name} has no {wanted}{_where(settings)}.")
     if not found:
         raise UsageError(f"{dataset.name} has no item for these testbeds{_where(settings)}.")
+    for remedy in remedies:
+        for testbed in testbeds:
+            if isinstance(testbed, Ability | Parts):
+                yield from testbed.cases(dataset, replace(settings, remedy=remedy))
 
 
 def _where(settings: Settings) -> str:

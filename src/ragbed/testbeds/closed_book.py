@@ -40,7 +40,7 @@ class ClosedBook:
                     k=0,
                     correct=0.0,
                     arm="related",
-                    profile=settings.profile,
+                    profile=settings.way,
                     seed=settings.seed,
                     feasible=True,
                     documents=(),

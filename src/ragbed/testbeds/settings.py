@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from ragbed.errors import UsageError
 from ragbed.prompts import Instructions
+from ragbed.prompts.remedies import MARK
 from ragbed.schema import Lang
 
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
@@ -83,11 +84,18 @@ class Settings:
     """The first N items of a dataset, or that fraction of them."""
     prompt: Path | None = None
     """A user's own instruction files, which go before the profile's."""
+    remedy: str | None = None
+    """Another way to ask than by these texts alone (`ragbed.prompts.remedies`)."""
 
     @cached_property
     def instructions(self) -> Instructions:
         """The texts of the profile, or the user's own."""
-        return Instructions(PROFILES[self.profile].prompts, self.prompt)
+        return Instructions(PROFILES[self.profile].prompts, self.prompt, self.remedy)
+
+    @cached_property
+    def way(self) -> str:
+        """What a case is asked under: the profile, and the remedy if there is one."""
+        return self.profile if self.remedy is None else f"{self.profile}{MARK}{self.remedy}"
 
     @cached_property
     def original(self) -> int | None:
@@ -113,7 +121,7 @@ class Settings:
     def label(self) -> str:
         """The part of a case's name that all conditions share."""
         own = self.instructions.own
-        return f"profile={self.profile},seed={self.seed}" + (f",prompt={own}" if own else "")
+        return f"profile={self.way},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
 _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)

@@ -68,6 +68,11 @@ def to_terms(text: str) -> list[str]:
     return terms
 
 
+def storable(text: str) -> str:
+    """Without half characters, which no file can hold: they become a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def printable(text: str) -> str:
     """Text from data made safe for a terminal: control and direction characters become visible escapes."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -144,6 +144,9 @@ def _cut(page: CasePage, budget: int) -> CasePage:
     for one in page.trials:
         texts = {name: short(getattr(one, name), len(page.trials)) for name in ("reply", "reasoning", "error")}
         votes = [change(vote, said=short(vote.said, len(page.trials) * len(one.judged))) for vote in one.judged]
-        trials.append(change(one, judged=votes, spans=one.spans[:200], **texts))
+        found = one.retrieved and tuple(change(it, text=short(it.text, len(one.retrieved))) for it in one.retrieved)
+        # The prompts of steps repeat the documents, so of a page that is too large they go first.
+        steps = tuple(change(step, messages=(), reply=short(step.reply, len(one.steps))) for step in one.steps)
+        trials.append(change(one, judged=votes, spans=one.spans[:200], retrieved=found, steps=steps, **texts))
     facts = change(shown, documents=documents, messages=messages, question=short(shown.question, 1))
     return change(page, shown=facts, trials=trials, is_cut=True, others=page.others[:20], beside=page.beside[:20])

@@ -53,6 +53,11 @@ def _integration(value: float, ratio: float = 0.0) -> list[Cell]:
     return [_cell("integration", _INT, "accuracy", value, noise=ratio)]
 
 
+def _gain(remedy: str, value: float, p: float) -> list[Cell]:
+    key = _BASE._replace(profile=f"robust+{remedy}")
+    return [_cell("remedies", key, "noise_gain", value), _cell("remedies", key, "noise_gain_p", p)]
+
+
 def _changes(simple: float, several: float) -> list[Cell]:
     return [
         _cell("noise", _BASE, "change", simple, noise=0.4),
@@ -93,6 +98,11 @@ def _override(value: float, reach: float = 0.1) -> list[Cell]:
         ("C9", [_closed(0.6), *_refusals(0.2)], "supported"),
         ("C9", [_closed(0.2), *_refusals(0.6)], "contradicted"),
         ("C9", [_closed(0.4), *_refusals(0.42)], "undecidable"),
+        ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", 0.1, 0.02), "supported"),
+        ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", -0.1, 0.02), "contradicted"),
+        ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", 0.1, 0.2), "undecidable"),
+        ("C10", _gain("quote", 0.2, 0.03) + _gain("isolate", 0.2, 0.03), "undecidable"),
+        ("C10", _gain("numbered", 0.2, 0.01) + _gain("unwarned", -0.2, 0.01), "undecidable"),
     ],
 )
 def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: str) -> None:
@@ -129,6 +139,11 @@ def test_error_shares_are_held_against_the_papers(counts: dict[str, int], verdic
     assert CLAIMS["C7"](Grounds([], _causes(counts))).verdict == verdict
 
 
+def test_what_a_remedy_does_speaks_to_no_claim_about_the_plain_prompt() -> None:
+    remedied = _cell("rejection", _BASE._replace(profile="robust+quote"), "refusal_recall", 0.9, noise=1.0)
+    assert CLAIMS["C3"](Grounds([*_refusals(0.3), remedied])).verdict == "supported"
+
+
 def test_one_counterexample_among_many_models_is_enough() -> None:
     other = Key("n", "en", "en", "robust")
     cells = [*_refusals(0.3), _cell("rejection", other, "refusal_recall", 0.9, noise=1.0)]
@@ -150,9 +165,9 @@ def test_p_values_are_adjusted_for_the_number_of_rows() -> None:
 def test_every_finding_can_be_told_in_both_languages(lang: str) -> None:
     words = read_words("zh" if lang == "zh" else "en")
     cells = _transition(0.0, 0.5, 0.02) + _decline(0.8, -0.2, 0.001) + _refusals(0.3) + _adherence(0.5, 0.1)
-    cells += _integration(0.5) + _changes(-0.1, -0.2) + _override(0.8) + [_closed(0.5)]
+    cells += _integration(0.5) + _changes(-0.1, -0.2) + _override(0.8) + [_closed(0.5)] + _gain("quote", 0.1, 0.01)
     findings = check_claims(Grounds(cells, _causes({"E4": 40})))
-    assert sum(bool(finding.evidence) for finding in findings) == 9
+    assert sum(bool(finding.evidence) for finding in findings) == 10
     for finding in findings:
         assert all(tell_finding(finding, words))
         for one in finding.evidence:

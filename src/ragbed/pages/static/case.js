@@ -28,6 +28,7 @@ export function quote(lang, children, extra = "") {
 
 /** What the condition of a case is, in words. */
 export function condition(shown) {
+  if (shown.testbed.startsWith("own-")) return say("own retrieval");
   if (shown.noise === null || shown.noise === undefined) return say("closed book");
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
@@ -80,6 +81,8 @@ export function drawTrial(trial, shown) {
       trial.scores?.misled ? tag("misled") : null),
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
+    trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
+    trial.steps?.length ? drawSteps(trial.steps, shown) : null,
     trial.types?.length ? drawTypes(trial) : null,
     trial.scores ? drawScores(trial) : null,
     trial.judged?.length ? drawJudges(trial.judged) : null,
@@ -91,6 +94,23 @@ function drawReply(trial, shown) {
   if (trial.outcome === "refused") return el("p", { class: "quiet" }, say("The provider's filter refused to answer."), " ", trial.error ?? "");
   if (!trial.reply) return el("p", { class: "quiet" }, say("The reply is empty."));
   return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
+}
+
+/** What a system found by itself, the best first; a passage that the corpus does not have is only a name. */
+function drawRetrieved(found, shown) {
+  return el("details", { open: true }, el("summary", {}, say("Found by the system: {0}", found.length)),
+    found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
+      el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
+      one.text ? quote(shown.lang, [one.text]) : null)));
+}
+
+/** The calls behind a reply, where there were several or the reply is a part of what was said. */
+function drawSteps(steps, shown) {
+  return el("details", {}, el("summary", {}, say("Calls behind it: {0}", steps.length)),
+    steps.map((one, place) => el("section", { class: "card" },
+      el("header", {}, el("strong", {}, String(place + 1)), one.cached ? tag("from the cache") : null),
+      one.messages.map((message) => quote(shown.lang, [message.content], "mono small")),
+      quote(shown.lang, [one.reply ?? ""], "reply"))));
 }
 
 function drawLegend(shown) {

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragbed.report.claims import counterfactual, documents, integration, noise, rejection
+from ragbed.report.claims import counterfactual, documents, integration, noise, rejection, remedies
 from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict
 
 __all__ = ["CLAIMS", "Evidence", "Finding", "Grounds", "Verdict", "check_claims"]
-
-
-def _remedies(_: Grounds) -> Finding:
-    """C10: remedies are other instructions, and cells of one report do not tell runs with other instructions apart."""
-    return Finding("C10", "undecidable")
 
 
 CLAIMS: dict[str, Callable[[Grounds], Finding]] = {
@@ -29,7 +24,7 @@ CLAIMS: dict[str, Callable[[Grounds], Finding]] = {
     "C7": integration.err_as_the_paper_counts,
     "C8": counterfactual.believe_false_documents,
     "C9": documents.refuse_less_than_without,
-    "C10": _remedies,
+    "C10": remedies.help_as_hoped,
 }
 
 

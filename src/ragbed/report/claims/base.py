@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import Key
+from ragbed.prompts.remedies import MARK
 from ragbed.report.causes import Cause
 from ragbed.schema import Estimate
 from ragbed.stats.rates import LEVEL, two_sided
@@ -57,7 +58,8 @@ class Grounds:
     def _by_place(self) -> dict[tuple[str, str, str], list[Cell]]:
         found: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in self.cells:
-            if cell.scope == "all" and cell.place.get("arm") is None:
+            is_remedy = MARK in cell.key.profile and cell.table != "remedies"  # claims are of the plain prompt
+            if cell.scope == "all" and cell.place.get("arm") is None and not is_remedy:
                 found.setdefault((cell.track, cell.table, cell.estimate.metric), []).append(cell)
         return found
 

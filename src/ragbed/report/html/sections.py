@@ -94,8 +94,12 @@ def _table(one: Table, words: Words) -> Node:
     return table(columns, rows, words.section("tables").get(one.name, one.title), captioned=True)
 
 
+_BY_NOISE = ("noise", "integration", "own-retrieval noise")
+"""Tables whose headings are noise ratios, the same in every language."""
+
+
 def _heading(column: Column, one: Table, words: Words) -> str:
-    return column.heading if one.name in ("noise", "integration") else words(f"columns.{column.metric}")
+    return column.heading if one.name in _BY_NOISE else words(f"columns.{column.metric}")
 
 
 def method(words: Words) -> Node:

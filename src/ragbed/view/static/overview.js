@@ -7,7 +7,7 @@ import { changed, here, listLink } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
-const MAIN = { rejection: ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
+const MAIN = { rejection: ["refused"], "own-rejection": ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
 const AT_ONCE = 40;
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };

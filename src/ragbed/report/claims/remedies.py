@@ -1,0 +1,31 @@
+"""C10: what the paper hopes for, held against the plain prompt."""
+
+from __future__ import annotations
+
+from ragbed.metrics.remedies import WANTED
+from ragbed.prompts.remedies import MARK
+from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict, conclude
+from ragbed.stats.multiple import holm
+from ragbed.stats.rates import ALPHA
+
+_HOPED_FOR = ("quote", "decompose", "isolate")
+"""What of our remedies is what the paper suggests: matching of question and document, thinking in steps, long text."""
+
+
+def help_as_hoped(grounds: Grounds) -> Finding:
+    """C10: the remedy does better than the plain prompt on the same questions and documents; sign flips."""
+    cells = [
+        cell
+        for testbed in WANTED
+        for cell in grounds.of("remedies", f"{testbed}_gain")
+        if cell.key.profile.partition(MARK)[2] in _HOPED_FOR
+    ]
+    tests = [grounds.beside(cell, f"{cell.estimate.metric}_p") for cell in cells]
+    adjusted = holm([1.0 if test is None or test.value is None else test.value for test in tests]).tolist()
+    rows = []
+    for cell, p in zip(cells, adjusted, strict=True):
+        one, testbed = cell.estimate, cell.estimate.metric.removesuffix("_gain")
+        value = one.value or 0.0
+        verdict: Verdict = "undecidable" if p >= ALPHA else "supported" if value > 0 else "contradicted"
+        rows.append(Evidence(cell.key, f"remedy_{testbed}", value, one.low, one.high, one.n, verdict, p))
+    return conclude("C10", rows)

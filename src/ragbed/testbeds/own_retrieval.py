@@ -1,0 +1,67 @@
+"""Own retrieval: a system gets the question and the id of a corpus, and finds documents by itself.
+
+`own-retrieval` searches all passages of the dataset; `own-rejection` a corpus from which those that bear an answer are
+withheld, so that it ought to decline. Only a system can be asked (`python/…`, `http/…`): a model has nothing to search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ragbed.datasets import Dataset, kind_of
+from ragbed.datasets.corpus import Corpus, Edition
+from ragbed.schema import Case, Expectation, Message
+from ragbed.testbeds.names import name_case
+from ragbed.testbeds.settings import Settings
+
+
+@dataclass(frozen=True)
+class OwnRetrieval:
+    """A testbed without documents, but with a corpus."""
+
+    name: str
+    edition: Edition
+    expect: Expectation
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yields every item once; where the answer is withheld base items only, as `rejection` does."""
+        corpus = Corpus(dataset, self.edition).id
+        for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
+            if item.lang in settings.langs and (self.expect == "answer" or kind_of(item) == "base"):
+                yield Case(
+                    case=name_case(dataset.name, item.id, self.name, f"k={settings.docs},{settings.label}"),
+                    data=dataset.name,
+                    item=item.id,
+                    lang=item.lang,
+                    testbed=self.name,
+                    question=item.question,
+                    noise=None,
+                    noise_real=None,
+                    k=settings.docs,
+                    correct=0.0,
+                    arm="related",
+                    profile=settings.way,
+                    seed=settings.seed,
+                    feasible=True,
+                    documents=(),
+                    slots=(),
+                    messages=(Message(role="user", content=item.question),),
+                    answer=item.answer,
+                    fake=item.fake,
+                    expect=self.expect,
+                    event=item.event,
+                    corpus=corpus,
+                )
+
+
+def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
+    """What the testbeds among these have systems search, by id."""
+    editions = [testbed.edition for testbed in testbeds if isinstance(testbed, OwnRetrieval)]
+    corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
+    return {corpus.id: corpus for corpus in corpora}
+
+
+OWN_RETRIEVAL = OwnRetrieval("own-retrieval", "corpus", "answer")
+OWN_REJECTION = OwnRetrieval("own-rejection", "withheld-corpus", "refuse")

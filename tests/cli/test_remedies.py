@@ -1,0 +1,109 @@
+"""Remedies as a user types them: one command, one table, every promise of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.typed import type_command
+from tests.runner.harness import serve
+
+WORDS = ("run", "-m", "openai-api/test/m", "-d", "ragbed-mini-en_base", "--noise", "0,1", "--limit", "3")
+
+
+def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain_prompt(tmp_path: Path) -> None:
+    run, log = str(tmp_path / "run"), tmp_path / "calls.txt"
+    with serve(log) as endpoint:
+        env = {"TEST_BASE_URL": endpoint.url, "RAGBED_CACHE_DIR": str(tmp_path / "cache")}
+        one_by_one = (*WORDS, "--remedies", "all", "--max-connections", "1", "--json")
+        done = type_command(*one_by_one, "--out", run, env=env)
+        assert done.code == 0, done.err
+        calls = len(endpoint.calls())
+        again = type_command(*one_by_one, "--out", str(tmp_path / "again"), env=env)
+        assert len(endpoint.calls()) == calls
+    cells = json.loads(done.out)["cells"]
+    assert cells == json.loads(again.out)["cells"]
+    profiles = {cell["profile"] for cell in cells}
+    remedies = ("quote", "numbered", "unwarned", "decompose", "isolate")
+    assert profiles == {"robust", *(f"robust+{name}" for name in remedies)}
+    # Three questions, two testbeds; closed book is plain only. Decompose asks how to split a question once, and since
+    # the endpoint writes one line nothing is split: the plain prompt it then sends was answered before.
+    assert calls == 3 + 6 * (1 + 1 + 1 + 1 + 6) + 3
+    told = json.loads(type_command("report", run, "-f", "json").out)
+    costs = {cell["profile"]: cell["value"] for cell in told if cell["metric"] == "calls" and cell["track"] == "robust"}
+    assert costs == {"robust": 1.0} | {f"robust+{name}": 1.0 for name in remedies[:3]} | {
+        "robust+decompose": 2.0,
+        "robust+isolate": 6.0,
+    }
+    shown = type_command("report", run).out
+    assert "Remedies: against the plain prompt" in shown
+    assert "C10 noise: right by the remedy minus by the plain prompt" in shown
+
+
+def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    with serve(tmp_path / "calls.txt") as endpoint:
+        env = {"TEST_BASE_URL": endpoint.url}
+        done = type_command(*WORDS, "--remedies", "isolate", "--no-cache", "--out", run, env=env)
+    assert done.code == 0, done.err
+    lines = []
+    for options in ((), ("--canonical",)):
+        type_command("export", run, "--to", "jsonl", "-o", str(tmp_path / "run.jsonl"), *options)
+        lines.append([json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()])
+    isolated = [line for line in lines[0] if line["profile"] == "robust+isolate"]
+    assert {len(line["steps"]) for line in isolated} == {6}
+    assert {line["usage"]["in"] for line in isolated} == {6 * 700}
+    assert all(line["reply"] == line["steps"][-1]["reply"] for line in isolated)
+    assert not any("latency_s" in step for line in lines[1] for step in line.get("steps", ()))
+
+
+@pytest.mark.parametrize(
+    ("model", "remedies", "said"),
+    [
+        ("scripted/oracle", "quotes", "unknown remedy 'quotes'"),
+        ("scripted/oracle", "quote,,isolate", "--remedies 'quote,,isolate' has an empty part"),
+        ("http/127.0.0.1:9/ask", "quote", "is a system under test and gets no prompts; --remedies is for language"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_asked(
+    model: str, remedies: str, said: str, tmp_path: Path
+) -> None:
+    words = ("run", "-m", model, "-d", "ragbed-mini-en_base", "--remedies", remedies, "--out", str(tmp_path / "run"))
+    done = type_command(*words)
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_resumed_with_the_same_remedies_only(tmp_path: Path) -> None:
+    words = (
+        "run",
+        "-m",
+        "scripted/oracle",
+        "-d",
+        "ragbed-mini-en_base",
+        "--limit",
+        "2",
+        "--out",
+        str(tmp_path / "run"),
+    )
+    assert type_command(*words, "--remedies", "quote").code == 0
+    assert type_command(*words, "--remedies", "quote").code == 0
+    done = type_command(*words)
+    assert done.code == 2
+    assert "was begun with remedies = quote, not nothing" in done.err
+
+
+def test_compare_and_diagnose_keep_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    words = ("run", "-m", "scripted/first-doc", "-d", "ragbed-mini-en_base", "--limit", "4", "--noise", "0.4,1")
+    assert type_command(*words, "--remedies", "quote,isolate", "--out", run).code == 0
+    rows = json.loads(type_command("compare", run, run, "--json").out)["rows"]
+    noise = [(row["remedy"], row["n"]) for row in rows if row["testbed"] == "noise"]
+    assert noise == [("", 4), ("quote", 4), ("isolate", 4)]
+    assert "noise (quote)" in type_command("compare", run, run).out
+    diagnosed = type_command("diagnose", run)
+    assert "8 trials with documents" in diagnosed.err
+    assert "16 trials by remedies are not diagnosed." in diagnosed.err

@@ -1,0 +1,212 @@
+"""Systems that search by themselves: what they are asked, what they tell, and all they can do wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ragbed.datasets.corpus import Corpus, passage_id
+from ragbed.models import Wish, open_model
+from ragbed.models.patience import Patience
+from ragbed.schema import Case, Completion
+from ragbed.scorers.retrieval import score_retrieval
+from ragbed.testbeds.own_retrieval import OWN_RETRIEVAL
+from ragbed.testbeds.settings import Settings
+from tests.items import as_dataset, base_item
+from tests.models.asking import HASTY, KEY, QUICK, with_model
+from tests.models.fault_server import Fault, FaultServer, endless, hang, raw, reply, reset_in_body
+
+SUPPORTING, DISTRACTING = "Q0 S1: it is gold-0-gold.", "Q0 D2: nobody knows."
+_SYSTEM = """
+import time
+
+def hangs(question, corpus, k, lang):
+    time.sleep(600)
+
+def dies(question, corpus, k, lang):
+    raise ConnectionError("index is gone")
+
+def unprepared(question, documents, lang):
+    return "given documents only"
+
+def plain(question, corpus, k, lang):
+    return "gold-0-gold"
+
+class Found:
+    answer = "gold-0-gold"
+    retrieved = ("Q0 S1: it is gold-0-gold.",)
+
+def found(question, corpus, k, lang):
+    return Found()
+
+def half(question, corpus, k, lang):
+    return {"answer": "x", "retrieved": ["half a character: \\ud83d"]}
+
+def all_of_it(question, corpus, k, lang):
+    return {"answer": "x", "retrieved": ["x"] * 1_001}
+"""
+
+
+class Asked(NamedTuple):
+    """A case and the corpus it is about."""
+
+    case: Case
+    corpus: Corpus
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Asked:
+    dataset = as_dataset(tmp_path, base_item(0), base_item(1))
+    return Asked(next(OWN_RETRIEVAL.cases(dataset, Settings())), Corpus(dataset))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "searching_system.py").write_text(_SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("searching_system", None)
+
+
+def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
+    corpora = {asked.corpus.id: asked.corpus}
+    wish = Wish(f"searching_system:{function}", {}, patience=Patience(attempt_s=limit_s), corpora=corpora)
+    return asyncio.run(open_model(f"python/{wish.model}", lambda _: wish).complete(asked.case))
+
+
+def _post(asked: Asked, *script: Fault, patience: Patience = QUICK) -> tuple[Completion, FaultServer]:
+    server, corpora = FaultServer(list(script)), {asked.corpus.id: asked.corpus}
+
+    async def talk() -> Completion:
+        async with server:
+            wish = Wish(server.url, {"HTTP_API_KEY": KEY}, patience=patience, corpora=corpora)
+            model = open_model(f"http/{server.url}", lambda _: wish)
+            return await with_model(model, lambda one: one.complete(asked.case))
+
+    return asyncio.run(talk()), server
+
+
+def _answer(**told: object) -> Fault:
+    return reply(json.dumps({"answer": "gold-0-gold", **told}).encode())
+
+
+def test_a_system_gets_the_id_of_the_corpus_and_no_documents(asked: Asked) -> None:
+    done, server = _post(asked, _answer())
+    assert done.outcome == "ok"
+    assert json.loads(server.seen[0].body) == {
+        "question": asked.case.question,
+        "corpus": asked.corpus.id,
+        "k": 5,
+        "lang": "en",
+    }
+
+
+def test_passages_are_taken_by_id_by_text_and_by_both_and_strange_ones_are_kept_by_name(asked: Asked) -> None:
+    told = [
+        passage_id(SUPPORTING),
+        {"text": DISTRACTING, "score": 0.3},
+        {"id": "chunk-7", "text": " q0 d2: NOBODY knows."},
+        {"id": "chunk-8"},
+        "from the web: it is gold",
+    ]
+    done, _ = _post(asked, _answer(retrieved=told, citations=[told[0]]))
+    assert done.retrieved is not None
+    assert done.citations is not None
+    assert [one.stance for one in done.retrieved] == ["supports", "distracts", "distracts", None, None]
+    assert [one.id for one in done.retrieved[3:]] == ["chunk-8", "from the web: it is gold"]
+    assert score_retrieval(asked.case, done) == {
+        "retrieval_told": True,
+        "retrieval_recall": 1.0,
+        "retrieved_supports": 0.2,
+        "retrieved_distracts": 0.4,
+        "retrieved_contradicts": 0.0,
+        "retrieved_unknown": 0.4,
+        "cited_supports": 1.0,
+    }
+
+
+def test_what_stands_behind_the_first_k_is_not_recalled(asked: Asked) -> None:
+    done, _ = _post(asked, _answer(retrieved=[DISTRACTING] * 5 + [SUPPORTING]))
+    assert score_retrieval(asked.case, done)["retrieval_recall"] == 0.0
+
+
+@pytest.mark.parametrize(("told", "is_told"), [({}, False), ({"retrieved": None}, False), ({"retrieved": []}, True)])
+def test_a_reply_without_passages_has_no_share_of_noise(told: dict[str, object], is_told: bool, asked: Asked) -> None:
+    done, _ = _post(asked, _answer(**told))
+    values = score_retrieval(asked.case, done)
+    assert values["retrieval_told"] is is_told
+    assert values.get("retrieval_recall") == (0.0 if is_told else None)
+    assert "retrieved_distracts" not in values
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (_answer(retrieved="all of them"), "protocol: 'retrieved' is a list of passages; this is str 'all of them'"),
+        (_answer(retrieved={"a": 1}), "protocol: 'retrieved' is a list of passages; this is dict"),
+        (_answer(retrieved=[7]), "protocol: a passage in 'retrieved' is an id, a text, or an object with 'id' or"),
+        (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' is an id"),
+        (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' is an id"),
+        (_answer(answer=None, retrieved=[]), "protocol: an answer is a text"),
+        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages; at most 1,000 are read"),
+        (reply(b"data: {\n\ndata: garb"), "protocol: the reply is no JSON"),
+        (raw(b"\x00\x01 garbage"), "protocol: the reply is no HTTP"),
+        (endless, "protocol: "),
+        (reset_in_body, "network: "),
+        (reply(b'{"error": "unknown corpus"}', 404), "missing: "),
+    ],
+)
+def test_a_system_that_misbehaves_ends_in_a_named_error(fault: Fault, error: str, asked: Asked) -> None:
+    done, _ = _post(asked, fault)
+    assert done.outcome == "error"
+    assert (done.error or "").startswith(error)
+    assert score_retrieval(asked.case, done) == {}
+
+
+def test_a_system_that_hangs_meets_the_deadline(asked: Asked) -> None:
+    done, _ = _post(asked, hang, patience=HASTY)
+    assert (done.error or "").startswith("timeout: no whole reply within 0.4 s")
+
+
+def test_a_system_that_names_the_key_as_a_passage_does_not_bring_it_to_the_disk(asked: Asked) -> None:
+    done, _ = _post(asked, _answer(retrieved=[f"seen {KEY}"]))
+    assert done.retrieved is not None
+    assert KEY not in str(done)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("hangs", "timeout: no answer within 0.2 s"),
+        ("dies", "server: ConnectionError: index is gone"),
+        ("unprepared", "server: TypeError: unprepared() got an unexpected keyword argument 'corpus'"),
+        ("all_of_it", "protocol: 'retrieved' has 1,001 passages"),
+    ],
+)
+def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str, asked: Asked) -> None:
+    done = _call(function, asked, 0.2 if function == "hangs" else 30)
+    assert done.outcome == "error"
+    assert (done.error or "").startswith(error)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_may_tell_an_answer_alone_or_in_an_object_of_its_own(asked: Asked) -> None:
+    assert _call("plain", asked).retrieved is None
+    found = _call("found", asked).retrieved
+    assert found is not None
+    assert [one.stance for one in found] == ["supports"]
+
+
+@pytest.mark.usefixtures("here")
+def test_half_a_character_in_a_passage_can_be_stored(asked: Asked) -> None:
+    found = _call("half", asked).retrieved
+    assert found is not None
+    assert found[0].id == "half a character: ?"
