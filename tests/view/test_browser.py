@@ -265,6 +265,21 @@ def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
         opened.assert_harmless()
 
 
+def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Browser, tmp_path: Path) -> None:
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+        page = opened.page
+        enter(page, served)
+        expect(page.locator("main")).to_contain_text("Nothing was asked yet.")
+        write_run(tmp_path / "late", CASES, {"made/good": REPLIES["made/good"]})
+        expect(page.locator("table.overview")).to_contain_text("late")
+        page.get_by_role("link", name="Trials").click()
+        expect(rows(page)).to_have_count(3)
+        write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
+        page.get_by_role("button", name="New results; show them").click()
+        expect(rows(page)).to_have_count(6)
+        opened.assert_harmless()
+
+
 def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) -> None:
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.origin)

@@ -30,7 +30,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     many = [make_case(number) for number in range(1, 131)]
     write_run(tmp_path / "many", many, {"made/up": [said(f"gold-{number % 90}") for number in range(1, 131)]})
     write_run(tmp_path / "cup", CASES, REPLIES)
-    opened = Library([open_run(tmp_path / "many"), open_run(tmp_path / "cup")])
+    opened = Library({name: open_run(tmp_path / name) for name in ("many", "cup")})
     yield opened
     for book in opened.books.values():
         book.close()
@@ -72,7 +72,7 @@ def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
     write_run(tmp_path / "run", [case], {f"made/{name}": [said("\x00gold-1 " * 200_000)] for name in "abc"})
     book = open_run(tmp_path / "run")
     beside = [Call("run", case.case, f"made/{name}", 0) for name in "bc"]
-    page = make_page(Library([book]), Call("run", case.case, "made/a", 0), beside, "ada")
+    page = make_page(Library({"run": book}), Call("run", case.case, "made/a", 0), beside, "ada")
     book.close()
     told = msgspec.json.decode(page)
     assert len(page) <= MOST_BYTES

@@ -12,8 +12,10 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -47,6 +49,8 @@ class Indexer:
         self._run, self._store = run, open_scored(run)
         planned = [value for (value,) in self._store.read("SELECT value FROM meta WHERE key = 'planned'")]
         self._index = open_index(path, " ".join(map(str, planned)))
+        self.is_planned = bool(planned)
+        """Before that a run has neither settings nor cases."""
         self._numbers: dict[Cell, int] = {}
 
     def close(self) -> None:
@@ -202,29 +206,52 @@ def item_name(case: Case) -> str:
     return f"{case.data}/{case.item}"
 
 
-def keep_indexes(runs: list[tuple[Path, Path]], parent: int) -> None:
+class Kept(NamedTuple):
+    """A run whose index is kept."""
+
+    run: Path
+    index: Path
+    file: tuple[int, int]
+    """The run's, by the system's numbers: others mean that it was begun anew."""
+
+
+def keep_indexes(inbox: Connection, parent: int) -> None:
     """Keeps the indexes of runs up to date, as a process of its own, until the one that began it is gone.
 
     Args:
-        runs: Their folders, and the files of the indexes.
+        inbox: Brings the list of runs, and another one whenever it changes.
         parent: The process that serves.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
     os.nice(5)  # who reads a page goes first
-    kept = [Indexer(run, path) for run, path in runs]
-    resting: dict[Indexer, float] = {}
+    wanted: list[Kept] = []
+    opened: dict[Kept, Indexer] = {}
+    resting: dict[Kept, float] = {}
+    worked = False
     while os.getppid() == parent:
-        worked = False
-        for indexer in kept:
-            if resting.get(indexer, 0.0) > time.monotonic():
-                continue
-            try:
-                worked |= indexer.step()
-            except (RagbedError, sqlite3.Error, OSError) as error:
-                resting[indexer] = time.monotonic() + _AGAIN_AFTER_S
-                indexer.tell_problem(str(error))
-        if not worked:
-            time.sleep(_LOOK_EVERY_S)
+        try:
+            if inbox.poll(0.0 if worked else _LOOK_EVERY_S):
+                wanted = inbox.recv()
+                for gone in opened.keys() - set(wanted):
+                    opened.pop(gone).close()
+        except EOFError:
+            return
+        due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
+        worked = sum(_advance(kept, opened, resting) for kept in due) > 0
+
+
+def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]) -> bool:
+    """Does a piece of a run's index; one that cannot be read rests for a while."""
+    try:
+        if kept not in opened:
+            opened[kept] = Indexer(kept.run, kept.index)
+        return opened[kept].step()
+    except (RagbedError, sqlite3.Error, OSError) as error:
+        resting[kept] = time.monotonic() + _AGAIN_AFTER_S
+        if kept in opened:
+            with suppress(sqlite3.Error):  # the index itself may be what cannot be written
+                opened[kept].tell_problem(str(error))
+        return False
 
 
 def _condition(case: Case) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -72,11 +72,11 @@ class Library:
     """The runs of one viewer.
 
     Args:
-        books: Each with a name of its own.
+        books: By name; they may come and go between two questions.
     """
 
-    def __init__(self, books: Sequence[Book]) -> None:
-        self.books = {book.name: book for book in books}
+    def __init__(self, books: Mapping[str, Book]) -> None:
+        self.books = books
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Every condition of every model, and how many there are; at most so many as a page can hold."""

@@ -19,7 +19,8 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
-let seen = null;
+let told = null; // what the server said last of its runs,
+let seen = null; // and what it had said when the page was drawn
 
 /** Goes to an address and draws it. */
 async function go(link, { replace = false, keep = false } = {}) {
@@ -36,6 +37,7 @@ async function draw({ keep = false } = {}) {
     const drawn = await DRAW[shownPage()](go, signal, { keep });
     if (signal.aborted) return;
     fill(page, drawn);
+    seen = told;
   } catch (error) {
     if (signal.aborted) return;
     fill(page, drawProblem(error));
@@ -84,17 +86,21 @@ async function follow() {
   let pause = IDLE_S;
   try {
     const { runs } = await get("/api/progress");
-    const stamp = JSON.stringify(runs.map((run) => [run.indexed, run.results]));
+    told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
     const isBusy = runs.some((run) => run.process || run.indexed < run.results);
-    if (seen !== null && stamp !== seen && shownPage() === "overview") draw({ keep: true });
-    fill(work, runs.map(drawWork), seen !== null && stamp !== seen && shownPage() === "trials"
-      ? el("button", { class: "quiet-button", onclick: () => draw({ keep: true }) }, say("New results; show them")) : null);
-    seen = stamp;
+    seen ??= told;
+    if (told !== seen && shownPage() === "overview") await draw({ keep: true });
+    fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
     fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not answer: {0}", error.message)));
   }
   setTimeout(follow, pause * 1000);
+}
+
+function drawRefresh() {
+  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); draw({ keep: true }); } }, say("New results; show them"));
+  return button;
 }
 
 function drawWork(run) {
