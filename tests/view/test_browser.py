@@ -120,7 +120,16 @@ def test_every_facet_filters(watched: Watched, served: Served) -> None:
         expect(rows(page)).to_have_count(9)
 
 
-SEARCHES = (("marlowe", 3), ("28,810", 3), ("若水", 3), ("林", 3), ("陈大", 1), ("zebra", 0))
+SEARCHES = (
+    ("marlowe", 3),
+    ("28,810", 3),
+    ("若水", 3),
+    ("林", 3),
+    ("陈大", 1),
+    ("tolwell", 3),
+    ("石桥", 3),
+    ("zebra", 0),
+)
 
 
 def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:

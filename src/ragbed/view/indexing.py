@@ -25,6 +25,7 @@ from ragbed.runner.store import Stored
 from ragbed.schema import Case
 from ragbed.view.cells import Cell, cell_of
 from ragbed.view.diagnosis import read_diagnosed, stamp_of
+from ragbed.view.documents import add_documents
 from ragbed.view.index import open_index, read_meta, write_meta
 from ragbed.view.words import spaced
 
@@ -60,7 +61,8 @@ class Indexer:
 
     def step(self) -> bool:
         """Does a piece of what is to be done; False if there is nothing to do."""
-        done = self._count_plan() or self._add_results() or self._replace_errors() or self._add_types()
+        done = self._count_plan() or self._add_results() or self._replace_errors()
+        done = done or self._add_documents() or self._add_types()
         if done and self._note("problem"):
             self.tell_problem("")
         return done
@@ -93,6 +95,15 @@ class Indexer:
                 write_meta(self._index, last=found[-1][0])
         return bool(found)
 
+    def _add_documents(self) -> bool:
+        with self._transaction():
+            last = int(self._note("documents") or 0)
+            found = list(self._store.cases_after(last, PIECE))
+            if found:
+                add_documents(self._index, found)
+                write_meta(self._index, documents=found[-1][0])
+        return bool(found)
+
     def _replace_errors(self) -> bool:
         """Takes up what a later session asked again: only an error can have become something else."""
         ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
@@ -122,9 +133,9 @@ class Indexer:
         cells: Counter[int] = Counter()
         seals = 0
         for result, stored, seal in results:
-            cell, item = self._number(cell_of(stored)), self._item(stored.case)
+            cell, asked = self._number(cell_of(stored)), self._asked(result, stored.case)
             added = self._index.execute(
-                "INSERT INTO trials (result, cell, item, seal) VALUES (?, ?, ?, ?)", (result, cell, item, seal)
+                "INSERT INTO trials (result, cell, asked, seal) VALUES (?, ?, ?, ?)", (result, cell, asked, seal)
             )
             self._index.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (added.lastrowid, _words(stored)))
             cells[cell] += 1
@@ -144,10 +155,15 @@ class Indexer:
             self._numbers[cell] = self._index.execute("SELECT id FROM cells WHERE cell = ?", (told,)).fetchone()[0]
         return self._numbers[cell]
 
-    def _item(self, case: Case) -> int:
-        name = item_name(case)
-        self._index.execute("INSERT INTO items (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
-        return int(self._index.execute("SELECT id FROM items WHERE name = ?", (name,)).fetchone()[0])
+    def _asked(self, result: int, case: Case) -> int:
+        """The number of a trial's case, of which the index then knows the question."""
+        ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
+        if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
+            name = (item_name(case),)
+            self._index.execute("INSERT INTO items (name) VALUES (?) ON CONFLICT DO NOTHING", name)
+            (item,) = self._index.execute("SELECT id FROM items WHERE name = ?", name).fetchone()
+            self._index.execute("INSERT INTO asked VALUES (?, ?)", (number, item))
+        return int(number)
 
     def _add_types(self) -> bool:
         """Puts trials into the cells of what was diagnosed, and those that no longer are, back."""

@@ -62,7 +62,7 @@ function drawTop() {
 }
 
 function topParts() {
-  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, answers, replies"), "aria-label": say("Search questions, answers, replies"), autocomplete: "off", maxlength: 500 });
+  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, replies, documents"), "aria-label": say("Search questions, replies, documents"), autocomplete: "off", maxlength: 500 });
   const submit = (event) => {
     event.preventDefault();
     const params = new URLSearchParams(backLink());
