@@ -124,6 +124,23 @@ layout_options: Decorator = together(
 )
 
 
+class Share(click.ParamType):
+    """A share between 0 and 1, also written in per cent."""
+
+    name = "share"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Reads `0.03` or `3%`."""
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.", param, ctx)
+        return share
+
+
 class MixOptions(TypedDict):
     """The options of `mix_options`, as typed."""
 
