@@ -174,6 +174,33 @@ def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str)
     assert "none was asked" not in written
 
 
+def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
+    key = Key("m", "en", "en", "robust")
+    cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
+    arms = (("fixed", 0.5, 2), ("fixed", 0.8, 5), ("random", 0.8, 5))
+    cells += [
+        Cell("noise", key, "robust", "all", _estimate("accuracy", 0.25), Place(noise=noise, k=k, arm=arm))
+        for arm, noise, k in arms
+    ]
+    for correct in (0.0, 0.4):
+        place = Place(noise=0.0, k=5, correct=correct)
+        cells.append(Cell("counterfactual", key, "robust", "all", _estimate("accuracy"), place))
+    report = make_report(["r"], cells, "robust")
+    rows = {
+        table.name: [(row.data, row.docs, [one is not None for one in row.cells]) for row in table.rows]
+        for table in report.tables
+    }
+    assert rows["noise"] == [("en, robust", 5, [True])]
+    assert rows["noise arms"] == [
+        ("en, robust, arm=fixed", None, [True, True]),
+        ("en, robust, arm=random", None, [False, True]),
+    ]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual"]] == [("en, robust", 5)]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]
+    for format_ in ("md", "latex"):
+        assert "arm=random" in FORMATS[format_](report)
+
+
 def test_latex_is_balanced(run: Path) -> None:
     told = type_command("report", str(run), "-f", "latex").out
     for name in ("table", "table*", "tabular"):

@@ -92,7 +92,7 @@ def _print(report: Report) -> None:
         rows = [
             (
                 row.key.model,
-                f"{row.key.data}, {row.key.profile}",
+                row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
                 show_asked(row.asked, row.errors),

@@ -59,7 +59,7 @@ def _table(table: Table) -> Iterator[str]:
 
 def _ours(row: Row, table: Table) -> Iterator[str]:
     """Two lines: the values, and under them what they are of and their intervals."""
-    data = f"{row.key.data}, {row.key.profile}" + (f", {row.docs} documents" if row.docs else "")
+    data = row.data + (f", {row.docs} documents" if row.docs else "")
     cells = list(zip(row.cells, table.columns, strict=True))
     yield _line(
         [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]

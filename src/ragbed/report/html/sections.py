@@ -87,7 +87,7 @@ def _table(one: Table, words: Words) -> Node:
     columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
     rows: list[list[Child]] = []
     for row in one.rows:
-        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), f"{row.key.data}, {row.key.profile}"]
+        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), row.data]
         told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([*told, *cells])
@@ -95,7 +95,7 @@ def _table(one: Table, words: Words) -> Node:
 
 
 def _heading(column: Column, one: Table, words: Words) -> str:
-    return column.heading if one.name in ("noise", "integration") else words(f"columns.{column.metric}")
+    return column.heading if one.name in ("noise", "noise arms", "integration") else words(f"columns.{column.metric}")
 
 
 def method(words: Words) -> Node:
