@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.report.latex_paper import FIT, small, write_paper_tables
+from ragbed.report.latex_paper import FIT, SPACE, small, write_paper_tables
 from ragbed.report.numbers import FEW, show_number
 from ragbed.report.tables import Column, Report, Row, Table
 from ragbed.schema import Estimate
@@ -44,7 +44,7 @@ def write(report: Report) -> str:
 
 def _table(table: Table) -> Iterator[str]:
     yield r"\begin{table}\centering\small"
-    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
     yield FIT
     yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
     yield r"\toprule"
@@ -66,6 +66,7 @@ def _ours(row: Row, table: Table) -> Iterator[str]:
     )
     under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
     yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
+    yield SPACE
 
 
 def _heading(heading: str) -> str:

@@ -19,6 +19,8 @@ from ragbed.schema import Estimate
 _LANGS = {"en": "English", "zh": "Chinese"}
 FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 """Begins a table that is made smaller where it is too wide; a brace ends it."""
+SPACE = r"\addlinespace[2pt]"
+"""Between our rows, each of which has two lines."""
 _HOW = "% The starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star, and the report again."
 
 
@@ -165,7 +167,7 @@ def _write(shape: Shape, rows: dict[_Ours, _Row], judge: str, text: Callable[[st
         yield _HOW
     yield r"\begin{table*}\centering\small"
     yield rf"\caption{{{shape.caption}. {_note(comparable, shape, text(judge))}}}"
-    yield rf"\label{{tab:rgb-{shape.number}}}"
+    yield rf"\label{{tab:rgb-{shape.number}}}\par\smallskip"
     yield FIT
     width = len(printed.columns) + 1
     yield rf"\begin{{tabular}}{{l{'r' * width * len(langs)}}}"
@@ -215,6 +217,7 @@ def _ours(ours: _Ours, mark: str, row: dict[str, list[Estimate | None]], text: C
         under.append(small(f"{errors:,} failed") if errors else "")
     yield " & ".join(values) + r" \\"
     yield " & ".join(under) + r" \\"
+    yield SPACE
 
 
 def _bounds(one: Estimate | None) -> str:
