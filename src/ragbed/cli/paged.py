@@ -28,9 +28,10 @@ def write_report_page(report: Report, runs: Sequence[Path], words: Lang, output:
     """Writes the single-file report; returns its size in bytes."""
     from ragbed.report.html import write_html
     from ragbed.report.html.cases import pack_cases
-    from ragbed.view.judged import read_votes
+    from ragbed.view.judged import has_votes, read_votes
 
-    return write_page(output, write_html(report, pack_cases(runs, report.causes, read_votes), words))
+    votes = read_votes if any(map(has_votes, runs)) else None
+    return write_page(output, write_html(report, pack_cases(runs, report.causes, votes), words))
 
 
 def write_page(output: Path, text: str) -> int:

@@ -12,8 +12,7 @@ from msgspec import Struct
 from ragbed.report.predicted import find_said
 from ragbed.runner.store import Stored
 from ragbed.schema import Answer, Case, Lang, Message
-from ragbed.scorers import score
-from ragbed.scorers.robust import explain
+from ragbed.scorers import score_and_explain
 from ragbed.scorers.robust.gold import Gold, prepare
 from ragbed.scorers.robust.match import Reading, drop_contained, find_mentions
 from ragbed.scorers.robust.normalise import fold, origins
@@ -105,7 +104,7 @@ def show_trial(stored: Stored) -> ShownTrial:
     case, completion = stored.case, stored.completion
     is_reply = completion.outcome == "ok"
     reply = completion.reply or ""
-    verdict, findings = explain(case, reply) if is_reply else (None, [])
+    scores, findings = score_and_explain(case, reply) if is_reply else (None, [])
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
@@ -118,8 +117,8 @@ def show_trial(stored: Stored) -> ShownTrial:
         latency_s=completion.latency_s,
         attempts=completion.attempts,
         cached=stored.cached,
-        verdict=verdict,
-        scores=score(case, reply) if is_reply else None,
+        verdict=None if scores is None else str(scores["verdict"]),
+        scores=scores,
         spans=[Span(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
         predicted=[_predicted(reply, one.text, case.question) if is_reply else [] for one in case.documents],
     )
