@@ -66,7 +66,11 @@ def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
     repeats = int(book.store.settings().get("repeats", "1"))
     plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
-    for condition, total in sums.items():
+    for model, _ in book.store.models().values():  # what was planned and not asked, or cannot be, has a row too
+        for condition in plan:
+            if (model, *condition) not in sums:
+                sums[model, *condition] = _Sum(Cell(model, *condition, outcome="ok"))
+    for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
         planned, infeasible = plan.get(condition[1:], (total.asked, 0))
         yield _row(book.name, total, planned, infeasible, track)
 

@@ -14,6 +14,8 @@ from ragbed.report.tables import Column, Report, Table
 from ragbed.report.words import Words
 from ragbed.schema import Estimate
 
+_SHORT = 8
+"""Characters of a cell that are not worth a second line."""
 _TONES = {"supported": "good", "contradicted": "bad", "undecidable": "warn"}
 
 
@@ -137,7 +139,7 @@ def table(
         el("th", name, scope="col", class_="number" if right[place] else None) for place, name in enumerate(columns)
     ]
     body = [
-        el("tr", [el("td", cell, class_="number" if right[place] else None) for place, cell in enumerate(line)])
+        el("tr", [el("td", cell, class_=_class(cell, is_number=right[place])) for place, cell in enumerate(line)])
         for line in lines
     ]
     inner = el(
@@ -148,6 +150,13 @@ def table(
         class_=class_,
     )
     return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def _class(cell: Child, *, is_number: bool) -> str | None:
+    """What is short stays on its line, as the name of a language."""
+    if is_number:
+        return "number"
+    return "short" if isinstance(cell, str) and len(cell) <= _SHORT else None
 
 
 def _is_number(cell: Child) -> bool:

@@ -74,8 +74,11 @@ function drawFacets(page, go) {
   const parts = FACETS.map((name) => {
     const values = new Map(Object.entries(facets[name] ?? {}));
     for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
+    const shown = [...values];
+    // Keys that are whole numbers come first in an object of JavaScript, wherever the server put them.
+    if (name === "noise") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
     if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
-    return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), [...values].map(([value, count]) =>
+    return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>
       el("button", { "aria-pressed": String(chosen.getAll(name).includes(value)), onclick: () => go(toggled(name, value)) },
         el("span", {}, wordOf(name, value)),
         count === null || isSearch ? null : el("span", { class: "count" }, count.toLocaleString("en")))));

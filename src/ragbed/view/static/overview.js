@@ -9,6 +9,7 @@ import { say } from "./words.js";
 const TRACKS = ["robust", "code", "paper"];
 const MAIN = { rejection: ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
 const AT_ONCE = 40;
+const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };
 
@@ -33,7 +34,8 @@ function drawTable(rows, rates, isWhole) {
   const columns = 2 + rates.length + 5;
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
-      el("strong", {}, group[0].model), " ", el("span", { class: "quiet" }, `${group[0].data} · ${group[0].run}`))),
+      el("strong", {}, group[0].model), " ",
+      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run].join(" · ")))),
     group.map((row) => drawRow(row, rates)));
   const rest = [...groups.values()];
   const first = [];
@@ -75,7 +77,7 @@ function drawRate(rate, isMain) {
 }
 
 function number(value, link) {
-  return el("td", { class: "number" }, value && link ? el("a", { href: link }, count(value)) : count(value));
+  return el("td", { class: value ? "number" : "number nothing" }, value && link ? el("a", { href: link }, count(value)) : count(value));
 }
 
 function count(value) {
