@@ -3,10 +3,12 @@
 import { get } from "./api.js";
 import { tag } from "./case.js";
 import { el } from "./dom.js";
+import { appendLater } from "./later.js";
 import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
+const AT_ONCE = 12; // rows that fill a window
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distracting documents",
   outcome: "Outcome", error: "Kind of error", verdict: "Verdict", misled: "Misled", type: "Why it is wrong", differs: "Tracks that differ", label: "Labels",
@@ -35,14 +37,18 @@ export async function rowAt(params, at) {
 }
 
 /** The page as an element. */
-export async function drawList(go, signal) {
+export async function drawList(go, signal, { keep }) {
   const offset = Number(here().get("offset") ?? 0);
   const page = await fetchPage(here(), offset, signal);
+  const draws = page.rows.map((row, place) => () => drawRow(row, offset + place));
+  const first = keep ? draws.length : AT_ONCE;
+  const list = el("ol", { class: "trials", start: offset + 1 }, draws.slice(0, first).map((draw) => draw()));
+  appendLater(list, draws.slice(first), signal);
   return el("div", { class: "browse" }, drawFacets(page, go), el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Trials")),
       el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
     page.rows.length
-      ? el("ol", { class: "trials", start: offset + 1 }, page.rows.map((row, place) => drawRow(row, offset + place)))
+      ? list
       : el("p", { class: "quiet empty" }, say("Nothing fits. Take a filter away, or search for less.")),
     drawPager(page, offset, go)));
 }

@@ -7,7 +7,7 @@ import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { drawOverview } from "./overview.js";
 import { beginShell, drawProblem, drawTools, followLinks } from "./shell.js";
-import { backLink, changed, here, shownPage } from "./state.js";
+import { backLink, changed, here, shownPage, tellDrawn } from "./state.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
 
@@ -46,7 +46,7 @@ async function draw({ keep = false } = {}) {
   if (!keep) window.scrollTo(0, 0);
   document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
   performance.measure("interaction", { start: started });
-  page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
+  tellDrawn();
 }
 
 function drawTop() {
