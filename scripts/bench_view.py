@@ -156,9 +156,11 @@ def _peak(process: int) -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
+RESTED = """async () => {
+  for (let i = 0; i < 6; i += 1) await new Promise((rested) => requestIdleCallback(rested, {timeout: 1000}));
+}"""
 DRAWN = """async (act) => {
   const main = document.querySelector('main');
-  for (let i = 0; i < 4; i += 1) await new Promise((rested) => requestIdleCallback(rested, {timeout: 1000}));
   const drawn = new Promise((done) => new MutationObserver(done).observe(main, {attributeFilter: ['data-drawn']}));
   const started = performance.now();
   if (act.click) document.querySelectorAll(act.click)[act.place ?? 0].click();
@@ -204,6 +206,7 @@ def measure_browser(run: Path, rounds: int = 5) -> bool:
         page.wait_for_selector("main[data-drawn]")
         for number in range(rounds + 1):
             for name, act in ACTS:
+                page.evaluate(RESTED)
                 before = _thread_ms(session)
                 clock = float(page.evaluate(DRAWN, act))
                 if number:
