@@ -21,11 +21,15 @@ _SHOWN = 20
 @click.argument("second", metavar="B")
 @options.track_option("Whose verdicts are compared.")
 @options.option(
-    "--least", type=options.Share(), default=0.03, help="The smallest fall that is a decline, as 0.03 or 3%."
+    "--least",
+    type=options.share,
+    metavar="SHARE",
+    default=0.03,
+    help="The smallest fall that is a decline, as 0.03 or 3%.",
 )
 @options.option(
     "--fail-if-worse",
-    type=options.Share(),
+    type=options.share,
     metavar="SHARE",
     help="Exit code 4 where B has shown to lose more than this; sets --least.",
 )

@@ -124,21 +124,20 @@ layout_options: Decorator = together(
 )
 
 
-class Share(click.ParamType):
-    """A share between 0 and 1, also written in per cent."""
+def share(value: str | float) -> float:
+    """Reads a share between 0 and 1, as `0.03` or `3%`; the type of an option.
 
-    name = "share"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Reads `0.03` or `3%`."""
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.", param, ctx)
-        return share
+    Raises:
+        click.BadParameter: It is none.
+    """
+    text = str(value).strip()
+    try:
+        read = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        read = -1.0
+    if not 0 <= read <= 1:
+        raise click.BadParameter(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.")
+    return read
 
 
 class MixOptions(TypedDict):

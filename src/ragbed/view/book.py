@@ -137,7 +137,7 @@ class Book:
     def _has_documents(self) -> bool:
         """Whether the documents of all cases are in the index."""
         ((last,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
-        return int(read_meta(self._index, "documents") or 0) >= last
+        return int(read_meta(self._index, "documents") or 0) >= int(last)
 
     def of_question(self, stored: Stored, limit: int) -> list[Place]:
         """Trials of the same question under any condition."""

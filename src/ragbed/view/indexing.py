@@ -226,7 +226,8 @@ class Kept(NamedTuple):
     """A run whose index is kept."""
 
     run: Path
-    index: Path
+    path: Path
+    """Of the index."""
     file: tuple[int, int]
     """The run's, by the system's numbers: others mean that it was begun anew."""
 
@@ -260,7 +261,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
     """Does a piece of a run's index; one that cannot be read rests for a while."""
     try:
         if kept not in opened:
-            opened[kept] = Indexer(kept.run, kept.index)
+            opened[kept] = Indexer(kept.run, kept.path)
         return opened[kept].step()
     except (RagbedError, sqlite3.Error, OSError) as error:
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S

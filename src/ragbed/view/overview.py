@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import Struct
 
 from ragbed.metrics.sheet import full_name
@@ -69,7 +70,7 @@ def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
     for model, _ in book.store.models().values():  # what was planned and not asked, or cannot be, has a row too
         for condition in plan:
             if (model, *condition) not in sums:
-                sums[model, *condition] = _Sum(Cell(model, *condition, outcome="ok"))
+                sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], Cell))
     for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
         planned, infeasible = plan.get(condition[1:], (total.asked, 0))
         yield _row(book.name, total, planned, infeasible, track)
