@@ -25,7 +25,7 @@ _SHOWN = 20
     type=options.share,
     metavar="SHARE",
     default=0.03,
-    help="The smallest fall that is a decline, as 0.03 or 3%.",
+    help="The smallest fall that is a decline.",
 )
 @options.option(
     "--fail-if-worse",
