@@ -18,6 +18,8 @@ _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
 _BEFORE, _AFTER = 60, 140
 """Characters that an excerpt has around what was found."""
+_PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
+"""What may be half a word at the edges of an excerpt."""
 
 
 class _Part(NamedTuple):
@@ -49,9 +51,13 @@ def excerpt(query: str, texts: Iterable[str]) -> str | None:
     for text in texts:
         found = [pattern.search(text) for pattern in patterns]
         if found and found[0] and all(found):
-            start = max(0, found[0].start() - _BEFORE)
-            end = min(len(text), found[0].end() + _AFTER)
-            return f"{'… ' if start else ''}{text[start:end].strip()}{' …' if end < len(text) else ''}"
+            start, end = found[0].span()
+            before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
+            if start > _BEFORE:
+                before = f"… {_PIECE_BEFORE.sub('', before)}"
+            if end + _AFTER < len(text):
+                after = f"{_PIECE_AFTER.sub('', after)} …"
+            return f"{before}{text[start:end]}{after}".strip()
     return None
 
 

@@ -1,7 +1,7 @@
 /* The list of trials, and the filters beside it. */
 
 import { get } from "./api.js";
-import { tag } from "./case.js";
+import { tag, typeName } from "./case.js";
 import { el } from "./dom.js";
 import { appendLater } from "./later.js";
 import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
@@ -70,7 +70,7 @@ function drawRow(row, at) {
     el("span", { class: "where small quiet" },
       el("span", { class: "model" }, row.model),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
-      el("span", { class: "row" }, row.types.map((type) => tag(type, "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
+      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 
 function drawFacets(page, go) {
@@ -93,6 +93,7 @@ function drawFacets(page, go) {
 }
 
 function wordOf(facet, value) {
+  if (facet === "type") return typeName(value);
   const word = VALUES[facet]?.[value] ?? (facet === "label" ? { wanted: "to be labelled", done: "labelled" }[value] : value);
   return TRANSLATED.has(facet) ? say(word) : word;
 }
