@@ -177,7 +177,7 @@ def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str)
 def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
     key = Key("m", "en", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
-    arms = (("fixed", 0.5, 2), ("fixed", 0.8, 5), ("random", 0.8, 5))
+    arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))
     cells += [
         Cell("noise", key, "robust", "all", _estimate("accuracy", 0.25), Place(noise=noise, k=k, arm=arm))
         for arm, noise, k in arms
@@ -192,8 +192,11 @@ def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> N
     }
     assert rows["noise"] == [("en, robust", 5, [True])]
     assert rows["noise arms"] == [
+        ("en, robust, arm=random", 5, [True]),
+    ]
+    assert rows["noise length"] == [
         ("en, robust, arm=fixed", None, [True, True]),
-        ("en, robust, arm=random", None, [False, True]),
+        ("en, robust, arm=control", None, [False, True]),
     ]
     assert [(data, docs) for data, docs, _ in rows["counterfactual"]] == [("en, robust", 5)]
     assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]

@@ -98,6 +98,7 @@ def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str, causes: 
 def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...]]]:
     yield "noise", "Noise robustness: accuracy by noise ratio", _by_noise(cells, "noise")
     yield "noise arms", "Noise robustness: other arms, by noise ratio", _by_noise(cells, "noise", other_arms=True)
+    yield "noise length", "Noise robustness: one supporting document among so many", _by_documents(cells)
     yield "noise curve", "Noise robustness: the curve as a whole", _CURVE
     yield "rejection", "Negative rejection", _REJECTION
     yield "integration", "Information integration: accuracy by noise ratio", _by_noise(cells, "integration")
@@ -159,13 +160,23 @@ def _by_noise(cells: Sequence[Cell], table: str, *, other_arms: bool = False) ->
     return tuple(Column(f"{ratio:.3g}", "accuracy", ratio) for ratio in sorted(r for r in ratios if r is not None))
 
 
+def _by_documents(cells: Sequence[Cell]) -> tuple[Column, ...]:
+    counts = {cell.place.get("k") for cell in cells if cell.table == "noise" and _place(cell, "noise length")}
+    return tuple(Column(str(count), "accuracy", float(count)) for count in sorted(k for k in counts if k))
+
+
+def _spot(cell: Cell, table: str) -> float | None:
+    """What a cell's column goes by: the noise ratio, or the number of documents."""
+    return float(cell.place.get("k") or 0) if table == "noise length" else cell.place.get("noise")
+
+
 def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence[Cell], track: str) -> Table:
     source = name.partition(" ")[0]
     found: dict[tuple[Key, int | None, str], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
         if cell.table == source and (place := _place(cell, name)) is not None:
             row = found.setdefault((cell.key, *place), {})
-            row[cell.estimate.metric, cell.place.get("noise")] = cell.estimate
+            row[cell.estimate.metric, _spot(cell, name)] = cell.estimate
     if name not in PAPER_DATA:  # what nobody was asked has no column
         metrics = {metric for row in found.values() for metric, _ in row}
         columns = tuple(column for column in columns if column.metric in metrics)
@@ -181,8 +192,9 @@ def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence
 def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
     """Documents and condition of the row in which a cell stands; None if it does not stand in this table."""
     arm, true = cell.place.get("arm"), cell.place.get("correct")
-    if table == "noise arms":  # the number of documents of an arm may grow with the noise ratio
-        return (None, f"arm={arm}") if arm else None
+    if table in ("noise arms", "noise length"):
+        is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
+        return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
     if table == "counterfactual true":
         return (cell.place.get("k"), f"true={true:.3g}") if true and not arm else None
     return None if arm or true else (cell.place.get("k"), "")

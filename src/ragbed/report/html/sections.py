@@ -97,7 +97,11 @@ def _table(one: Table, words: Words) -> Node:
 
 
 def _heading(column: Column, one: Table, words: Words) -> str:
-    return column.heading if one.name in ("noise", "noise arms", "integration") else words(f"columns.{column.metric}")
+    return (
+        column.heading
+        if one.name in ("noise", "noise arms", "noise length", "integration")
+        else words(f"columns.{column.metric}")
+    )
 
 
 def method(words: Words) -> Node:
