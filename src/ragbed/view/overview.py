@@ -67,9 +67,10 @@ def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
     repeats = int(book.store.settings().get("repeats", "1"))
     plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
-    for model, _ in book.store.models().values():  # what was planned and not asked, or cannot be, has a row too
+    # What was planned of data that a model was asked, and is not asked yet or cannot be, has a row too.
+    for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
         for condition in plan:
-            if (model, *condition) not in sums:
+            if condition[0] == data and (model, *condition) not in sums:
                 sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], Cell))
     for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
         planned, infeasible = plan.get(condition[1:], (total.asked, 0))
