@@ -30,7 +30,7 @@ _PLAIN = frozenset(_PLAIN_WORDS.split())
 @lru_cache(maxsize=8_192)  # a reply is often the same under several conditions, and so are its documents
 def find_said(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
     """The stretches of a document that a reply says, in order; a run of words is one stretch."""
-    text = document.lower()
+    text = _small(document)
     said = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
     spans: list[tuple[int, int]] = []
     for run in islice(sorted(said, key=len, reverse=True), _MOST_SPANS):
@@ -49,8 +49,7 @@ class _Said:
     """
 
     def __init__(self, reply: str, question: str) -> None:
-        # Small letters must not move anything: where they would, as İ does, they are left alone.
-        self._text = reply.lower() if len(reply.lower()) == len(reply) else reply
+        self._text = _small(reply)
         tokens = list(_TOKEN.finditer(reply))
         self._starts = [token.start() for token in tokens]
         self._ends = [token.end() for token in tokens]
@@ -113,6 +112,14 @@ def _find_whole(run: str, text: str) -> Iterator[int]:
         if is_whole:
             yield start
         start = text.find(run, end if is_whole else start + 1)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, each where it was: one that would become two, as İ, stays as it is."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
 
 
 def _is_han(character: str) -> bool:
