@@ -211,7 +211,7 @@ class RunStore:
         """Cases of the plan that can be asked, with their numbers, from one on."""
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, self._case(*columns)
+            yield found, self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[Stored]:
         """Every result with its case: by model, case and repeat, as planned or by name.
