@@ -422,3 +422,23 @@ def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
     assert done.code == 3
     assert "en_base.jsonl: 3 of 50. 38 articles gave" in done.err.replace("37 articles", "38 articles")
     assert "More articles" in done.err
+
+
+def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs" / "deep").mkdir(parents=True)
+    (tmp_path / "docs" / "photo.raw").write_bytes(b"no text")
+    done = type_command("build", "--brief", "5 English questions", "docs")
+    assert (done.code, "docs holds no document that can be read" in done.err) == (2, True)
+    assert not (tmp_path / "docs.toml").exists()
+
+
+def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "world.toml").write_text(RECIPE)
+    done = type_command("build", str(tmp_path / "world.toml"), "-o", str(tmp_path / "out"), "--from", "rankng")
+    assert done.code == 2
+    assert "ranking" in done.err
+    assert "type the same command" not in done.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.typed import type_command
 
 _RUN = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0,0.8", "--limit", "40")
@@ -22,6 +24,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
 def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: Path) -> None:
     words = (*_RUN, "-m", "scripted/oracle", "--out", str(tmp_path / "run"))
     assert type_command(*words, "--fail-under", "noise=1").code == 2
+    assert "Did you mean 'accuracy'" in type_command(*words, "--fail-under", "noise.acuracy=0.5").err
     assert not (tmp_path / "run").exists()
 
 
@@ -33,5 +36,12 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
     assert worse.code == 4
     assert "gate failed: noise on ragbed-mini-en_base, en, noise 0.8: -100.0 [" in worse.err
     assert "points on 40 questions: more than 3 lost" in worse.err
-    assert type_command("compare", bad, good, "--fail-if-worse", "0.03").code == 0
+    assert type_command("compare", bad, good, "--fail-if-worse", "3%").code == 0
     assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 2
+
+
+@pytest.mark.parametrize("share", ["three", "3", "-1%", "101%", "%", "nan"])
+def test_what_is_no_share_is_named(share: str) -> None:
+    done = type_command("compare", "a", "b", "--fail-if-worse", share)
+    assert done.code == 2
+    assert "write one from 0 to 1 as 0.03, or as 3%" in done.err

@@ -97,6 +97,15 @@ def test_every_reply_ends_in_one_column(tmp_path: Path, bench: Bench) -> None:
     assert "uncorrected" in done.err
 
 
+def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path, bench: Bench) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
+    bench.decide = lambda _: "A rose."
+    done = _judge(tmp_path, bench, "--criteria", "correct")
+    (cell,) = json.loads(done.out)["cells"]
+    assert (cell["rate"], cell["unparsed"]) == (None, 2)
+    assert "0.0" not in done.err
+
+
 @pytest.mark.parametrize(
     "command", [["score"], ["report"], ["compare", "RUN"], ["judge", "-m", "openai-api/judge/wise"]]
 )

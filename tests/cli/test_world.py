@@ -77,3 +77,24 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "world").write_text("in the way", "utf-8")
     done = type_command("world", *_FEW, "-o", str(tmp_path / "world"))
     assert (done.code, "cannot be written" in done.err) == (1, True)
+
+
+def test_the_same_world_is_written_again_and_another_is_not_written_over_it(tmp_path: Path) -> None:
+    words = ("world", *_FEW, "--lang", "en", "-o", str(tmp_path))
+    assert type_command(*words, "--seed", "7").code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert type_command(*words, "--seed", "7").code == 0
+    for options in (("--seed", "8"), ("--seed", "7", "--integration", "1")):
+        done = type_command(*words, *options)
+        assert (done.code, "en_base.jsonl is there already and was made with other options" in done.err) == (2, True)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_file_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "en_base.jsonl").write_text("mine\n")
+    (tmp_path / "notes.txt").write_text("mine too\n")
+    done = type_command("world", *_FEW, "-o", str(tmp_path))
+    assert (done.code, "en_base.jsonl is there already" in done.err) == (2, True)
+    assert (tmp_path / "en_base.jsonl").read_text() == "mine\n"
+    (tmp_path / "en_base.jsonl").unlink()
+    assert type_command("world", *_FEW, "-o", str(tmp_path)).code == 0  # what is not in the way stays

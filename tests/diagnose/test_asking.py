@@ -6,7 +6,7 @@ from msgspec import structs
 
 from ragbed.diagnose.asking import confirm, hang, intervene, knock_out
 from ragbed.diagnose.classify import diagnose_trial
-from ragbed.diagnose.record import Diagnosis
+from ragbed.diagnose.record import Diagnosis, Evidence
 from ragbed.runner.store import Stored
 from ragbed.schema import Case, Completion, Stance
 from tests.diagnose.printed import CHINESE, ENGLISH, Printed, make_case
@@ -87,6 +87,24 @@ def test_a_type_is_confirmed_if_the_reply_without_the_cause_is_right() -> None:
     for reply, confirmed in (("Ada Merton", True), ("Cy Dray", False)):
         replies = {changed.case: Stored(changed, "m", 0, Completion(outcome="ok", reply=reply))}
         assert confirm(diagnosis, case, replies).evidence[0].confirmed is confirmed
+    assert confirm(diagnosis, case, {}).evidence[0].confirmed is None
+
+
+def test_over_trust_is_not_confirmed_where_nobody_was_asked_again() -> None:
+    case = make_case("What is the capital of Tanzania?", (("Dodoma",),), (("contradicts", "The capital is Arusha."),))
+    case = structs.replace(case, fake=(("Arusha",),))
+    evidence = Evidence(type="E9", what="says “Arusha”", document=0, start=0, end=22)
+    diagnosis = Diagnosis(
+        case=case.case,
+        model="m",
+        repeat=0,
+        lang="en",
+        types=("E9",),
+        wrong=True,
+        evidence=(evidence,),
+        source="contradicts",
+    )
+    assert intervene(case, evidence) is None  # only false documents: none would be left
     assert confirm(diagnosis, case, {}).evidence[0].confirmed is None
 
 

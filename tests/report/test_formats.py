@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.metrics.cells import Cell
+from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report import FORMATS
 from ragbed.report.tables import Report, make_report
@@ -99,7 +99,7 @@ def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
 def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str, shown: str) -> None:
     told = FORMATS["latex"](_report(Key(name, "[d]", "en", "robust")))
     assert f"\n{shown}" in told
-    assert "{[}d{]}, robust" in told
+    assert "{\\tiny {[}d{]}, robust" in told
     assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
 
 
@@ -108,11 +108,11 @@ def test_latex_has_the_papers_table_with_ours_under_it() -> None:
     table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
     paper, ours = (
         table.index("ChatGPT & 96.33 & 94.67"),
-        table.index(r"m\_1 {\scriptsize({*}, code-2023)} & 50.00 & --"),
+        table.index(r"m\_1 & 50.00 & -- & -- & -- & -- & 300 & -- & -- & -- & -- & -- & -- \\"),
     )
     assert paper < table.rindex(r"\midrule") < ours
-    assert r"{\tiny 44.0--56.0}" in table
-    assert "300 (2 failed)" in table
+    assert r"{\tiny {*}, code-2023} & {\tiny 44.0--56.0} & " in table
+    assert r"{\tiny 2 failed}" in table
     assert "dagger" not in told
 
 
@@ -132,13 +132,13 @@ def test_both_languages_of_one_dataset_share_a_row() -> None:
             Key("m", f"{lang}_refine", lang, "robust"),
             "code",
             "all",
-            _estimate("accuracy"),
+            _estimate("accuracy", n=n),
             {"noise": 0.0, "k": 5},
         )
-        for lang in ("en", "zh")
+        for lang, n in (("en", 300), ("zh", 120))
     ]
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
-    assert r"m {\scriptsize({*}\_refine, robust)}$^\dagger$ & 50.00 & -- & -- & -- & -- & 50.00 & --" in told
+    assert r"m$^\dagger$ & 50.00 & -- & -- & -- & -- & 300 & 50.00 & -- & -- & -- & -- & 120 \\" in told
 
 
 def test_table_7_has_the_closed_book_column() -> None:
@@ -149,9 +149,59 @@ def test_table_7_has_the_closed_book_column() -> None:
     ]
     cells.append(Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75), {}))
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
-    assert (
-        r"m {\scriptsize({*}\_fact, code-2023)} & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 &" in told
-    )
+    assert r"m & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
+    assert "--criteria code.rej_star,code.ed_star" in told
+    assert "none was asked, so CR is of the cases that ED counts" in told
+
+
+@pytest.mark.parametrize(
+    ("criteria", "told"),
+    [
+        (("code.ed_star", "flag"), "ED{*} and CR as judged: j/1 by the original instructions"),
+        (("flag",), "ED{*} and CR as judged: j/1 by our instructions"),
+    ],
+)
+def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str) -> None:
+    key, place = Key("m", "en_fact", "en", "code-2023"), Place(noise=0.0, k=5, correct=0.0)
+    cells = [Cell("counterfactual", key, "code", "all", _estimate("corrected_of_flagged"), place)]
+    for value, criterion in enumerate(criteria, 1):
+        for metric, share in ((criterion, value / 10), (f"{criterion}_then_correct", value / 4)):
+            cells.append(Cell("counterfactual", key, "judge j/1", "all", _estimate(metric, share), place))
+            cells.append(Cell("counterfactual", key, "judge j/2", "all", _estimate(metric, 0.99), place))
+    written = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"m & -- & -- & -- & 10.00 & 25.00 & 300 & -- &" in written
+    assert told in written
+    assert "none was asked" not in written
+
+
+def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
+    key = Key("m", "en", "en", "robust")
+    cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
+    arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))
+    cells += [
+        Cell("noise", key, "robust", "all", _estimate("accuracy", 0.25), Place(noise=noise, k=k, arm=arm))
+        for arm, noise, k in arms
+    ]
+    for correct in (0.0, 0.4):
+        place = Place(noise=0.0, k=5, correct=correct)
+        cells.append(Cell("counterfactual", key, "robust", "all", _estimate("accuracy"), place))
+    report = make_report(["r"], cells, "robust")
+    rows = {
+        table.name: [(row.data, row.docs, [one is not None for one in row.cells]) for row in table.rows]
+        for table in report.tables
+    }
+    assert rows["noise"] == [("en, robust", 5, [True])]
+    assert rows["noise arms"] == [
+        ("en, robust, arm=random", 5, [True]),
+    ]
+    assert rows["noise length"] == [
+        ("en, robust, arm=fixed", None, [True, True]),
+        ("en, robust, arm=control", None, [False, True]),
+    ]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual"]] == [("en, robust", 5)]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]
+    for format_ in ("md", "latex"):
+        assert "arm=random" in FORMATS[format_](report)
 
 
 def test_latex_is_balanced(run: Path) -> None:
@@ -159,7 +209,7 @@ def test_latex_is_balanced(run: Path) -> None:
     for name in ("table", "table*", "tabular"):
         assert told.count(rf"\begin{{{name}}}") == told.count(rf"\end{{{name}}}") > 0
     for table in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", told, re.DOTALL):
-        lines = [line for line in table[1].splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+        lines = [line for line in table[1].splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
         assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {len(table[0]) - 1}
 
 

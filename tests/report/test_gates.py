@@ -61,6 +61,7 @@ def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
     [
         ("accuracy=0.5", "write TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
+        ("noise.accuracy=150%", "between 0 and 1"),
         ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
@@ -102,3 +103,12 @@ def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
     assert first.attrib["name"] == "a<b>\ufffd\ufffd"
     assert first[0].attrib["message"] == '1 & "2"'
     assert second[0].text == "undecided: few"
+
+
+def test_a_share_may_be_written_in_per_cent() -> None:
+    assert parse_floor("noise.accuracy@0.8:en=60%").least == parse_floor("noise.accuracy@0.8:en=0.6").least
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged", "right_wrong_right"])
+def test_every_kind_of_metric_can_be_asked_for(metric: str) -> None:
+    assert parse_floor(f"counterfactual.{metric}=0.5").metric == metric

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import ragbed.metrics
+from ragbed.report.gates import FAMILIES
 from ragbed.report.words import read_words
 
 
@@ -14,14 +15,6 @@ def test_both_languages_have_the_same_texts_with_the_same_gaps() -> None:
     assert english.keys() == chinese.keys()
     for key, text in english.items():
         assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", chinese[key])), key
-
-
-_FAMILIES = {
-    "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
-    "by_false_share": r".*_by_false_share",
-    "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
-}
-"""Definitions that stand for several metrics."""
 
 
 def test_every_metric_is_defined() -> None:
@@ -34,6 +27,6 @@ def test_every_metric_is_defined() -> None:
             made |= set(re.findall(r'"(\w+)"', listed))
     defined = read_words("en").section("definitions")
     assert len(made) > 30
-    unknown = {name for name in made - defined.keys() if not any(re.fullmatch(one, name) for one in _FAMILIES.values())}
+    unknown = {name for name in made - defined.keys() if not any(re.fullmatch(one, name) for one in FAMILIES.values())}
     assert unknown == set()
-    assert _FAMILIES.keys() <= defined.keys()
+    assert FAMILIES.keys() <= defined.keys()

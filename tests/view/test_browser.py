@@ -120,7 +120,16 @@ def test_every_facet_filters(watched: Watched, served: Served) -> None:
         expect(rows(page)).to_have_count(9)
 
 
-SEARCHES = (("marlowe", 3), ("28,810", 3), ("若水", 3), ("林", 3), ("陈大", 1), ("zebra", 0))
+SEARCHES = (
+    ("marlowe", 3),
+    ("28,810", 3),
+    ("若水", 3),
+    ("林", 3),
+    ("陈大", 1),
+    ("tolwell", 3),
+    ("石桥", 3),
+    ("zebra", 0),
+)
 
 
 def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:
@@ -262,6 +271,21 @@ def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
             add_replies(tmp_path / "run", CASES, REPLIES)
             expect(opened.page.locator("table.overview .group")).to_have_count(6)
             expect(opened.page.locator(".work")).to_have_text("run: at work, 9 results so far")
+        opened.assert_harmless()
+
+
+def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Browser, tmp_path: Path) -> None:
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+        page = opened.page
+        enter(page, served)
+        expect(page.locator("main")).to_contain_text("Nothing was asked yet.")
+        write_run(tmp_path / "late", CASES, {"made/good": REPLIES["made/good"]})
+        expect(page.locator("table.overview")).to_contain_text("late")
+        page.get_by_role("link", name="Trials").click()
+        expect(rows(page)).to_have_count(3)
+        write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
+        page.get_by_role("button", name="New results; show them").click()
+        expect(rows(page)).to_have_count(6)
         opened.assert_harmless()
 
 

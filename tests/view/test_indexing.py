@@ -34,7 +34,7 @@ def bring_up(run: Path) -> None:
 def verdicts(run: Path, query: str = "") -> list[str]:
     book = Book("run", run, run / "view.sqlite")
     try:
-        return [row.verdict or row.outcome for row in Library([book]).list_trials(Asked(query=query), 0).rows]
+        return [row.verdict or row.outcome for row in Library({"run": book}).list_trials(Asked(query=query), 0).rows]
     finally:
         book.close()
 
@@ -108,12 +108,18 @@ def types(run: Path) -> dict[tuple[str, ...], int]:
 
 def test_what_cannot_be_asked_is_counted(tmp_path: Path) -> None:
     cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
+    cases.append(replace(make_case(4, feasible=False), k=9))
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
     bring_up(tmp_path / "run")
     book = Book("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
-    (row,), count = Library([book]).overview("robust")
+    rows, count = Library({"run": book}).overview("robust")
     book.close()
-    assert (count, row.asked, row.planned, row.infeasible, row.errors) == (1, 1, 1, 1, 0)
+    assert count == 3
+    assert [(row.noise, row.k, row.asked, row.planned, row.infeasible, len(row.rates)) for row in rows] == [
+        (0.0, 1, 1, 1, 1, 4),
+        (0.0, 9, 0, 0, 1, 0),  # nobody could be asked so
+        (0.5, 1, 0, 1, 0, 0),  # nobody was yet
+    ]
 
 
 def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
@@ -122,7 +128,7 @@ def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
     bring_up(tmp_path / "run")
     book = Book("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
-    (row,), _ = Library([book]).overview("robust")
+    (row,), _ = Library({"run": book}).overview("robust")
     book.close()
     assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
 

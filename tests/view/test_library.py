@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
     many = [make_case(number) for number in range(1, 131)]
     write_run(tmp_path / "many", many, {"made/up": [said(f"gold-{number % 90}") for number in range(1, 131)]})
     write_run(tmp_path / "cup", CASES, REPLIES)
-    opened = Library([open_run(tmp_path / "many"), open_run(tmp_path / "cup")])
+    opened = Library({name: open_run(tmp_path / name) for name in ("many", "cup")})
     yield opened
     for book in opened.books.values():
         book.close()
@@ -67,12 +68,43 @@ def test_words_and_filters_go_together(library: Library) -> None:
     assert listed(library, Asked(query="Marlowe", wanted=wanted)) == [("cup", "made/good", CASES[0].case)]
 
 
+def test_documents_are_searched_after_questions_and_replies(library: Library) -> None:
+    page = library.list_trials(Asked(query="venn"), 0)  # the false answer of every trial, and in a document too
+    assert [row.found for row in page.rows] == [None] * 3
+    page = library.list_trials(Asked(query="tolwell 2021"), 0)
+    assert [(row.model, row.found) for row in page.rows] == [
+        (model, "In 2021 the cup went to Bruno Tolwell.") for model in REPLIES
+    ]
+    page = library.list_trials(Asked(query="石桥"), 0)
+    assert [row.case for row in page.rows] == [CASES[1].case] * 3
+    assert library.list_trials(Asked(query="tolwell marlowe"), 0).total == 0  # each in another place
+    wanted = Wanted({"verdict": frozenset(["correct"])})
+    assert [row.model for row in library.list_trials(Asked(query="石桥", wanted=wanted), 0).rows] == [
+        "made/good",
+        "made/broken",
+    ]
+
+
+def test_a_document_of_many_cases_is_read_once_and_leads_to_all_of_them(tmp_path: Path) -> None:
+    shared = CASES[0].documents
+    cases = [replace(make_case(number), documents=shared[: number + 1]) for number in range(1, 3)]
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2")]})
+    book = open_run(tmp_path / "run")
+    library = Library({"run": book})
+    index = sqlite3.connect(tmp_path / "run" / "view.sqlite")
+    assert index.execute("SELECT COUNT(*) FROM passages").fetchone() == (3,)
+    index.close()
+    assert library.list_trials(Asked(query="tolwell"), 0).total == 2
+    assert library.list_trials(Asked(query="venn"), 0).total == 1
+    book.close()
+
+
 def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
     case = replace(make_case(1), messages=(replace(make_case(1).messages[0], content="提示" * 400_000),))
     write_run(tmp_path / "run", [case], {f"made/{name}": [said("\x00gold-1 " * 200_000)] for name in "abc"})
     book = open_run(tmp_path / "run")
     beside = [Call("run", case.case, f"made/{name}", 0) for name in "bc"]
-    page = make_page(Library([book]), Call("run", case.case, "made/a", 0), beside, "ada")
+    page = make_page(Library({"run": book}), Call("run", case.case, "made/a", 0), beside, "ada")
     book.close()
     told = msgspec.json.decode(page)
     assert len(page) <= MOST_BYTES

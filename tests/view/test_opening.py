@@ -5,30 +5,11 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-import pytest
-
-from ragbed.errors import UsageError
-from ragbed.view.opening import find_runs
 from tests.cli.typed import type_command
 from tests.view.runs import CASES, REPLIES, write_run
 
 
-def test_runs_are_found_in_folders_and_judges_are_not_runs(tmp_path: Path) -> None:
-    for name in ("one", "two", "one/judge/refusal-1", "deep/er/three"):
-        write_run(tmp_path / name, CASES, REPLIES)
-    assert list(find_runs([tmp_path])) == ["deep/er/three", "one", "two"]
-    assert list(find_runs([tmp_path / "two", tmp_path])) == ["two", "deep/er/three", "one"]
-
-
-def test_two_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for name in ("a/run", "b/run"):
-        write_run(tmp_path / name, CASES, REPLIES)
-    assert list(find_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["run", "run (2)"]
-
-
-def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
-        find_runs([tmp_path])
+def test_a_path_that_is_no_folder_is_named(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
     assert "is no folder; name a run" in done.err

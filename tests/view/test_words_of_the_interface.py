@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 
 SPOKEN = re.compile(r'\b(?:say|step|tag)\("((?:[^"\\]|\\.)+)"')
-TITLES = re.compile(r"(?:TITLES|HEADINGS|EXPECTED) = \{(.*?)\};", re.DOTALL)
+TITLES = re.compile(r"(?:TITLES|HEADINGS|EXPECTED|LANGS) = \{(.*?)\};", re.DOTALL)
 HELP = re.compile(r"HELP = \[(.*?)\];", re.DOTALL)
 
 

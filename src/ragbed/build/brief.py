@@ -66,6 +66,8 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "") ->
 
 def _kind(documents: Path) -> str:
     if documents.is_dir():
+        if not any(path.suffix.lower() in SUFFIXES for path in documents.rglob("*")):
+            raise UsageError(f"{documents} holds no document that can be read; {', '.join(SUFFIXES)} can.")
         return "folder"
     if not documents.is_file():
         raise UsageError(f"{documents}: no such folder or file; name the one that the documents are in.")

@@ -34,12 +34,13 @@ def board(folder: Path, output: Path, track: str, words: Lang) -> None:
     from ragbed.cli.paged import write_page
     from ragbed.errors import RagbedError
     from ragbed.report.html.board import LeftOut, write_board
-    from ragbed.view.opening import find_runs
+    from ragbed.view.finding import need_runs
 
     entries: list[Entry] = []
     left_out: list[LeftOut] = []
+    runs = need_runs([folder])
     output.mkdir(parents=True, exist_ok=True)
-    for name, run in find_runs([folder]).items():
+    for name, run in runs.items():
         try:
             entries.append(_add(name, run, output, track, words))
         except RagbedError as error:

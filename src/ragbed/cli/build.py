@@ -196,12 +196,14 @@ def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str],
 
 @contextmanager
 def _going_on() -> Iterator[None]:
-    """Says how to go on, whatever ends a build."""
+    """Says how to go on, whatever ends a build that was asked for rightly."""
     from ragbed.cli.console import say
     from ragbed.errors import RagbedError, Stopped
 
     try:
         yield
+    except UsageError:  # typed again it would end here again
+        raise
     except (KeyboardInterrupt, SystemExit, RagbedError) as error:
         why = "Stopped" if isinstance(error, KeyboardInterrupt | SystemExit | Stopped) else "Not done"
         say(f"{why}; all that came and every finished step is kept. To go on, type the same command again.")

@@ -20,10 +20,16 @@ _SHOWN = 20
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @options.track_option("Whose verdicts are compared.")
-@options.option("--least", type=click.FloatRange(0, 1), default=0.03, help="The smallest fall that is a decline.")
+@options.option(
+    "--least",
+    type=options.share,
+    metavar="SHARE",
+    default=0.03,
+    help="The smallest fall that is a decline.",
+)
 @options.option(
     "--fail-if-worse",
-    type=click.FloatRange(0, 1),
+    type=options.share,
     metavar="SHARE",
     help="Exit code 4 where B has shown to lose more than this; sets --least.",
 )
@@ -52,7 +58,7 @@ def compare(
       ragbed compare runs/old runs/new
       ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
       ragbed compare runs/paper runs/robust --track code --json
-      ragbed compare runs/main runs/branch --fail-if-worse 0.03 --junit gates.xml
+      ragbed compare runs/main runs/branch --fail-if-worse 3% --junit gates.xml
     """
     from ragbed.cli.console import print_json, say
     from ragbed.report import comparing

@@ -126,7 +126,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
                     cell.asked,
                     cell.errors,
                     cell.undecided,
-                    f"{100 * cell.rate:.1f}",
+                    "–" if cell.rate is None else f"{100 * cell.rate:.1f}",
                     _then(cell),
                     shown,
                 )

@@ -124,6 +124,22 @@ layout_options: Decorator = together(
 )
 
 
+def share(value: str | float) -> float:
+    """Reads a share between 0 and 1, as `0.03` or `3%`; the type of an option.
+
+    Raises:
+        click.BadParameter: It is none.
+    """
+    text = str(value).strip()
+    try:
+        read = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        read = -1.0
+    if not 0 <= read <= 1:
+        raise click.BadParameter(f"{text!r} is no share; write one from 0 to 1 as 0.03, or as 3%.")
+    return read
+
+
 class MixOptions(TypedDict):
     """The options of `mix_options`, as typed."""
 

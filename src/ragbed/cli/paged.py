@@ -13,21 +13,25 @@ if TYPE_CHECKING:
 
 def read_report(runs: Sequence[Path], names: Sequence[str], track: str) -> Report:
     """Everything that runs say, under these names."""
+    from ragbed.judge.cells import read_judged_cells
     from ragbed.metrics.sheet import TRACKS
     from ragbed.report.causes import read_causes
     from ragbed.report.reading import read_report_cells
     from ragbed.report.tables import make_report
 
-    return make_report(names, read_report_cells(runs, list(dict.fromkeys([*TRACKS, track]))), track, read_causes(runs))
+    tracks = list(dict.fromkeys([*TRACKS, track]))
+    cells = [*read_report_cells(runs, tracks), *read_judged_cells(runs)]
+    return make_report(names, cells, track, read_causes(runs))
 
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang, output: Path) -> int:
     """Writes the single-file report; returns its size in bytes."""
     from ragbed.report.html import write_html
     from ragbed.report.html.cases import pack_cases
-    from ragbed.view.judged import read_votes
+    from ragbed.view.judged import has_votes, read_votes
 
-    return write_page(output, write_html(report, pack_cases(runs, report.causes, read_votes), words))
+    votes = read_votes if any(map(has_votes, runs)) else None
+    return write_page(output, write_html(report, pack_cases(runs, report.causes, votes), words))
 
 
 def write_page(output: Path, text: str) -> int:

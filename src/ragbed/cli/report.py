@@ -103,7 +103,7 @@ def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
         rows = [
             (
                 row.key.model,
-                f"{row.key.data}, {row.key.profile}",
+                row.data,
                 row.key.lang,
                 "–" if row.docs is None else row.docs,
                 show_asked(row.asked, row.errors),

@@ -20,7 +20,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     Filters, full-text search in English and Chinese, several models side by side, and a page for each case: the
     prompt as sent, documents with their stance, answers marked, verdicts of all tracks with their grounds, judges.
     Labels that are given on it go to RUN/labels.jsonl, for `ragbed judge RUN --labels`. It follows runs that are at
-    work. Without a path it looks at the folder runs.
+    work, and shows those that are begun in a folder while it looks at it. Without a path it looks at the folder runs.
 
     Only this machine can open it, and only by the printed address, which holds a token.
 
@@ -35,17 +35,21 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
 
     need_serve()
     from ragbed.view.app import make_app
-    from ragbed.view.opening import find_runs, open_library
+    from ragbed.view.finding import check_paths
+    from ragbed.view.opening import open_shelf
 
-    runs = find_runs(paths or (Path("runs"),))
+    places = paths or (Path("runs"),)
+    check_paths(places)
     door = open_door(port)
-    with open_library(runs, cache_path().parent) as library:
+    with open_shelf(places, cache_path().parent) as shelf:
         click.echo(door.address)
-        say(f"{len(runs)} run{'s' if len(runs) > 1 else ''}; open the address above in a browser. Ctrl-C ends it.")
+        count = len(shelf.books)
+        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No run in {', '.join(map(str, places))} yet"
+        say(f"{found}; open the address above in a browser, which shows new runs as they begin. Ctrl-C ends it.")
         if open_:
             click.launch(door.address)
         try:
-            serve(door, make_app(library, _user() if rater is None else rater))
+            serve(door, make_app(shelf, _user() if rater is None else rater))
         except KeyboardInterrupt:
             say("Closed.")
 

@@ -77,11 +77,27 @@ def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
 
     recipes = _recipes(asked)
     counts = _counts(asked, recipes)
+    _check_place(output, recipes, counts)
     with _bar(sum(counts.values()) * len(recipes)) as watch:
         made = write_world(recipes, counts, output, workers=asked["workers"], watch=watch)
     _print_files(output, made, to_stderr=json)
     if json:
         print_json({"folder": str(output), "manifest": made})
+
+
+def _check_place(folder: Path, recipes: tuple[Recipe, ...], counts: dict[str, int]) -> None:
+    """Writing the same world again does no harm; files of anything else are not written over."""
+    from ragbed.errors import UsageError
+    from ragbed.worlds.generate import read_world
+
+    wanted = {f"{recipe.lang}_{kind}.jsonl": count for recipe in recipes for kind, count in counts.items() if count}
+    there = [name for name in wanted if (folder / name).exists()]
+    if not there:
+        return
+    old = read_world(folder)
+    if old is None or old.recipes != recipes or {name: file.items for name, file in old.files.items()} != wanted:
+        what = "is no world's, or not whole" if old is None else "was made with other options"
+        raise UsageError(f"{folder / there[0]} is there already and {what}; use another -o, or remove it.")
 
 
 def _counts(asked: WorldOptions, recipes: tuple[Recipe, ...]) -> dict[str, int]:

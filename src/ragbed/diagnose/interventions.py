@@ -66,7 +66,7 @@ def ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 
 def drop_false(case: Case, evidence: Evidence) -> Case | None:
-    """E9: every false document goes; where none is left the closed-book reply, which is right, has told it already."""
+    """E9: every false document goes; where none is left there is nothing to ask that closed book has not answered."""
     rest = [one for one in case.documents if one.stance != "contradicts"]
     return with_documents(case, rest, f"cause={evidence.type}") if rest else None
 

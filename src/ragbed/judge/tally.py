@@ -43,9 +43,9 @@ class JudgedCell:
     then: int | None = None
 
     @property
-    def rate(self) -> float:
-        """Yes among all that was asked: what was not decided is never taken for a yes."""
-        return self.yes / self.asked if self.asked else 0.0
+    def rate(self) -> float | None:
+        """Yes among all that was asked: what was not decided is never taken for a yes; None if nothing was decided."""
+        return None if self.undecided == self.asked - self.errors > 0 or not self.asked else self.yes / self.asked
 
     @property
     def undecided(self) -> int:
@@ -56,7 +56,7 @@ class JudgedCell:
         """Counts and rate as plain values."""
         counts = asdict(self)
         del counts["condition"]
-        return structs.asdict(self.condition) | counts | {"rate": round(self.rate, 6)}
+        return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, verdict: Verdict, *, has_reply: bool) -> None:
         """Adds one result."""

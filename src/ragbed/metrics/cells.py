@@ -21,6 +21,10 @@ Scope: TypeAlias = Literal["all", "known", "unknown", "common"]
 """Of questions: all, those that the model does or does not answer without documents, those that all models do."""
 
 
+JUDGED = "judge "
+"""Stands before the name of a judge, as the track of what it says."""
+
+
 class Place(TypedDict, total=False):
     """What tells one cell of a metric from another."""
 

@@ -33,6 +33,12 @@ def _always(_environ: Environ) -> Check:
     return Check(True, "part of ragbed")
 
 
+def _scripts(_environ: Environ) -> Check:
+    from ragbed.models.scripted import SCRIPTS  # noqa: PLC0415  # a check loads its back end only when it is made
+
+    return Check(True, f"part of ragbed: {', '.join(SCRIPTS)}")
+
+
 def _keyed(variable: str, environ: Environ) -> Check:
     if environ.get(variable, "").strip():
         return Check(True, f"{variable} is set")
@@ -108,5 +114,5 @@ CHECKS: dict[str, Callable[[Environ], Check]] = {
     "http": _always,
     "python": _always,
     "baseline": _always,
-    "scripted": _always,
+    "scripted": _scripts,
 }

@@ -17,11 +17,20 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics import METRICS
 from ragbed.metrics.cells import Cell
 from ragbed.report.comparing import Comparison, describe
+from ragbed.report.words import read_words
 from ragbed.stats.rates import ALPHA, LEVEL, quantile, two_sided
 
 State: TypeAlias = Literal["held", "failed", "undecided"]
 
-_FLOOR = re.compile(r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?=(?P<least>[\d.]+)")
+_FLOOR = re.compile(
+    r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?=(?P<least>[\d.]+)(?P<per_cent>%?)"
+)
+FAMILIES = {
+    "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
+    "by_false_share": r".*_by_false_share",
+    "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
+}
+"""Definitions that stand for several metrics."""
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
 _POWER = 0.8
 """The chance to see what is there, for telling how many questions would do."""
@@ -64,12 +73,16 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"--fail-under {text}: {_FORM}.")
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
+    metrics = read_words("en").section("definitions")
+    if match["metric"] not in metrics and not any(re.fullmatch(one, match["metric"]) for one in FAMILIES.values()):
+        raise UnknownName("metric", match["metric"], metrics)
     try:
         noise, least = (None if match[name] is None else float(match[name]) for name in ("noise", "least"))
     except ValueError:
         raise UsageError(f"--fail-under {text}: {_FORM}.") from None
-    if least is None or not 0 <= least <= 1:
-        raise UsageError(f"--fail-under {text}: a share lies between 0 and 1.")
+    least = (least or 0.0) / (100 if match["per_cent"] else 1)
+    if not 0 <= least <= 1:
+        raise UsageError(f"--fail-under {text}: a share lies between 0 and 1, or 0% and 100%.")
     return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.report.latex_paper import write_paper_tables
-from ragbed.report.numbers import FEW, show_asked, show_number
+from ragbed.report.latex_paper import FIT, SPACE, small, write_paper_tables
+from ragbed.report.numbers import FEW, show_number
 from ragbed.report.tables import Column, Report, Row, Table
 from ragbed.schema import Estimate
 from ragbed.text import printable
@@ -30,42 +30,65 @@ _ESCAPES = str.maketrans(
         "ρ": r"$\rho$",
     }
 )
+_LONG_HEADING = 12
+"""Characters of a heading that stands on one line; a number with its interval is about as wide."""
 
 
 def write(report: Report) -> str:
-    """All tables, ready to be pasted; they need the package booktabs."""
+    """All tables, ready to be pasted; they need the packages booktabs and graphicx."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
-    head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs}}."
+    head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
     ours = ("\n".join(_table(table)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.cells, _text), *ours]) + "\n"
 
 
 def _table(table: Table) -> Iterator[str]:
     yield r"\begin{table}\centering\small"
-    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}"
-    yield rf"\begin{{tabular}}{{lllr{'r' * len(table.columns)}}}"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
+    yield FIT
+    yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
     yield r"\toprule"
-    yield _line(["model", "data", "lang.", "$n$", *(_text(column.heading) for column in table.columns)])
+    yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
     yield r"\midrule"
     for ours in table.rows:
-        yield _ours(ours, table)
+        yield from _ours(ours, table)
     yield r"\bottomrule"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     yield r"\end{table}"
 
 
-def _ours(row: Row, table: Table) -> str:
-    data = f"{row.key.data}, {row.key.profile}" + (f", {row.docs} documents" if row.docs else "")
-    told = [_text(row.key.model), _text(data), row.key.lang, _text(show_asked(row.asked, row.errors))]
-    return _line([*told, *(_number(cell, column) for cell, column in zip(row.cells, table.columns, strict=True))])
+def _ours(row: Row, table: Table) -> Iterator[str]:
+    """Two lines: the values, and under them what they are of and their intervals."""
+    data = row.data + (f", {row.docs} documents" if row.docs else "")
+    cells = list(zip(row.cells, table.columns, strict=True))
+    yield _line(
+        [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
+    )
+    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
+    yield SPACE
+
+
+def _heading(heading: str) -> str:
+    """A long heading on two lines."""
+    words = heading.split()
+    if len(heading) <= _LONG_HEADING or len(words) == 1:
+        return _text(heading)
+    cut = min(range(1, len(words)), key=lambda place: abs(len(" ".join(words[:place])) - len(" ".join(words[place:]))))
+    return rf"\shortstack[r]{{{_text(' '.join(words[:cut]))}\\{_text(' '.join(words[cut:]))}}}"
 
 
 def _number(cell: Estimate | None, column: Column) -> str:
     if cell is None or cell.value is None:
         return "--"
-    told, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
-    interval = rf" {{\scriptsize[{low}, {high}]}}" if low and high else ""
-    return told.replace("-", "$-$") + interval + ("$^*$" if cell.n < FEW else "")
+    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.n < FEW else "")
+
+
+def _interval(cell: Estimate | None, column: Column) -> str:
+    if cell is None or cell.low is None or cell.high is None:
+        return ""
+    low, high = (show_number(number, column).replace("-", "$-$") for number in (cell.low, cell.high))
+    return small(f"{low}--{high}")
 
 
 def _note(table: Table) -> str:

@@ -1,22 +1,27 @@
 """The paper's Tables 1, 3, 5 and 7 in its own shape, with our rows under its own, for LaTeX and booktabs.
 
 Our figures are counted as the original code counts (track `code`), whatever track the other tables show: only so can
-they stand beside the paper's. Rej* and ED* are a judge's verdicts, which a report does not hold.
+they stand beside the paper's. Rej*, ED* and CR, which is of the cases that ED* counts, are a judge's verdicts: they are
+there where `ragbed judge` was run, best with the paper's own instructions.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from ragbed.metrics.cells import Cell
+from ragbed.metrics.cells import JUDGED, Cell
 from ragbed.paper.tables import Table, read_tables
-from ragbed.report.numbers import show_asked
 from ragbed.report.tables import PAPER_DATA, PAPER_DOCS, PAPER_PROFILE, PAPER_TRACK
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
+FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Begins a table that is made smaller where it is too wide; a brace ends it."""
+SPACE = r"\addlinespace[2pt]"
+"""Between our rows, each of which has two lines."""
+_HOW = "% The starred columns: ragbed judge RUN -m MODEL --criteria code.rej_star,code.ed_star, and the report again."
 
 
 class Shape(NamedTuple):
@@ -26,7 +31,9 @@ class Shape(NamedTuple):
     table: str
     caption: str
     cells: dict[str, tuple[str, str, float | None]]
-    """Column to table, metric and noise ratio of ours; columns without are a judge's."""
+    """Column to table, metric and noise ratio of ours."""
+    judged: dict[str, tuple[str, ...]]
+    """Column to what a judge was asked: with the paper's instructions, else with ours."""
 
 
 def _accuracy(table: str, columns: Sequence[str]) -> dict[str, tuple[str, str, float | None]]:
@@ -37,13 +44,22 @@ def shapes() -> list[Shape]:
     """The four tables."""
     printed = read_tables()
     return [
-        Shape(1, "noise", "Noise robustness: accuracy (\\%) by noise ratio", _accuracy("noise", printed.noise.columns)),
-        Shape(3, "rejection", "Negative rejection (\\%)", {"Rej": ("rejection", "refusal_recall", 1.0)}),
+        Shape(
+            1, "noise", "Noise robustness: accuracy (\\%) by noise ratio", _accuracy("noise", printed.noise.columns), {}
+        ),
+        Shape(
+            3,
+            "rejection",
+            "Negative rejection (\\%)",
+            {"Rej": ("rejection", "refusal_recall", 1.0)},
+            {"Rej*": ("code.rej_star", "refusal")},
+        ),
         Shape(
             5,
             "integration",
             "Information integration: accuracy (\\%) by noise ratio",
             _accuracy("integration", printed.integration.columns),
+            {},
         ),
         Shape(
             7,
@@ -54,6 +70,10 @@ def shapes() -> list[Shape]:
                 "Acc_doc": ("counterfactual", "accuracy", 0.0),
                 "ED": ("counterfactual", "error_detection", 0.0),
                 "CR": ("counterfactual", "corrected_of_flagged", 0.0),
+            },
+            {
+                "ED*": ("code.ed_star", "flag"),
+                "CR": ("code.ed_star_then_correct", "flag_then_correct"),
             },
         ),
     ]
@@ -68,6 +88,10 @@ class _Ours(NamedTuple):
     k: int
 
 
+_Row: TypeAlias = dict[tuple[str, str], Estimate]
+"""By language and column."""
+
+
 def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Iterator[str]:
     """The tables of which we have a row.
 
@@ -75,21 +99,47 @@ def write_paper_tables(cells: Sequence[Cell], text: Callable[[str], str]) -> Ite
         cells: Of all tracks.
         text: Makes a name safe for LaTeX.
     """
-    counted = [cell for cell in cells if cell.track == PAPER_TRACK and cell.scope == "all"]
+    usual = [
+        cell for cell in cells if cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
+    ]
+    counted = [cell for cell in usual if cell.track == PAPER_TRACK]
+    judged = [cell for cell in usual if cell.track.startswith(JUDGED)]
     for shape in shapes():
         rows = _rows(counted, shape)
         if rows:
-            yield "\n".join(_write(shape, rows, text))
+            judge = _add_judged(rows, judged, shape)
+            yield "\n".join(_write(shape, rows, judge, text))
 
 
-def _rows(cells: Sequence[Cell], shape: Shape) -> dict[_Ours, dict[tuple[str, str], Estimate]]:
+def small(told: str) -> str:
+    """What stands under a value."""
+    return rf"{{\tiny {told}}}"
+
+
+def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: Shape) -> str:
+    """Fills in what the first judge says; tells which one that is, and by whose instructions."""
+    for place in range(2):
+        wanted = {metrics[place]: column for column, metrics in shape.judged.items()}
+        found = [cell for cell in cells if cell.table == shape.table and cell.estimate.metric in wanted]
+        for cell in (cell for cell in found if cell.track == found[0].track):
+            ours = _Ours(
+                cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile, cell.place.get("k") or 0
+            )
+            if ours in rows and cell.estimate.value is not None:
+                rows[ours][cell.key.lang, wanted[cell.estimate.metric]] = cell.estimate
+        if found:
+            return f"{found[0].track.removeprefix(JUDGED)} by {'our' if place else 'the original'} instructions"
+    return ""
+
+
+def _rows(cells: Sequence[Cell], shape: Shape) -> dict[_Ours, _Row]:
     wanted = {place: column for column, place in shape.cells.items()}
     asked = {cell.key for cell in cells if cell.table == shape.table}
-    rows: dict[_Ours, dict[tuple[str, str], Estimate]] = {}
+    rows: dict[_Ours, _Row] = {}
     closed: list[tuple[Cell, str]] = []
     for cell in cells:
         column = wanted.get((cell.table, cell.estimate.metric, cell.place.get("noise")))
-        if column is None or cell.key not in asked or cell.place.get("arm") or cell.place.get("correct"):
+        if column is None or cell.key not in asked:
             continue
         k = cell.place.get("k")
         if k is None:
@@ -109,32 +159,33 @@ def _stem(data: str, lang: str) -> str:
     return re.sub(rf"(?<![A-Za-z]){lang}(?![A-Za-z])", "*", data)
 
 
-def _write(
-    shape: Shape, rows: dict[_Ours, dict[tuple[str, str], Estimate]], text: Callable[[str], str]
-) -> Iterator[str]:
+def _write(shape: Shape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: Table = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
     comparable = {ours: _is_comparable(ours, shape) for ours in rows}
+    if shape.judged and not judge:
+        yield _HOW
     yield r"\begin{table*}\centering\small"
-    yield rf"\caption{{{shape.caption}. {_note(comparable, judged=len(shape.cells) < len(printed.columns))}}}"
-    yield rf"\label{{tab:rgb-{shape.number}}}"
-    width = len(printed.columns)
-    yield rf"\begin{{tabular}}{{l{'r' * width * len(langs)}r}}"
+    yield rf"\caption{{{shape.caption}. {_note(comparable, shape, text(judge))}}}"
+    yield rf"\label{{tab:rgb-{shape.number}}}\par\smallskip"
+    yield FIT
+    width = len(printed.columns) + 1
+    yield rf"\begin{{tabular}}{{l{'r' * width * len(langs)}}}"
     yield r"\toprule"
     heads = [rf"\multicolumn{{{width}}}{{c}}{{{_LANGS[lang]}}}" for lang in langs]
-    yield " & ".join(["", *heads, r"\\"])
+    yield " & ".join(["", *heads]) + r" \\"
     for place in range(len(langs)):
         yield rf"\cmidrule(lr){{{2 + place * width}-{1 + (place + 1) * width}}}"
     names = [text(column).replace("Acc\\_doc", r"Acc\textsubscript{doc}") for column in printed.columns]
-    yield " & ".join(["Model", *(names * len(langs)), r"$n$ \\"])
+    yield " & ".join(["Model", *([*names, "$n$"] * len(langs))]) + r" \\"
     yield r"\midrule"
     yield from _printed(printed, langs, shape, text)
     yield r"\midrule"
     for ours, row in rows.items():
-        name = _name(ours, text) + ("" if comparable[ours] else r"$^\dagger$")
-        yield from _ours(name, row, [(lang, column) for lang in langs for column in printed.columns], text)
+        mark = "" if comparable[ours] else r"$^\dagger$"
+        yield from _ours(ours, mark, {lang: _picked(row, lang, printed) for lang in langs}, text)
     yield r"\bottomrule"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}}"
     yield r"\end{table*}"
 
 
@@ -145,29 +196,38 @@ def _printed(printed: Table, langs: Sequence[str], shape: Shape, text: Callable[
         cells = []
         for lang in langs:
             values = getattr(printed, lang).get(model)
-            cells += ["--"] * len(printed.columns) if values is None else [f"{value:.2f}" for value in values]
-        yield " & ".join([text(model), *cells, rf"{n} \\"])
+            told = [f"{value:.2f}" for value in values or ()] or ["--"] * len(printed.columns)
+            cells += [*told, "--" if values is None else str(n)]
+        yield " & ".join([text(model), *cells]) + r" \\"
 
 
-def _ours(
-    name: str, row: dict[tuple[str, str], Estimate], places: Sequence[tuple[str, str]], text: Callable[[str], str]
-) -> Iterator[str]:
-    found = [row.get(place) for place in places]
-    values = ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
-    most = max((one for one in row.values()), key=lambda one: one.asked)
-    yield " & ".join([name, *values, rf"{text(show_asked(most.asked, most.errors))} \\"])
-    bounds = [
-        ""
-        if one is None or one.low is None or one.high is None
-        else rf"{{\tiny {100 * one.low:.1f}--{100 * one.high:.1f}}}"
-        for one in found
-    ]
-    yield " & ".join(["", *bounds, r"\\"])
+def _picked(row: _Row, lang: str, printed: Table) -> list[Estimate | None]:
+    return [row.get((lang, column)) for column in printed.columns]
 
 
-def _name(ours: _Ours, text: Callable[[str], str]) -> str:
-    docs = "" if ours.k == PAPER_DOCS else f", {ours.k} documents"
-    return rf"{text(ours.model)} {{\scriptsize({text(f'{ours.data}, {ours.profile}{docs}')})}}"
+def _ours(ours: _Ours, mark: str, row: dict[str, list[Estimate | None]], text: Callable[[str], str]) -> Iterator[str]:
+    """Two lines: the values, and under them what they are of and their intervals; with n of each language."""
+    values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
+    for found in row.values():
+        there = [one for one in found if one is not None]
+        asked, errors = (max((getattr(one, name) for one in there), default=0) for name in ("asked", "errors"))
+        values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
+        values.append(f"{asked:,}" if there else "--")
+        under += [_bounds(one) for one in found]
+        under.append(small(f"{errors:,} failed") if errors else "")
+    yield " & ".join(values) + r" \\"
+    yield " & ".join(under) + r" \\"
+    yield SPACE
+
+
+def _bounds(one: Estimate | None) -> str:
+    if one is None or one.low is None or one.high is None:
+        return ""
+    return small(f"{100 * one.low:.1f}--{100 * one.high:.1f}")
+
+
+def _data(ours: _Ours) -> str:
+    return f"{ours.data}, {ours.profile}" + ("" if ours.k == PAPER_DOCS else f", {ours.k} documents")
 
 
 def _is_comparable(ours: _Ours, shape: Shape) -> bool:
@@ -175,13 +235,16 @@ def _is_comparable(ours: _Ours, shape: Shape) -> bool:
     return ours.data in stems and ours.profile == PAPER_PROFILE and ours.k == PAPER_DOCS
 
 
-def _note(comparable: dict[_Ours, bool], *, judged: bool) -> str:
+def _note(comparable: dict[_Ours, bool], shape: Shape, judge: str) -> str:
     told = (
         r"Above: Chen et al. (2024), as printed. Below: ours, counted as the original code counts, failures included, "
         r"with 95\,\% intervals by question"
     )
-    if judged:
-        told += "; starred columns are a judge's (ragbed judge)"
+    if judge:
+        told += f"; {' and '.join(shape.judged).replace('*', '{*}')} as judged: {judge}"
+    elif shape.judged:
+        told += "; starred columns are a judge's, and none was asked"
+        told += ", so CR is of the cases that ED counts" if "CR" in shape.judged else ""
     if not all(comparable.values()):
         told += r"; $^\dagger$ \emph{not comparable} with the rows above: other files or layout"
     return told + "."

@@ -53,7 +53,7 @@ def _table(table: Table) -> Sequence[str]:
     lines = [_row(head), _row([":--"] * 4 + ["--:"] * (len(head) - 4))]
     for row in table.rows:
         model = _plain(row.key.model) + (" †" if row.comparable else "")
-        told = [model, _plain(f"{row.key.data}, {row.key.profile}"), row.key.lang, str(row.docs or "–")]
+        told = [model, _plain(row.data), row.key.lang, str(row.docs or "–")]
         told.append(show_asked(row.asked, row.errors))
         cells = [show(cell, column, few="\\*") for cell, column in zip(row.cells, table.columns, strict=True)]
         lines.append(_row([*told, *cells]))

@@ -42,6 +42,13 @@ class Row:
     cells: tuple[Estimate | None, ...]
     comparable: bool
     """With the paper: same files, same layout, same way of counting."""
+    condition: str = ""
+    """What else tells it from other rows, as `arm=random`."""
+
+    @property
+    def data(self) -> str:
+        """The dataset, and how it was asked."""
+        return ", ".join(filter(None, (self.key.data, self.key.profile, self.condition)))
 
     @property
     def asked(self) -> int:
@@ -90,11 +97,14 @@ def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str, causes: 
 
 def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...]]]:
     yield "noise", "Noise robustness: accuracy by noise ratio", _by_noise(cells, "noise")
+    yield "noise arms", "Noise robustness: other arms, by noise ratio", _by_noise(cells, "noise", other_arms=True)
+    yield "noise length", "Noise robustness: one supporting document among so many", _by_documents(cells)
     yield "noise curve", "Noise robustness: the curve as a whole", _CURVE
     yield "rejection", "Negative rejection", _REJECTION
     yield "integration", "Information integration: accuracy by noise ratio", _by_noise(cells, "integration")
     yield "integration parts", "Information integration: sub-answers, without noise", _PARTS
     yield "counterfactual", "Counterfactual robustness: all documents false", _COUNTERFACTUAL
+    yield "counterfactual true", "Counterfactual robustness: some documents true", _COUNTERFACTUAL
     yield "closed-book", "Closed book", _CLOSED
     yield "remedies", "Remedies: against the plain prompt, on the same questions and documents", _REMEDIES
     yield "own-retrieval", "Own retrieval: what is found, and what is lost against given documents", _RETRIEVAL
@@ -171,31 +181,55 @@ _RETRIEVAL = (
 )
 
 
-def _by_noise(cells: Sequence[Cell], table: str, metric: str = "accuracy") -> tuple[Column, ...]:
+def _by_noise(
+    cells: Sequence[Cell], table: str, metric: str = "accuracy", *, other_arms: bool = False
+) -> tuple[Column, ...]:
     ratios = {
         cell.place.get("noise")
         for cell in cells
-        if cell.table == table and cell.estimate.metric == metric and cell.place.get("arm") is None
+        if cell.table == table and cell.estimate.metric == metric and bool(cell.place.get("arm")) == other_arms
     }
     return tuple(Column(f"{ratio:.3g}", metric, ratio) for ratio in sorted(r for r in ratios if r is not None))
 
 
+def _by_documents(cells: Sequence[Cell]) -> tuple[Column, ...]:
+    counts = {cell.place.get("k") for cell in cells if cell.table == "noise" and _place(cell, "noise length")}
+    return tuple(Column(str(count), "accuracy", float(count)) for count in sorted(k for k in counts if k))
+
+
+def _spot(cell: Cell, table: str) -> float | None:
+    """What a cell's column goes by: the noise ratio, or the number of documents."""
+    return float(cell.place.get("k") or 0) if table == "noise length" else cell.place.get("noise")
+
+
 def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence[Cell], track: str) -> Table:
     source = name.partition(" ")[0]
-    found: dict[tuple[Key, int | None], dict[tuple[str, float | None], Estimate]] = {}
+    found: dict[tuple[Key, int | None, str], dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
-        if cell.table == source and cell.place.get("arm") is None and not cell.place.get("correct"):
-            row = found.setdefault((cell.key, cell.place.get("k")), {})
-            row[cell.estimate.metric, cell.place.get("noise")] = cell.estimate
+        if cell.table == source and (place := _place(cell, name)) is not None:
+            row = found.setdefault((cell.key, *place), {})
+            row[cell.estimate.metric, _spot(cell, name)] = cell.estimate
     if name not in PAPER_DATA:  # what nobody was asked has no column
         metrics = {metric for row in found.values() for metric, _ in row}
         columns = tuple(column for column in columns if column.metric in metrics)
     rows = []
-    for (key, docs), row in found.items():
+    for (key, docs, condition), row in found.items():
         picked = tuple(_pick(row, column) for column in columns)
         if any(cell is not None for cell in picked):
-            rows.append(Row(key, docs, picked, _is_comparable(source, key, docs, track)))
+            comparable = not condition and _is_comparable(source, key, docs, track)
+            rows.append(Row(key, docs, picked, comparable, condition))
     return Table(name, title, columns, tuple(rows))
+
+
+def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
+    """Documents and condition of the row in which a cell stands; None if it does not stand in this table."""
+    arm, true = cell.place.get("arm"), cell.place.get("correct")
+    if table in ("noise arms", "noise length"):
+        is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
+        return (None if table == "noise length" else cell.place.get("k"), f"arm={arm}") if is_here else None
+    if table == "counterfactual true":
+        return (cell.place.get("k"), f"true={true:.3g}") if true and not arm else None
+    return None if arm or true else (cell.place.get("k"), "")
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: Column) -> Estimate | None:

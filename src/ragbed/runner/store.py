@@ -207,6 +207,12 @@ class RunStore:
         for columns in self.read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
             yield self.rows.case(*columns)
 
+    def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
+        """Cases of the plan that can be asked, with their numbers, from one on."""
+        query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
+        for found, *columns in self.read(query, (number, limit)):
+            yield found, self.rows.case(*columns)
+
     def results(self, *, by_name: bool = False) -> Iterator[Stored]:
         """Every result with its case: by model, case and repeat, as planned or by name.
 

@@ -26,6 +26,15 @@ TRACKS: dict[str, Track] = {
 }
 
 
+def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.Finding]]:
+    """Every track's values, and the grounds of the robust one's."""
+    own, findings = robust.score_and_explain(case, reply)
+    values: dict[str, Value] = {}
+    for name, track in TRACKS.items():
+        values |= own if name == "robust" else track(case, reply)
+    return values, findings
+
+
 def score(case: Case, reply: str) -> dict[str, Value]:
     """The values of all our tracks, under names that differ."""
     values: dict[str, Value] = {}

@@ -9,10 +9,12 @@ from starlette.requests import Request
 from ragbed.errors import UsageError
 from ragbed.metrics.sheet import TRACKS
 from ragbed.pages.serving import Handler, file_routes, json_routes, read_number
+from ragbed.view.book import Progress
 from ragbed.view.casepage import MOST_BYTES, Call, find_trial, make_page
 from ragbed.view.cells import FACETS, Wanted
 from ragbed.view.labelling import put_label
 from ragbed.view.library import Asked, Library
+from ragbed.view.shelf import Shelf
 
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -26,16 +28,17 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     label: bool | None
 
 
-def make_app(library: Library, rater: str) -> Starlette:
+def make_app(shelf: Shelf, rater: str) -> Starlette:
     """The application over open runs.
 
     Args:
-        library: The runs.
+        shelf: The runs.
         rater: Whose labels those are that are given here.
     """
+    library = Library(shelf.books)
     reading: dict[str, Handler] = {
-        "/api/overview": lambda request: _overview(library, rater, request),
-        "/api/progress": lambda _: _progress(library),
+        "/api/overview": lambda request: _overview(shelf, library, rater, request),
+        "/api/progress": lambda _: _progress(shelf),
         "/api/trials": lambda request: _trials(library, request),
         "/api/case": lambda request: _case(library, rater, request),
     }
@@ -43,12 +46,13 @@ def make_app(library: Library, rater: str) -> Starlette:
     return Starlette(routes=json_routes(reading, changing) + file_routes("ragbed.view"))
 
 
-async def _overview(library: Library, rater: str, request: Request) -> bytes:
+async def _overview(shelf: Shelf, library: Library, rater: str, request: Request) -> bytes:
     track = request.query_params.get("track", "robust")
     if track not in TRACKS:
         raise UsageError(f"no such track: {track!r}.")
+    shelf.look()
     rows, count = library.overview(track)
-    told = {"track": track, "count": count, "rater": rater, "runs": _runs(library)}
+    told = {"track": track, "count": count, "rater": rater, "runs": _runs(shelf)}
     encoded = msgspec.json.encode(told | {"rows": rows})
     while len(encoded) > MOST_BYTES and rows:
         rows = rows[: len(rows) // 2]
@@ -56,12 +60,15 @@ async def _overview(library: Library, rater: str, request: Request) -> bytes:
     return encoded
 
 
-async def _progress(library: Library) -> bytes:
-    return msgspec.json.encode({"runs": _runs(library)})
+async def _progress(shelf: Shelf) -> bytes:
+    shelf.look()
+    return msgspec.json.encode({"runs": _runs(shelf)})
 
 
-def _runs(library: Library) -> list[dict[str, object]]:
-    return [{"name": book.name, **book.progress()._asdict()} for book in library.books.values()]
+def _runs(shelf: Shelf) -> list[dict[str, object]]:
+    shown = [{"name": book.name, **book.progress()._asdict()} for book in shelf.books.values()]
+    unread = Progress(results=0, indexed=0, process=None, problem=None)._asdict()
+    return shown + [{"name": name, **unread, "problem": problem} for name, problem in shelf.problems.items()]
 
 
 async def _trials(library: Library, request: Request) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ from ragbed.view.indexing import item_name
 
 _LOOK_EVERY = 10_000
 """Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
+# CROSS JOIN keeps SQLite to the order in which the words lead; contentless tables give their rows in order.
+_IN_TRIALS = "words w CROSS JOIN trials t ON t.id = w.rowid WHERE w.text MATCH ?"
+_IN_DOCUMENTS = """documents d CROSS JOIN shown s ON s.passage = d.rowid CROSS JOIN trials t ON t.asked = s.asked
+  WHERE d.text MATCH ?"""
 
 
 class Place(NamedTuple):
@@ -28,6 +33,8 @@ class Place(NamedTuple):
     id: int
     result: int
     cell: int
+    in_document: bool = False
+    """Whether what was searched for was found in one of its documents only."""
 
 
 class Progress(NamedTuple):
@@ -100,27 +107,42 @@ class Book:
     def search(
         self, match: str, cells: Collection[int] | None, limit: int, deadline: float
     ) -> tuple[list[Place], bool]:
-        """The first trials with these words, in these cells or in all; and whether time was up before all were seen."""
-        inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
-        query = f"""SELECT t.id, t.result, t.cell FROM words w CROSS JOIN trials t ON t.id = w.rowid
-            WHERE w.text MATCH ? {inside} ORDER BY w.rowid LIMIT ?"""  # noqa: S608 - ours
-        values = (match, limit) if cells is None else (match, msgspec.json.encode(list(cells)).decode(), limit)
-        found: list[Place] = []
+        """The first trials with these words, in these cells or in all; and whether those are all.
+
+        First come those that have all of them in question, answers and reply, then those that have them in a document.
+        """
+        found: dict[int, Place] = {}
         self._index.set_progress_handler(lambda: time.monotonic() > deadline, _LOOK_EVERY)
         try:
-            found.extend(Place(*row) for row in self._index.execute(query, values))
+            for source in (_IN_TRIALS, _IN_DOCUMENTS):
+                for row in self._search(source, match, cells):
+                    found.setdefault(row[0], Place(*row, in_document=source is _IN_DOCUMENTS))
+                    if len(found) >= limit:
+                        return list(found.values()), False
         except sqlite3.OperationalError as error:
             if "interrupted" not in str(error):
                 raise
-            return found, True
+            return list(found.values()), False
         finally:
             self._index.set_progress_handler(None, 0)
-        return found, False
+        return list(found.values()), self._has_documents()
+
+    def _search(self, source: str, match: str, cells: Collection[int] | None) -> Iterator[tuple[int, int, int]]:
+        inside = "" if cells is None else "AND t.cell IN (SELECT value FROM json_each(?))"
+        query = f"SELECT t.id, t.result, t.cell FROM {source} {inside}"  # noqa: S608 - ours
+        wanted = () if cells is None else (msgspec.json.encode(list(cells)).decode(),)
+        with closing(self._index.execute(query, (match, *wanted))) as rows:
+            yield from rows
+
+    def _has_documents(self) -> bool:
+        """Whether the documents of all cases are in the index."""
+        ((last,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
+        return int(read_meta(self._index, "documents") or 0) >= int(last)
 
     def of_question(self, stored: Stored, limit: int) -> list[Place]:
         """Trials of the same question under any condition."""
-        query = """SELECT id, result, cell FROM trials WHERE item = (SELECT id FROM items WHERE name = ?)
-            ORDER BY cell, id LIMIT ?"""
+        query = """SELECT t.id, t.result, t.cell FROM items i JOIN asked a ON a.item = i.id
+            JOIN trials t ON t.asked = a.id WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?"""
         return [Place(*row) for row in self._index.execute(query, (item_name(stored.case), limit))]
 
     def of_call(self, model: str, case: str, repeat: int) -> Place | None:

@@ -1,4 +1,4 @@
-"""The index of one run: which trial is in which cell, and the words of its question, answer and reply.
+"""The index of one run: which trial is in which cell, and the words of its question, answer, reply and documents.
 
 It is derived: thrown away, it is made again. It stands beside the run, or, where that cannot be written, in the
 user's cache.
@@ -14,19 +14,23 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ragbed.view.documents import TABLES as DOCUMENTS
+
 NAME = "view.sqlite"
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
 CREATE TABLE plan (condition TEXT PRIMARY KEY, planned INTEGER NOT NULL, infeasible INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE asked (id INTEGER PRIMARY KEY, item INTEGER NOT NULL);
 CREATE TABLE trials (
-  id INTEGER PRIMARY KEY, result INTEGER NOT NULL UNIQUE, cell INTEGER NOT NULL, item INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, result INTEGER NOT NULL UNIQUE, cell INTEGER NOT NULL, asked INTEGER NOT NULL,
   seal INTEGER NOT NULL);
 CREATE TABLE evidence (trial INTEGER PRIMARY KEY, told TEXT NOT NULL);
 CREATE INDEX in_cell ON trials (cell, id, result);
-CREATE INDEX of_item ON trials (item, cell);
+CREATE INDEX of_item ON asked (item);
+CREATE INDEX of_case ON trials (asked, cell);
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
 """
 
@@ -54,7 +58,7 @@ def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
     for old in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
         old.unlink(missing_ok=True)
     connection = _connect(path)
-    connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
+    connection.executescript(f"BEGIN; {_TABLES} {DOCUMENTS} COMMIT;")
     write_meta(connection, stamp=stamp)
     connection.commit()
     return connection

@@ -12,8 +12,10 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +25,7 @@ from ragbed.runner.store import Stored
 from ragbed.schema import Case
 from ragbed.view.cells import Cell, cell_of
 from ragbed.view.diagnosis import read_diagnosed, stamp_of
+from ragbed.view.documents import add_documents
 from ragbed.view.index import open_index, read_meta, write_meta
 from ragbed.view.words import spaced
 
@@ -47,6 +50,8 @@ class Indexer:
         self._run, self._store = run, open_scored(run)
         planned = [value for (value,) in self._store.read("SELECT value FROM meta WHERE key = 'planned'")]
         self._index = open_index(path, " ".join(map(str, planned)))
+        self.is_planned = bool(planned)
+        """Before that a run has neither settings nor cases."""
         self._numbers: dict[Cell, int] = {}
 
     def close(self) -> None:
@@ -56,7 +61,8 @@ class Indexer:
 
     def step(self) -> bool:
         """Does a piece of what is to be done; False if there is nothing to do."""
-        done = self._count_plan() or self._add_results() or self._replace_errors() or self._add_types()
+        done = self._count_plan() or self._add_results() or self._replace_errors()
+        done = done or self._add_documents() or self._add_types()
         if done and self._note("problem"):
             self.tell_problem("")
         return done
@@ -89,6 +95,15 @@ class Indexer:
                 write_meta(self._index, last=found[-1][0])
         return bool(found)
 
+    def _add_documents(self) -> bool:
+        with self._transaction():
+            last = int(self._note("documents") or 0)
+            found = list(self._store.cases_after(last, PIECE))
+            if found:
+                add_documents(self._index, found)
+                write_meta(self._index, documents=found[-1][0])
+        return bool(found)
+
     def _replace_errors(self) -> bool:
         """Takes up what a later session asked again: only an error can have become something else."""
         ((seals,),) = self._store.read("SELECT seals FROM ledger WHERE what = 'results'")
@@ -118,9 +133,9 @@ class Indexer:
         cells: Counter[int] = Counter()
         seals = 0
         for result, stored, seal in results:
-            cell, item = self._number(cell_of(stored)), self._item(stored.case)
+            cell, asked = self._number(cell_of(stored)), self._asked(result, stored.case)
             added = self._index.execute(
-                "INSERT INTO trials (result, cell, item, seal) VALUES (?, ?, ?, ?)", (result, cell, item, seal)
+                "INSERT INTO trials (result, cell, asked, seal) VALUES (?, ?, ?, ?)", (result, cell, asked, seal)
             )
             self._index.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (added.lastrowid, _words(stored)))
             cells[cell] += 1
@@ -140,10 +155,15 @@ class Indexer:
             self._numbers[cell] = self._index.execute("SELECT id FROM cells WHERE cell = ?", (told,)).fetchone()[0]
         return self._numbers[cell]
 
-    def _item(self, case: Case) -> int:
-        name = item_name(case)
-        self._index.execute("INSERT INTO items (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
-        return int(self._index.execute("SELECT id FROM items WHERE name = ?", (name,)).fetchone()[0])
+    def _asked(self, result: int, case: Case) -> int:
+        """The number of a trial's case, of which the index then knows the question."""
+        ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
+        if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
+            name = (item_name(case),)
+            self._index.execute("INSERT INTO items (name) VALUES (?) ON CONFLICT DO NOTHING", name)
+            (item,) = self._index.execute("SELECT id FROM items WHERE name = ?", name).fetchone()
+            self._index.execute("INSERT INTO asked VALUES (?, ?)", (number, item))
+        return int(number)
 
     def _add_types(self) -> bool:
         """Puts trials into the cells of what was diagnosed, and those that no longer are, back."""
@@ -202,29 +222,53 @@ def item_name(case: Case) -> str:
     return f"{case.data}/{case.item}"
 
 
-def keep_indexes(runs: list[tuple[Path, Path]], parent: int) -> None:
+class Kept(NamedTuple):
+    """A run whose index is kept."""
+
+    run: Path
+    path: Path
+    """Of the index."""
+    file: tuple[int, int]
+    """The run's, by the system's numbers: others mean that it was begun anew."""
+
+
+def keep_indexes(inbox: Connection, parent: int) -> None:
     """Keeps the indexes of runs up to date, as a process of its own, until the one that began it is gone.
 
     Args:
-        runs: Their folders, and the files of the indexes.
+        inbox: Brings the list of runs, and another one whenever it changes.
         parent: The process that serves.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
     os.nice(5)  # who reads a page goes first
-    kept = [Indexer(run, path) for run, path in runs]
-    resting: dict[Indexer, float] = {}
+    wanted: list[Kept] = []
+    opened: dict[Kept, Indexer] = {}
+    resting: dict[Kept, float] = {}
+    worked = False
     while os.getppid() == parent:
-        worked = False
-        for indexer in kept:
-            if resting.get(indexer, 0.0) > time.monotonic():
-                continue
-            try:
-                worked |= indexer.step()
-            except (RagbedError, sqlite3.Error, OSError) as error:
-                resting[indexer] = time.monotonic() + _AGAIN_AFTER_S
-                indexer.tell_problem(str(error))
-        if not worked:
-            time.sleep(_LOOK_EVERY_S)
+        try:
+            if inbox.poll(0.0 if worked else _LOOK_EVERY_S):
+                wanted = inbox.recv()
+                for gone in opened.keys() - set(wanted):
+                    opened.pop(gone).close()
+        except EOFError:
+            return
+        due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
+        worked = sum(_advance(kept, opened, resting) for kept in due) > 0
+
+
+def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]) -> bool:
+    """Does a piece of a run's index; one that cannot be read rests for a while."""
+    try:
+        if kept not in opened:
+            opened[kept] = Indexer(kept.run, kept.path)
+        return opened[kept].step()
+    except (RagbedError, sqlite3.Error, OSError) as error:
+        resting[kept] = time.monotonic() + _AGAIN_AFTER_S
+        if kept in opened:
+            with suppress(sqlite3.Error):  # the index itself may be what cannot be written
+                opened[kept].tell_problem(str(error))
+        return False
 
 
 def _condition(case: Case) -> str:

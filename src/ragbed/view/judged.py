@@ -27,6 +27,11 @@ class Vote(Struct, frozen=True):
     said: str | None
 
 
+def has_votes(run: Path) -> bool:
+    """Whether anybody judged replies of a run."""
+    return (run / FOLDER).is_dir()
+
+
 def read_votes(run: Path, stored: Stored) -> list[Vote]:
     """All judgements of a reply; a judge's run that cannot be read says so in its place."""
     votes: list[Vote] = []

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragbed.runner.store import Stored
 from ragbed.view.book import Book, Place
 from ragbed.view.cells import Cell, Wanted, count_facets
 from ragbed.view.labelling import read_all
 from ragbed.view.overview import MOST_ROWS, OverviewRow, overview_rows
-from ragbed.view.words import to_match
+from ragbed.view.words import excerpt, to_match
 
 PAGE = 50
 MOST_FOUND = 1_000
@@ -44,6 +45,8 @@ class Row(Struct, frozen=True, kw_only=True):
     differs: tuple[str, ...]
     question: str
     reply: str
+    found: str | None = None
+    """The surroundings of what was searched for, where a document has it; empty where it has it in another spelling."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -72,11 +75,11 @@ class Library:
     """The runs of one viewer.
 
     Args:
-        books: Each with a name of its own.
+        books: By name; they may come and go between two questions.
     """
 
-    def __init__(self, books: Sequence[Book]) -> None:
-        self.books = {book.name: book for book in books}
+    def __init__(self, books: Mapping[str, Book]) -> None:
+        self.books = books
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Every condition of every model, and how many there are; at most so many as a page can hold."""
@@ -95,7 +98,7 @@ class Library:
             found, is_exact = _found(chosen, asked, match)
             total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
             places = iter(found[:MOST_FOUND][offset : offset + PAGE])
-        rows = [read_row(book, place) for book, place in places]
+        rows = [_found_row(book, place, asked.query) for book, place in places]
         return Page(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=self._facets(books, asked.wanted))
 
     def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
@@ -120,6 +123,15 @@ def light_row(book: Book, cell: Cell, stored: Stored) -> Row:
 def read_row(book: Book, place: Place) -> Row:
     """A trial of the index as lists have it."""
     return light_row(book, book.cell(place), book.read(place))
+
+
+def _found_row(book: Book, place: Place, query: str) -> Row:
+    """A trial as a search shows it."""
+    stored = book.read(place)
+    row = light_row(book, book.cell(place), stored)
+    if not place.in_document:
+        return row
+    return replace(row, found=excerpt(query, (one.text for one in stored.case.documents)) or "")
 
 
 def _chosen(book: Book, wanted: Wanted) -> dict[int, tuple[Cell, int]]:
@@ -155,8 +167,8 @@ def _found(
             places = [place for place in (labelled or {}).values() if place.cell in cells]
         else:
             inside = cells if asked.wanted.values else None
-            places, was_cut = book.search(match, inside, MOST_FOUND + 1, deadline)
-            is_all = is_all and not was_cut
+            places, is_whole = book.search(match, inside, MOST_FOUND + 1, deadline)
+            is_all = is_all and is_whole
             if labelled is not None:
                 places = [place for place in places if place.id in labelled]
         found += islice(((book, place) for place in places), MOST_FOUND + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import Struct
 
 from ragbed.metrics.sheet import full_name
@@ -66,7 +67,12 @@ def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
     repeats = int(book.store.settings().get("repeats", "1"))
     plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
-    for condition, total in sums.items():
+    # What was planned of data that a model was asked, and is not asked yet or cannot be, has a row too.
+    for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
+        for condition in plan:
+            if condition[0] == data and (model, *condition) not in sums:
+                sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], Cell))
+    for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
         planned, infeasible = plan.get(condition[1:], (total.asked, 0))
         yield _row(book.name, total, planned, infeasible, track)
 

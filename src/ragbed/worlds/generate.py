@@ -110,6 +110,14 @@ def write_world(
     return world
 
 
+def read_world(folder: Path) -> World | None:
+    """What the files in a folder were made from; None if no manifest tells."""
+    try:
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=World)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
 def _write_file(
     path: Path,
     recipe: Recipe,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, hue, percent, sheet, tell
 from ragbed.pages.markup import Node, el
 
-_LEFT, _RIGHT, _TOP, _BAR, _GAP = 230, 120, 36, 16, 10
+_LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
 
 
 class Bar(NamedTuple):

@@ -12,7 +12,8 @@ from zlib import crc32
 from ragbed.pages.charts.look import HUES, written_rules
 from ragbed.pages.markup import Child, Node, el, raw, write
 
-WIDTH = 640
+WIDTH = 540
+"""Narrow enough that a phone, which shows all of it, leaves letters of eight pixels."""
 _CHARACTER = 6.4
 """Width of a Latin letter at 12 pixels, on the wide side; a Chinese one takes two."""
 _LONGEST_NAME = 80
@@ -54,7 +55,7 @@ def sheet(title: str, description: str, height: float, marks: Iterable[Child]) -
         el("title", title),
         el("desc", description),
         el("rect", class_="paper", width=WIDTH, height=height),
-        el("text", fit(title, WIDTH - 16, 7.6), class_="title", x=8, y=20),
+        el("text", fit(title, WIDTH - 16, 7.1), class_="title", x=8, y=20),
         marks,
         class_="chart",
         viewBox=f"0 0 {WIDTH} {height:g}",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, percent, sheet
 from ragbed.pages.markup import Node, el
 
-_LEFT, _TOP, _ROW, _HEAD = 200, 40, 30, 22
+_LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
 _WIDEST = 96
 _DARK = 0.8
 """The share from which on a number is written in the colour of the paper."""

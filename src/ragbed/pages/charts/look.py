@@ -38,7 +38,7 @@ _RULES = """
 font-size:12px}
 .chart text{fill:var(--ink);stroke:none}
 .chart .faint{fill:var(--ink-2)}
-.chart .title{font-size:14px;font-weight:600}
+.chart .title{font-size:13px;font-weight:600}
 .chart .note{font-size:10.5px;fill:var(--ink-2)}
 .chart .paper{fill:var(--raised);stroke:none}
 .chart .rule{stroke:var(--line);stroke-width:1;fill:none}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, measure, percent, sheet
 from ragbed.pages.markup import Node, el
 
-_LEFT, _TOP, _ROW, _BAR, _LEGEND = 200, 36, 30, 20, 20
+_LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
 _RIGHT = 64
 _LEAST = 26
 """Width from which on a number fits into its part."""

@@ -16,6 +16,18 @@ const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
 const SCORES = ["correct", "refused", "flagged"];
 const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the documents" };
 
+const TYPE_TITLES = {
+  E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
+  E5: "Ignoring", E6: "Misalignment", E7: "As in noise robustness", E8: "Instruction not followed",
+  E9: "Trusts false documents", E10: "Refuses although it could answer",
+  E11: "Right, but not counted by the paper", E12: "Error in the data", E13: "No usable reply",
+};
+
+/** An error type with its name. */
+export function typeName(type) {
+  return TYPE_TITLES[type] ? `${type} ${say(TYPE_TITLES[type])}` : type;
+}
+
 /** A word on a tint; data keeps its own words, names of the interface are translated. */
 export function tag(word, tone = TONE[word]) {
   return el("span", { class: `tag ${tone ?? ""}` }, say(word));
@@ -56,7 +68,7 @@ export function drawCase(shown, trial) {
       ...(shown.fake ? [el("dt", {}, say("False answer")), el("dd", {}, el("mark", { class: "fake" }, answerText(shown.fake)))] : []),
       el("dt", {}, say("Expected")), el("dd", {}, say(EXPECTED[shown.expect] ?? shown.expect))),
     el("h2", {}, say("Documents")),
-    shown.documents.length ? drawLegend(shown) : el("p", { class: "quiet" }, say("No documents were given.")),
+    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say("No documents were given.")),
     documents,
     drawPrompt(shown));
 }
@@ -113,8 +125,10 @@ function drawSteps(steps, shown) {
       quote(shown.lang, [one.reply ?? ""], "reply"))));
 }
 
-function drawLegend(shown) {
-  const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "said by the reply"]];
+function drawLegend(shown, trial) {
+  const isDiagnosed = shown.documents.some((_, place) => cues(trial, place).length);
+  const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "said by the reply"],
+    ...(isDiagnosed ? [["cue", "why it is wrong"]] : [])];
   return el("p", { class: "row small quiet legend" }, kinds.map(([kind, word]) => el("mark", { class: kind }, say(word))));
 }
 
@@ -146,7 +160,7 @@ function drawScores(trial) {
 function drawTypes(trial) {
   const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", one.what));
   return el("div", {}, el("h3", {}, say("Why it is wrong")),
-    el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, type))),
+    el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
     told.length ? el("ul", { class: "small" }, told) : null);
 }
 

@@ -4,7 +4,7 @@
  * which are unpacked when one of them is opened; the index says which trial lies where.
  */
 
-import { drawCase, drawTrial, tag } from "./case.js";
+import { drawCase, drawTrial, tag, typeName } from "./case.js";
 import { el, fill } from "./dom.js";
 import { keepLanguage, keepTheme, makeSortable, openForPrint } from "./paper.js";
 import { say } from "./words.js";
@@ -130,7 +130,7 @@ function drawRow(at) {
     tag(index.verdicts[verdict]),
     el("span", { class: "asked", lang: index.langs[lang], dir: "auto" }, asked),
     el("span", { class: "small quiet" }, `${index.models[model]} · ${index.testbeds[testbed]}${noise === null ? "" : ` ${noise}`} · ${index.data[data]} #${item}`,
-      types.map((type) => [" ", tag(index.types[type], "warn")]))));
+      types.map((type) => [" ", tag(typeName(index.types[type]), "warn")]))));
 }
 
 async function drawOne(at) {

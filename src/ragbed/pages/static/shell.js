@@ -21,7 +21,7 @@ export function drawTools(help, redraw) {
   };
   return el("div", { class: "tools" },
     el("button", { onclick: chooseLanguage, lang: other === "en" ? "en" : "zh-Hans" }, other === "en" ? "English" : "中文"),
-    el("button", { onclick: chooseTheme }, say("Light or dark")),
+    el("button", { onclick: chooseTheme, title: say("Light or dark"), "aria-label": say("Light or dark") }, "◐"),
     el("button", { onclick: () => showKeys(help), title: "?" }, say("Keys")));
 }
 

@@ -14,6 +14,8 @@ from ragbed.report.tables import Column, Report, Table
 from ragbed.report.words import Words
 from ragbed.schema import Estimate
 
+_SHORT = 8
+"""Characters of a cell that are not worth a second line."""
 _TONES = {"supported": "good", "contradicted": "bad", "undecidable": "warn"}
 
 
@@ -87,19 +89,19 @@ def _table(one: Table, words: Words) -> Node:
     columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
     rows: list[list[Child]] = []
     for row in one.rows:
-        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), f"{row.key.data}, {row.key.profile}"]
+        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), row.data]
         told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([*told, *cells])
     return table(columns, rows, words.section("tables").get(one.name, one.title), captioned=True)
 
 
-_BY_NOISE = ("noise", "integration", "own-retrieval noise")
-"""Tables whose headings are noise ratios, the same in every language."""
+_BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
+"""Tables whose headings are numbers, the same in every language."""
 
 
 def _heading(column: Column, one: Table, words: Words) -> str:
-    return column.heading if one.name in _BY_NOISE else words(f"columns.{column.metric}")
+    return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
 
 
 def method(words: Words) -> Node:
@@ -141,7 +143,7 @@ def table(
         el("th", name, scope="col", class_="number" if right[place] else None) for place, name in enumerate(columns)
     ]
     body = [
-        el("tr", [el("td", cell, class_="number" if right[place] else None) for place, cell in enumerate(line)])
+        el("tr", [el("td", cell, class_=_class(cell, is_number=right[place])) for place, cell in enumerate(line)])
         for line in lines
     ]
     inner = el(
@@ -152,6 +154,13 @@ def table(
         class_=class_,
     )
     return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def _class(cell: Child, *, is_number: bool) -> str | None:
+    """What is short stays on its line, as the name of a language."""
+    if is_number:
+        return "number"
+    return "short" if isinstance(cell, str) and len(cell) <= _SHORT else None
 
 
 def _is_number(cell: Child) -> bool:

@@ -6,15 +6,24 @@
 from __future__ import annotations
 
 from ragbed.schema import Case
-from ragbed.scorers.robust.verdict import Finding, explain, judge
+from ragbed.scorers.robust.verdict import Finding, Judged, explain, find_grounds, judge
 from ragbed.scorers.value import Value
 
-__all__ = ["Finding", "explain", "score"]
+__all__ = ["Finding", "explain", "score", "score_and_explain"]
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
     """Every score of the track; `correct`, `partial` and `aligned` are None where the case's own answer is unusable."""
+    return _values(judge(case, reply))
+
+
+def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[Finding]]:
+    """The scores with their grounds; the reply is read once for both."""
     judged = judge(case, reply)
+    return _values(judged), find_grounds(case, reply, judged)
+
+
+def _values(judged: Judged) -> dict[str, Value]:
     return {
         "correct": judged.correct,
         "partial": judged.partial,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from opencc import OpenCC
@@ -58,9 +59,27 @@ def fold(text: str, lang: Lang) -> str:
 
 def origins(text: str, lang: Lang) -> list[int]:
     """For each character of the comparable form, its place in the text; and the text's length after the last."""
-    places = [place for place, character in enumerate(text) for _ in character.translate(_TABLE)]
-    gaps = {place for gap in _GAPS[lang].finditer(text.translate(_TABLE)) for place in range(*gap.span())}
-    return [*(place for number, place in enumerate(places) if number not in gaps), len(text)]
+    kept: list[int] = []
+    last, places = 0, _places(text)
+    for gap in _GAPS[lang].finditer(text.translate(_TABLE)):
+        kept += places[last : gap.start()]
+        last = gap.end()
+    return [*kept, *places[last:], len(text)]
+
+
+def _places(text: str) -> Sequence[int]:
+    """Of what characters become, where they come from; nearly all become one."""
+    sizes = {character: len(_TABLE[ord(character)]) for character in set(text)}
+    others = "".join(character for character, size in sizes.items() if size != 1)
+    if not others:
+        return range(len(text))
+    places: list[int] = []
+    last = 0
+    for found in re.finditer(f"[{re.escape(others)}]", text):
+        places += range(last, found.start())
+        places += [found.start()] * sizes[found[0]]
+        last = found.end()
+    return [*places, *range(last, len(text))]
 
 
 def _fold_character(character: str) -> str:

@@ -80,6 +80,11 @@ def judge(case: Case, reply: str) -> Judged:
 def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
     """The verdict with its grounds: rules and the stretches of the reply they rest on."""
     judged = judge(case, reply)
+    return judged.verdict, find_grounds(case, reply, judged)
+
+
+def find_grounds(case: Case, reply: str, judged: Judged) -> list[Finding]:
+    """The rules of a verdict, and the stretches of the reply they rest on."""
     places = origins(as_read(reply), case.lang)
     left_out = max(0, len(reply) - LONGEST - 1)
     found = []
@@ -88,7 +93,7 @@ def explain(case: Case, reply: str) -> tuple[Name, list[Finding]]:
         if start > LONGEST // 2:
             start, end = start + left_out, end + left_out
         found.append(Finding(mention.rule, start, end, reply[start:end]))
-    return judged.verdict, found
+    return found
 
 
 def _conclude(

@@ -3,11 +3,12 @@
 import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
 import { el } from "./dom.js";
-import { backLink, caseLink, here, toggled } from "./state.js";
+import { appendLater } from "./later.js";
+import { backLink, caseLink, here, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
 
 /** The page as an element. */
-export async function drawCasePage(go, signal) {
+export async function drawCasePage(go, signal, { keep }) {
   const params = here();
   const asked = new URLSearchParams({ run: params.get("in") ?? "", case: params.get("case"), model: params.get("by") ?? "", repeat: params.get("repeat") ?? "0" });
   for (const one of params.getAll("with")) asked.append("with", one);
@@ -16,11 +17,11 @@ export async function drawCasePage(go, signal) {
   const documents = left.querySelector(".documents");
   const trials = page.trials.map((trial, place) => {
     const drawn = drawTrial(trial, page.shown);
-    drawn.append(drawLabels(trial, page.shown, go));
+    drawn.append(drawLabels(trial, page.shown));
     if (page.trials.length > 1) drawn.addEventListener("pointerenter", () => markTrial(documents, page.shown, page.trials[place]));
     return drawn;
   });
-  return el("div", { class: "case-page" },
+  const whole = el("div", { class: "case-page" },
     el("nav", { class: "row small" }, el("a", { href: backLink() }, say("← Trials")),
       el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
       el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))),
@@ -28,8 +29,10 @@ export async function drawCasePage(go, signal) {
     el("div", { class: "two" }, left,
       el("div", { class: "replies" },
         el("div", { class: `beside n${Math.min(trials.length, 3)}` }, trials),
-        drawBeside(page, go))),
-    drawOthers(page));
+        drawBeside(page, go))));
+  if (keep) whole.append(drawOthers(page) ?? "");
+  else appendLater(whole, [() => drawOthers(page)], signal);
+  return whole;
 }
 
 /** The replies of other models, each a button that puts it beside. */
@@ -56,18 +59,25 @@ function drawOthers(page) {
 }
 
 /** What a person can say of a reply; the same button again takes it back. */
-function drawLabels(trial, shown, go) {
+function drawLabels(trial, shown, drawn = new Set(trial.labels.filter((one) => one.wanted).map((one) => one.criterion))) {
   if (!trial.labels.length) return el("span", {});
-  const set = async (criterion, value) => {
+  const set = async (one, value) => {
+    const { criterion } = one;
     await post("/api/label", { run: trial.run, case: shown.case, model: trial.model, repeat: trial.repeat, criterion, label: value });
-    go(location.search, { keep: true });
+    Object.assign(one, { mine: value, wanted: value === null && drawn.has(criterion) });
+    const word = document.activeElement?.dataset.label;
+    const labels = drawLabels(trial, shown, drawn);
+    whole.replaceWith(labels);
+    labels.querySelector(`[data-criterion="${criterion}"][data-label="${word}"]`)?.focus();
+    tellDrawn();
   };
-  return el("div", { class: "labels" }, el("h3", {}, say("Your label")), trial.labels.map((one) =>
+  const whole = el("div", { class: "labels" }, el("h3", {}, say("Your label")), trial.labels.map((one) =>
     el("div", { class: "row label", role: "group", "aria-label": one.asks },
       el("span", {}, say(one.asks)), one.wanted ? tag("wanted", "warn") : null,
       [["yes", true], ["no", false]].map(([word, value]) => el("button", {
         "aria-pressed": String(one.mine === value), "data-label": word, "data-criterion": one.criterion,
-        onclick: () => set(one.criterion, one.mine === value ? null : value),
+        onclick: () => set(one, one.mine === value ? null : value),
       }, say(word))),
       one.others.map(([rater, value]) => el("span", { class: "small quiet" }, `${rater || "–"}: `, say(value ? "yes" : "no"))))));
+  return whole;
 }

@@ -1,12 +1,14 @@
 /* The list of trials, and the filters beside it. */
 
 import { get } from "./api.js";
-import { tag } from "./case.js";
+import { tag, typeName } from "./case.js";
 import { el } from "./dom.js";
+import { appendLater } from "./later.js";
 import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
+const AT_ONCE = 12; // rows that fill a window
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", arm: "Distracting documents",
   outcome: "Outcome", error: "Kind of error", verdict: "Verdict", misled: "Misled", type: "Why it is wrong", differs: "Tracks that differ", label: "Labels",
@@ -35,14 +37,18 @@ export async function rowAt(params, at) {
 }
 
 /** The page as an element. */
-export async function drawList(go, signal) {
+export async function drawList(go, signal, { keep }) {
   const offset = Number(here().get("offset") ?? 0);
   const page = await fetchPage(here(), offset, signal);
+  const draws = page.rows.map((row, place) => () => drawRow(row, offset + place));
+  const first = keep ? draws.length : AT_ONCE;
+  const list = el("ol", { class: "trials", start: offset + 1 }, draws.slice(0, first).map((draw) => draw()));
+  appendLater(list, draws.slice(first), signal);
   return el("div", { class: "browse" }, drawFacets(page, go), el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Trials")),
       el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
     page.rows.length
-      ? el("ol", { class: "trials", start: offset + 1 }, page.rows.map((row, place) => drawRow(row, offset + place)))
+      ? list
       : el("p", { class: "quiet empty" }, say("Nothing fits. Take a filter away, or search for less.")),
     drawPager(page, offset, go)));
 }
@@ -59,11 +65,12 @@ function drawRow(row, at) {
     el("span", { class: "state" }, tag(state), row.misled ? tag("misled") : null),
     el("span", { class: "what" },
       el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
-      el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–")),
+      el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–"),
+      row.found === null ? null : el("span", { class: "found small" }, tag("in a document"), " ", el("span", { lang: row.lang, dir: "auto" }, row.found))),
     el("span", { class: "where small quiet" },
       el("span", { class: "model" }, row.model),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
-      el("span", { class: "row" }, row.types.map((type) => tag(type, "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
+      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 
 function drawFacets(page, go) {
@@ -73,8 +80,11 @@ function drawFacets(page, go) {
   const parts = FACETS.map((name) => {
     const values = new Map(Object.entries(facets[name] ?? {}));
     for (const value of chosen.getAll(name)) if (!values.has(value)) values.set(value, 0);
+    const shown = [...values];
+    // Keys that are whole numbers come first in an object of JavaScript, wherever the server put them.
+    if (name === "noise") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
     if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
-    return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), [...values].map(([value, count]) =>
+    return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>
       el("button", { "aria-pressed": String(chosen.getAll(name).includes(value)), onclick: () => go(toggled(name, value)) },
         el("span", {}, wordOf(name, value)),
         count === null || isSearch ? null : el("span", { class: "count" }, count.toLocaleString("en")))));
@@ -83,6 +93,7 @@ function drawFacets(page, go) {
 }
 
 function wordOf(facet, value) {
+  if (facet === "type") return typeName(value);
   const word = VALUES[facet]?.[value] ?? (facet === "label" ? { wanted: "to be labelled", done: "labelled" }[value] : value);
   return TRANSLATED.has(facet) ? say(word) : word;
 }

@@ -7,7 +7,7 @@ import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { drawOverview } from "./overview.js";
 import { beginShell, drawProblem, drawTools, followLinks } from "./shell.js";
-import { backLink, changed, here, shownPage } from "./state.js";
+import { backLink, changed, here, shownPage, tellDrawn } from "./state.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
 
@@ -19,7 +19,8 @@ const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
 let drawing = new AbortController();
-let seen = null;
+let told = null; // what the server said last of its runs,
+let seen = null; // and what it had said when the page was drawn
 
 /** Goes to an address and draws it. */
 async function go(link, { replace = false, keep = false } = {}) {
@@ -36,6 +37,7 @@ async function draw({ keep = false } = {}) {
     const drawn = await DRAW[shownPage()](go, signal, { keep });
     if (signal.aborted) return;
     fill(page, drawn);
+    seen = told;
   } catch (error) {
     if (signal.aborted) return;
     fill(page, drawProblem(error));
@@ -44,7 +46,7 @@ async function draw({ keep = false } = {}) {
   if (!keep) window.scrollTo(0, 0);
   document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
   performance.measure("interaction", { start: started });
-  page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
+  tellDrawn();
 }
 
 function drawTop() {
@@ -60,7 +62,7 @@ function drawTop() {
 }
 
 function topParts() {
-  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, answers, replies"), "aria-label": say("Search questions, answers, replies"), autocomplete: "off", maxlength: 500 });
+  const search = el("input", { type: "search", name: "q", placeholder: say("Search questions, replies, documents"), "aria-label": say("Search questions, replies, documents"), autocomplete: "off", maxlength: 500 });
   const submit = (event) => {
     event.preventDefault();
     const params = new URLSearchParams(backLink());
@@ -84,17 +86,21 @@ async function follow() {
   let pause = IDLE_S;
   try {
     const { runs } = await get("/api/progress");
-    const stamp = JSON.stringify(runs.map((run) => [run.indexed, run.results]));
+    told = JSON.stringify(runs.map((run) => [run.name, run.indexed, run.results]));
     const isBusy = runs.some((run) => run.process || run.indexed < run.results);
-    if (seen !== null && stamp !== seen && shownPage() === "overview") draw({ keep: true });
-    fill(work, runs.map(drawWork), seen !== null && stamp !== seen && shownPage() === "trials"
-      ? el("button", { class: "quiet-button", onclick: () => draw({ keep: true }) }, say("New results; show them")) : null);
-    seen = stamp;
+    seen ??= told;
+    if (told !== seen && shownPage() === "overview") await draw({ keep: true });
+    fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
     fill(work, el("p", { class: "problem", role: "alert" }, say("The server does not answer: {0}", error.message)));
   }
   setTimeout(follow, pause * 1000);
+}
+
+function drawRefresh() {
+  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); draw({ keep: true }); } }, say("New results; show them"));
+  return button;
 }
 
 function drawWork(run) {

@@ -3,12 +3,14 @@
 import { get } from "./api.js";
 import { tag } from "./case.js";
 import { el } from "./dom.js";
+import { appendLater } from "./later.js";
 import { changed, here, listLink } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
 const MAIN = { rejection: ["refused"], "own-rejection": ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
-const AT_ONCE = 40;
+const AT_ONCE = 20; // rows that fill a window
+const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
 const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags errors %", misled: "misled %" };
 
@@ -19,8 +21,7 @@ export async function drawOverview(go, signal, { keep }) {
   const rates = RATES.filter((name) => told.rows.some((row) => row.rates[name]));
   const choose = el("div", { class: "row", role: "group", "aria-label": say("Track") }, TRACKS.map((name) =>
     el("button", { "aria-pressed": String(name === track), onclick: () => go(changed("track", name === "robust" ? null : name)) }, say(name))));
-  const { table, more } = drawTable(told.rows, rates, keep);
-  requestIdleCallback(() => more(signal));
+  const table = drawTable(told.rows, rates, keep, signal);
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
     el("p", { class: "quiet small" }, say("Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.")),
@@ -28,12 +29,13 @@ export async function drawOverview(go, signal, { keep }) {
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("{0} of {1} rows are shown; the list has filters for the rest.", told.rows.length, told.count)) : null);
 }
 
-function drawTable(rows, rates, isWhole) {
+function drawTable(rows, rates, isWhole, signal) {
   const groups = Map.groupBy(rows, (row) => JSON.stringify([row.run, row.model, row.data, row.lang]));
   const columns = 2 + rates.length + 5;
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
-      el("strong", {}, group[0].model), " ", el("span", { class: "quiet" }, `${group[0].data} · ${group[0].run}`))),
+      el("strong", {}, group[0].model), " ",
+      el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run].join(" · ")))),
     group.map((row) => drawRow(row, rates)));
   const rest = [...groups.values()];
   const first = [];
@@ -44,14 +46,8 @@ function drawTable(rows, rates, isWhole) {
       rates.map((name) => el("th", { class: "number" }, say(HEADINGS[name]))),
       ["n", "asked", "errors", "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
     first.map(drawGroup));
-  // A person sees the top at once; the rest comes when nothing else is to be done.
-  const more = (signal) => {
-    const group = rest.shift();
-    if (!group || signal.aborted) return;
-    table.append(drawGroup(group));
-    requestIdleCallback(() => more(signal));
-  };
-  return { table, more };
+  appendLater(table, rest.map((group) => () => drawGroup(group)), signal);
+  return table;
 }
 
 function drawRow(row, rates) {
@@ -75,7 +71,7 @@ function drawRate(rate, isMain) {
 }
 
 function number(value, link) {
-  return el("td", { class: "number" }, value && link ? el("a", { href: link }, count(value)) : count(value));
+  return el("td", { class: value ? "number" : "number nothing" }, value && link ? el("a", { href: link }, count(value)) : count(value));
 }
 
 function count(value) {

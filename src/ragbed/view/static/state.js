@@ -65,3 +65,9 @@ export function changed(name, value, params = here()) {
   else link.set(name, value);
   return `?${link}`;
 }
+
+/** Tells who waits for it that the page, or a part of it, was drawn anew. */
+export function tellDrawn() {
+  const { dataset } = document.querySelector("main");
+  dataset.drawn = String(Number(dataset.drawn ?? 0) + 1);
+}

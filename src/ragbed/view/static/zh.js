@@ -5,7 +5,8 @@ export const ZH = {
   "Trials": "试次",
   "← Trials": "← 试次列表",
   "Pages": "页面",
-  "Search questions, answers, replies": "搜索问题、答案、回复",
+  "Search questions, replies, documents": "搜索问题、回复、文档",
+  "in a document": "见于文档",
   "Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.":
     "比例以全部提问为分母（含失败），附按试次计算的 95% Wilson 区间；报告中的区间按问题计算。点击一行可查看其试次。",
   "Nothing was asked yet.": "尚未提问。",

@@ -1,0 +1,126 @@
+"""Where documents have what a reply says: the names, numbers and Chinese words of it that the question does not have.
+
+It shows where an answer may come from, as the paper's Table 2 does by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+LONGEST_READ = 2_000
+"""Characters of a reply that are looked for in documents: an answer stands at its beginning."""
+_MOST_SPANS = 64
+_TOKEN = re.compile(r"(?![的了是在])[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[.,'’-][^\W_\u3400-\u9fff]+)*")
+"""A word, a number, a Chinese character; characters of grammar end a run, as punctuation does."""
+_WITHIN = re.compile(r"[ \u00a0·•&-]{0,3}")
+"""What may stand between the words of one name."""
+_MOST_PLAIN = 2
+"""Words of no weight that may follow each other inside a name: University of the Arts."""
+_PLAIN_WORDS = (
+    "a an and as at based but by according for from he her his however i if in is it its my no not of on or our she so "
+    "the their there these they this to was we were what when where which who with yes you your"
+)
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+"""Words that begin a sentence with a capital and name nothing."""
+
+
+@lru_cache(maxsize=8_192)  # a reply is often the same under several conditions, and so are its documents
+def find_said(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
+    """The stretches of a document that a reply says, in order; a run of words is one stretch."""
+    text = _small(document)
+    said = dict.fromkeys(_read(reply[:LONGEST_READ], question.lower()).runs_in(text))
+    spans: list[tuple[int, int]] = []
+    for run in islice(sorted(said, key=len, reverse=True), _MOST_SPANS):
+        for start in islice(_find_whole(run, text), _MOST_SPANS):
+            if not any(first <= start < end for first, end in spans):
+                spans.append((start, start + len(run)))
+    return tuple(sorted(spans)[:_MOST_SPANS])
+
+
+class _Said:
+    """A reply, taken apart once for all documents of its case.
+
+    Args:
+        reply: As the model gave it.
+        question: In small letters.
+    """
+
+    def __init__(self, reply: str, question: str) -> None:
+        self._text = _small(reply)
+        tokens = list(_TOKEN.finditer(reply))
+        self._starts = [token.start() for token in tokens]
+        self._ends = [token.end() for token in tokens]
+        self._tells = [
+            _tells(token[0], reply[max(0, token.start() - 1) : token.end() + 1], question) for token in tokens
+        ]
+        self._is_near = [
+            bool(place) and _WITHIN.fullmatch(reply, self._ends[place - 1], start) is not None
+            for place, start in enumerate(self._starts)
+        ]
+
+    def runs_in(self, document: str) -> Iterator[str]:
+        """The longest stretches, in whole tokens, that the document has; from one telling token to the last."""
+        after = 0
+        for place, is_telling in enumerate(self._tells):
+            if not is_telling or place < after:
+                continue
+            after = self._end_of_run(place, document)
+            telling = [one for one in range(place, after) if self._tells[one]]
+            if telling:
+                run = self._text[self._starts[place] : self._ends[telling[-1]]]
+                if not (len(run) == 1 and _is_han(run)):
+                    yield run
+
+    def _end_of_run(self, place: int, document: str) -> int:
+        """The token after the longest run from a place on."""
+        found, end = 0, place
+        while end < len(self._starts) and (end == place or self._goes_on(place, end)):
+            # A longer run cannot stand before a shorter one that it begins with.
+            found = document.find(self._text[self._starts[place] : self._ends[end]], found)
+            if found < 0:
+                break
+            end += 1
+        return end
+
+    def _goes_on(self, place: int, end: int) -> bool:
+        """Whether a token can belong to the run that began at a place."""
+        return self._is_near[end] and any(self._tells[max(place, end - _MOST_PLAIN) : end + 1])
+
+
+_read = lru_cache(maxsize=64)(_Said)
+
+
+def _tells(word: str, around: str, question: str) -> bool:
+    """Whether a token could be part of an answer: Chinese, a number, a name, and not what was asked."""
+    if _is_han(word[0]):
+        return not any(around[at : at + 2] in question for at in range(len(around) - 1))
+    is_named = word[0].isdigit() or (word[0].isupper() and word.lower() not in _PLAIN)
+    return is_named and next(_find_whole(word.lower(), question), None) is None
+
+
+def _find_whole(run: str, text: str) -> Iterator[int]:
+    """Where a text has a run of words, which does not find Ann in Annual."""
+    start = text.find(run)
+    while start >= 0:
+        end = start + len(run)
+        begins = start == 0 or _is_han(run[0]) or not text[start - 1].isalnum()
+        ends = end == len(text) or _is_han(run[-1]) or not text[end].isalnum()
+        is_whole = begins and ends
+        if is_whole:
+            yield start
+        start = text.find(run, end if is_whole else start + 1)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, each where it was: one that would become two, as İ, stays as it is."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+
+
+def _is_han(character: str) -> bool:
+    return "\u3400" <= character <= "\u9fff"

@@ -1,0 +1,90 @@
+"""What judges said, as reports have it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.judge.cells import read_judged_cells
+from ragbed.judge.criteria import CRITERIA
+from ragbed.judge.judging import Scope, needs_judge
+from ragbed.judge.request import judge_case
+from ragbed.models.base import Sampling
+from ragbed.runner.store import RECORD, Ask, open_store
+from ragbed.schema import Case, Completion
+from tests.cli.typed import type_command
+from tests.runner.harness import make_case
+from tests.view.runs import said, write_run
+
+REPLIES = ("It is gold-1, and the documents are wrong.", "Wrong documents.", "gold-3", "", "no idea")
+
+
+def _case(number: int) -> Case:
+    return replace(make_case(number), testbed="counterfactual", noise=0.0, noise_real=0.0, expect="correct")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Five replies and a failed call."""
+    failed = Completion(outcome="error", error="timeout: x")
+    write_run(
+        tmp_path / "run", [_case(n) for n in range(1, 7)], {"made/up": [*(said(reply) for reply in REPLIES), failed]}
+    )
+    return tmp_path / "run"
+
+
+def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", criterion: str = "flag") -> None:
+    """Judges every reply as `ragbed judge` keeps it."""
+    asked = CRITERIA[criterion]
+    scope = Scope(run, asked)
+    folder = scope.folder(Sampling())
+    folder.mkdir(parents=True, exist_ok=True)
+    replies = [stored for stored in scope.replies() if needs_judge(asked, stored)]
+    with open_store(folder, create=True) as store:
+        if not store.is_planned():
+            store.plan({"criterion": criterion}, [judge_case(asked, stored) for stored in replies])
+        session, (model,) = store.begin_session([(name, "")])
+        with store.transaction() as connection:
+            for number, stored in enumerate(replies, 1):
+                ask = Ask(model, number, 0, judge_case(asked, stored))
+                verdict = said(decide(stored.completion.reply or ""))
+                connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", verdict, cached=False))
+
+
+def test_a_rate_is_of_all_asked_and_corrections_are_of_those_found(run: Path) -> None:
+    judge(run, lambda reply: "VERDICT: yes" if "wrong" in reply.lower() else "VERDICT: no")
+    judge(run, lambda _: "I would rather not.", "made/shy")
+    cells = {(cell.track, cell.estimate.metric): cell for cell in read_judged_cells([run])}
+    found = cells["judge made/judge", "flag"]
+    assert (found.table, found.place) == ("counterfactual", {"noise": 0.0, "k": found.place["k"], "correct": 0.0})
+    assert found.estimate.value == pytest.approx(2 / 6)
+    assert (found.estimate.n, found.estimate.asked, found.estimate.errors) == (6, 6, 1)
+    then = cells["judge made/judge", "flag_then_correct"].estimate
+    assert (then.value, then.n) == (0.5, 2)
+    shy = cells["judge made/shy", "flag"].estimate
+    assert (shy.n, shy.asked) == (2, 6)  # an empty reply and a failed call need no judge
+    assert shy.value == 0.0
+    assert ("judge made/shy", "flag_then_correct") not in cells
+
+
+def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [_case(1)], {"made/up": [said("gold-1")]})
+    judge(tmp_path / "run", lambda _: "I would rather not.")
+    (cell,) = read_judged_cells([tmp_path / "run"])
+    assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.asked) == (None, None, 0, 1)
+
+
+def test_a_report_of_a_run_without_judges_has_no_such_cells_and_one_with_has(run: Path) -> None:
+    def tracks() -> set[str]:
+        told = type_command("report", str(run), "-f", "csv").out
+        return {row["track"] for row in csv.DictReader(io.StringIO(told))}
+
+    assert tracks() == {"robust", "code", "paper"}
+    judge(run, lambda _: "Yes, it has identified them.", criterion="code.ed_star")
+    assert tracks() == {"robust", "code", "paper", "judge made/judge"}
+    assert "ED{*} and CR as judged: made/judge by the original" in type_command("report", str(run), "-f", "latex").out
