@@ -4,20 +4,29 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
+PORTS_VENV := .venv-ports
+PORTS_STAMP := $(PORTS_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
 .PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
+.PHONY: test-ports parity bench-cassette
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check test-hf  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check test-hf test-ports  ## everything that CI runs; one thread for each of the workers, which take all cores
 	@sh scripts/get_browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
 	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
+
+test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselves: in an environment of their own
+	@$(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/harnesses tests/exports  # their own warnings
+
+parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
+	@$(PORTS_VENV)/bin/python scripts/parity.py
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -44,6 +53,8 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
 	  pyproject.toml --group test-hf -o requirements/hf.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml --group test-ports -o requirements/ports.txt
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
@@ -93,6 +104,9 @@ bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted de
 bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the memory
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_ranking.py
 
+bench-cassette: $(STAMP)  ## a hundred thousand trials as a cassette and back
+	@$(BIN)/python scripts/bench_cassette.py
+
 bench-diagnose: $(STAMP)  ## how well and how fast errors are diagnosed, from stored replies of real models
 	@$(BIN)/python scripts/bench_diagnose.py
 
@@ -122,5 +136,14 @@ $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
 	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
 	@touch $@
 
+# By uv, which takes a tenth of the time over so many packages; where it reaches no index, pip may.
+$(PORTS_STAMP): $(STAMP) pyproject.toml requirements/ports.txt scripts/bootstrap
+	@echo "setting up $(PORTS_VENV) …" >&2
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PORTS_VENV) && \
+	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --require-hashes -r requirements/ports.txt && \
+	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --no-build-isolation -e . || \
+	  sh scripts/bootstrap $(PORTS_VENV) requirements/ports.txt
+	@touch $@
+
 clean:  ## remove what make made
-	@rm -rf site .cache $(VENV) $(HF_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf site .cache $(VENV) $(HF_VENV) $(PORTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

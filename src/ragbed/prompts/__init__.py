@@ -73,6 +73,12 @@ class Instructions:
         return texts
 
 
+def prompt_hash(messages: Sequence[Message]) -> str:
+    """What a model is shown, as a few digits by which other harnesses' logs say what they sent."""
+    told = "\0".join(f"{message.role}\0{message.content}" for message in messages)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
 def _fill(template: str, values: dict[str, str]) -> str:
     """Puts the values in, in a single pass and by fixed names: what a document says is never a template."""
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
