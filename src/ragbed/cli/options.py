@@ -73,9 +73,9 @@ def _as_typed(one: click.Option, value: object, place: str) -> object:
 
 
 def typed(context: click.Context, *names: str) -> list[str]:
-    """Those of some options that somebody set, as they are typed."""
-    default = click.core.ParameterSource.DEFAULT
-    return [f"--{name.replace('_', '-')}" for name in names if context.get_parameter_source(name) is not default]
+    """Those of some options that stand on the command line; what the environment sets may be meant for others."""
+    here = click.core.ParameterSource.COMMANDLINE
+    return [f"--{name.replace('_', '-')}" for name in names if context.get_parameter_source(name) is here]
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
