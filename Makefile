@@ -6,15 +6,18 @@ HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
 EXAMPLES_VENV := .venv-examples
 EXAMPLES_STAMP := $(EXAMPLES_VENV)/.ready
+PORTS_VENV := .venv-ports
+PORTS_STAMP := $(PORTS_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray test-examples
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
+.PHONY: test-examples test-ports parity bench-cassette
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check test-hf test-examples  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check test-hf test-examples test-ports  ## everything that CI runs; one thread for each of the workers, which take all cores
 	@sh scripts/get_browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
@@ -23,6 +26,12 @@ test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment o
 
 test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex, in an environment of their own
 	@$(EXAMPLES_VENV)/bin/pytest -q -p no:cacheprovider tests/examples
+
+test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselves: in an environment of their own
+	@$(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/harnesses tests/exports  # their own warnings
+
+parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
+	@$(PORTS_VENV)/bin/python scripts/parity.py
 
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
@@ -52,6 +61,8 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
 	  pyproject.toml --group test-examples -o requirements/examples.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml --group test-ports -o requirements/ports.txt
 
 bench: $(STAMP)  ## the figures of the README, measured
 	@$(BIN)/python scripts/bench_foundation.py
@@ -101,6 +112,9 @@ bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted de
 bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the memory
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_ranking.py
 
+bench-cassette: $(STAMP)  ## a hundred thousand trials as a cassette and back
+	@$(BIN)/python scripts/bench_cassette.py
+
 bench-diagnose: $(STAMP)  ## how well and how fast errors are diagnosed, from stored replies of real models
 	@$(BIN)/python scripts/bench_diagnose.py
 
@@ -134,5 +148,14 @@ $(EXAMPLES_STAMP): pyproject.toml requirements/examples.txt scripts/bootstrap
 	@sh scripts/bootstrap $(EXAMPLES_VENV) requirements/examples.txt
 	@touch $@
 
+# By uv, which takes a tenth of the time over so many packages; where it reaches no index, pip may.
+$(PORTS_STAMP): $(STAMP) pyproject.toml requirements/ports.txt scripts/bootstrap
+	@echo "setting up $(PORTS_VENV) …" >&2
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PORTS_VENV) && \
+	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --require-hashes -r requirements/ports.txt && \
+	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --no-build-isolation -e . || \
+	  sh scripts/bootstrap $(PORTS_VENV) requirements/ports.txt
+	@touch $@
+
 clean:  ## remove what make made
-	@rm -rf site .cache $(VENV) $(HF_VENV) $(EXAMPLES_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf site .cache $(VENV) $(HF_VENV) $(EXAMPLES_VENV) $(PORTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,8 +1,9 @@
-"""Lines in and out: JSON Lines read with their place, files written whole or not at all."""
+"""Lines in and out: JSON Lines read with their place, files and folders written whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -87,6 +88,32 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):  # it is gone, or could not be made
             temporary.unlink()
+
+
+def make_folder(path: Path) -> None:
+    """Makes a folder, and those around it, where there is none."""
+    with _naming(path, "made"):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def write_whole_folder(path: Path) -> Iterator[Path]:
+    """Gives a folder to fill that appears under its name only when the block ends well, and never over another.
+
+    Raises:
+        UsageError: There is something of that name already.
+    """
+    target = path.resolve()
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise UsageError(f"{path} is there already; name a new folder.")
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
+    try:
+        with _naming(path, "written"):
+            temporary.mkdir()
+            yield temporary
+            temporary.replace(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)  # it is gone, or what went wrong left it
 
 
 @contextmanager

@@ -21,7 +21,9 @@ def test_a_trial_is_a_case_line_and_what_came_of_it(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 2, TalkingModel(_mixed)), ask_nobody)
     output = tmp_path / "run.jsonl"
     done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(output), "--json")
-    assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output)}
+    failed_one = f"test/talking on {make_case(1).case}: timeout"
+    assert json.loads(done.out) == {"trials": 2, "format": "jsonl", "output": str(output), "failed": [failed_one]}
+    assert f"Trials without a reply: 1. They stand there with their outcome:\n  {failed_one}" in done.err
     right, failed = map(json.loads, output.read_text().splitlines())
     assert right["case"] == make_case(0).case
     assert right["documents"] == [{"text": "It is gold-0.", "stance": "supports", "kind": "related", "source": 0}]
@@ -47,7 +49,21 @@ def test_canonical_leaves_out_what_differs_between_equal_runs(tmp_path: Path) ->
 def test_formats_and_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
     done = type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "x"))
-    assert (done.code, done.err) == (2, "ragbed: unknown format of a run 'rgb'. Known: jsonl.\n")
+    assert done.code == 2
+    assert "unknown format of a run 'rgb'" in done.err
+    done = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "x"), "--noise", "0.4")
+    assert (done.code, done.err) == (2, "ragbed: --noise has no meaning here: runs are written as they were asked.\n")
     done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "x"), "--canonical")
     assert done.code == 2
     assert not (tmp_path / "x").exists()
+
+
+def test_a_library_that_is_missing_is_named_with_its_install_command(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 1, TalkingModel(agree)), ask_nobody)
+    done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "x"))
+    assert (done.code, (tmp_path / "x").exists()) == (2, False)
+    assert done.err == "ragbed: Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.\n"
+    words = ("--from", "inspect", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "y"))
+    done = type_command("import", str(tmp_path / "log.eval"), *words)
+    assert done.code == 2
+    assert done.err == "ragbed: logs of Inspect are read by Inspect itself: pip install 'ragbed[inspect]'.\n"

@@ -183,7 +183,7 @@ def endpoint_size(endpoint: Endpoint) -> int:
 def canonical(folder: Path) -> bytes:
     """A run as canonical lines."""
     with open_store(folder, create=False) as store:
-        return b"".join(trial_lines(store, canonical=True))
+        return b"".join(trial_lines(store.results(by_name=True), canonical=True))
 
 
 def replies(folder: Path) -> dict[str, str | None]:

@@ -118,6 +118,9 @@ CATALOG: dict[str, Entry] = {
     )
 }
 
+PLACES = {"lm-eval": str(files("ragbed") / "harnesses" / "lm_eval_tasks")}
+"""Folders of ragbed that other programs are pointed to."""
+
 
 def default_root() -> Path:
     """Where downloaded files live if nobody says otherwise: the platform's folder for a user's data."""

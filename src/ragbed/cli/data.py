@@ -126,16 +126,21 @@ def list_data(json: bool) -> None:
 def print_path(name: str, json: bool) -> None:
     """Print where NAME lies, and nothing else.
 
-    That is a folder for a set of files, and the file for one dataset. The exit code is 1 if it is not here.
+    That is a folder for a set of files, and the file for one dataset; `lm-eval` is the folder of the tasks that
+    lm-evaluation-harness finds in ragbed. The exit code is 1 if it is not here.
 
     \b
     Examples:
       ls $(ragbed data path rgb)
       head -1 $(ragbed data path en_refine)
+      lm_eval ls tasks --include_path $(ragbed data path lm-eval)
     """
-    from ragbed.catalog import dataset_names, files_here, folder_of
+    from ragbed.catalog import PLACES, dataset_names, files_here, folder_of
     from ragbed.cli.console import print_json, say
 
+    if name in PLACES:
+        print_json({"name": name, "path": PLACES[name]}) if json else click.echo(PLACES[name])
+        return
     names = dataset_names()
     entry = names[name][0] if name in names else _look_up(name)
     here = files_here(entry, data_root())

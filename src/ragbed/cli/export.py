@@ -1,95 +1,176 @@
-"""`ragbed export`: a dataset in another format, or a run as lines."""
+"""`ragbed export`: a dataset, a frozen testbed or a run in the format of another tool."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Unpack
 
 import click
 
 from ragbed.cli import options
+from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from ragbed.cli.options import LayoutOptions
     from ragbed.datasets import Dataset
+    from ragbed.exports.written import Written
 
-_RUN_FORMATS = ("jsonl",)
+_SHOWN = 5
+"""Trials without a reply that are named on the screen; --json has them all."""
 
 
 @click.command()
-@click.argument("source", metavar="DATA|RUN")
+@click.argument("sources", nargs=-1, required=True, metavar="DATA...|RUN")
 @options.option(
     "--to",
     required=True,
     metavar="FORMAT",
-    help="Data: native (with provenance), rgb, corpus, withheld-corpus. Runs: jsonl.",
+    help="Items: native, rgb; corpus, withheld-corpus (their passages). "
+    "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette.",
 )
-@options.option("--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FILE", help="For the lines.")
+@options.option(
+    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="PATH", help="A file, or a new folder."
+)
 @options.option("--canonical", is_flag=True, help="Runs: sorted, without times and attempts; equal runs, equal bytes.")
+@options.option("--model", "-m", help="Runs: only this model's trials.")
+@options.layout_options
 @options.json_option
-def export(source: str, to: str, output: Path, canonical: bool, json: bool) -> None:
-    """Write a dataset in another format, or a run as lines.
+@click.pass_context
+def export(
+    context: click.Context,
+    sources: tuple[str, ...],
+    to: str,
+    output: Path,
+    canonical: bool,
+    model: str | None,
+    json: bool,
+    **layout: Unpack[LayoutOptions],
+) -> None:
+    """Write a dataset, a testbed or a run in the format of another tool.
 
-    What came from RGB's files goes back to the same bytes. A corpus is all passages of the dataset, for a system to
-    index (docs/own-system.md). A run is written one trial a line: the case as it was asked, what the model said, and
-    its scores.
+    A testbed is laid out once, as by `ragbed cases`, and frozen: documents, order and prompts are fixed, hashes are
+    inside. Inspect AI and lm-evaluation-harness score it by ragbed's own scorers. A run is written one trial a line,
+    or as a cassette: one sealed file from which `ragbed import --from cassette` makes the same run again. Trials that
+    have no reply are named; a format without a place for them makes the exit code 3. A corpus is all passages of a
+    dataset, for a system to index (docs/own-system.md).
 
     \b
     Examples:
       ragbed export en_fact --to native -o en_fact.jsonl
-      ragbed export en_fact.jsonl --to rgb -o en_fact.json
       ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl
+      ragbed export ragbed-mini-en_base --testbeds noise --to inspect -o my_testbed
+      ragbed export en_refine zh_refine --to hf -o rgb_frozen
       ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
+      ragbed export runs/qwen --to cassette -o qwen.cassette
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.corpus import EDITIONS, export_corpus
 
-    if to in EDITIONS:
-        export_corpus(source, to, output, canonical=canonical, to_json=json)
-        return
-    is_run = (Path(source) / "run.sqlite").is_file()
-    if is_run:
-        what, count = "trials", _write(output, _run_lines(Path(source), to, canonical), [])
+    if len(sources) == 1 and (Path(sources[0]) / "run.sqlite").is_file():
+        _refuse(options.typed(context, *layout), "runs are written as they were asked")
+        written = _export_run(Path(sources[0]), to, output, model, canonical)
     else:
-        dataset, lines = _data_lines(source, to, canonical)
-        what, count = "items", _write(output, lines, [dataset])
-    say(f"{count} {what} of {source} written to {output} as {to}.")
+        _refuse(options.typed(context, "canonical", "model"), f"{sources[0]} is no run (no run.sqlite in it)")
+        written = _export_data(sources, to, output, layout, options.typed(context, *layout))
+    for line in _tell(written, ", ".join(sources), output, to):
+        say(line)
     if json:
-        print_json({what: count, "format": to, "output": str(output)})
+        print_json(_summary(written, output, to))
+    if written.failed and written.leaves_out:
+        raise click.exceptions.Exit(3)
 
 
-def _write(output: Path, lines: Iterator[bytes], datasets: list[Dataset]) -> int:
+def _refuse(typed: list[str], why: str) -> None:
+    """What would be ignored is refused."""
+    if typed:
+        raise UsageError(f"{typed[0]} has no meaning here: {why}.")
+
+
+def _export_run(folder: Path, to: str, output: Path, model: str | None, canonical: bool) -> Written:
+    from ragbed.exports import RUN_FILES
+    from ragbed.exports.written import Run
+    from ragbed.runner.store import open_store
+
+    if to not in RUN_FILES:
+        raise UnknownName("format of a run", to, RUN_FILES)
+    with open_store(folder, create=False) as store:
+        run = Run(folder, store, model, canonical)
+        return _write_file(output, [], lambda sink: RUN_FILES[to](run, sink))
+
+
+def _export_data(sources: tuple[str, ...], to: str, output: Path, layout: LayoutOptions, typed: list[str]) -> Written:
+    from ragbed.cli.data import open_data
+    from ragbed.cli.layout import read_layout
+    from ragbed.datasets import FORMATS
+    from ragbed.datasets.corpus import EDITIONS
+    from ragbed.exports import DATA_FILES, DATA_FOLDERS
+    from ragbed.exports.frozen import Layout
+    from ragbed.store import write_whole_folder
+    from ragbed.testbeds.choose import choose_testbeds
+
+    known = [*FORMATS, *EDITIONS, *DATA_FILES, *DATA_FOLDERS]
+    if to not in known:
+        raise UnknownName("format", to, known)
+    datasets = open_data(list(sources))
+    if to in FORMATS or to in EDITIONS:
+        _refuse(typed, f"{to} has whole items and no layout")
+        return _write_items(datasets, to, output)
+    names, settings = read_layout(layout)
+    laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None)
+    if to in DATA_FOLDERS:
+        with write_whole_folder(output) as folder:
+            return DATA_FOLDERS[to](laid, folder, output.resolve().name)
+    return _write_file(output, datasets, lambda sink: DATA_FILES[to](laid, sink))
+
+
+def _write_file(output: Path, datasets: list[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
     from ragbed.cli.data import open_output
 
-    count = 0
     with open_output(output, datasets) as sink:
-        for line in lines:
-            if sink is not None:
-                sink.write(line)
-            count += 1
-    return count
+        if sink is None:
+            raise UsageError("--output: name a file.")
+        return write(sink)
 
 
-def _run_lines(folder: Path, to: str, canonical: bool) -> Iterator[bytes]:
-    from ragbed.errors import UnknownName
-    from ragbed.runner.store import open_store
-    from ragbed.runner.trials import trial_lines
-
-    if to not in _RUN_FORMATS:
-        raise UnknownName("format of a run", to, _RUN_FORMATS)
-    with open_store(folder, create=False) as store:
-        yield from trial_lines(store, canonical=canonical)
-
-
-def _data_lines(source: str, to: str, canonical: bool) -> tuple[Dataset, Iterator[bytes]]:
-    from ragbed.cli.corpus import EDITIONS
-    from ragbed.cli.data import open_data
+def _write_items(datasets: list[Dataset], to: str, output: Path) -> Written:
     from ragbed.datasets import FORMATS
-    from ragbed.errors import UnknownName, UsageError
+    from ragbed.datasets.corpus import EDITIONS, Corpus
+    from ragbed.exports.written import Written
 
-    if canonical:
-        raise UsageError(f"--canonical is for runs; {source} is none (no run.sqlite in it).")
-    if to not in FORMATS:
-        raise UnknownName("format", to, (*FORMATS, *EDITIONS))
-    (dataset,) = open_data([source])
-    return dataset, (FORMATS[to].to_line(item) for item in dataset.items())
+    if len(datasets) > 1:
+        raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
+    if to in EDITIONS:
+        corpus = Corpus(datasets[0], EDITIONS[to])
+        written, lines = Written("passages", notes=[f"Cases name this corpus {corpus.id}."]), corpus.lines()
+    else:
+        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in datasets[0].items())
+
+    def write(sink: IO[bytes]) -> Written:
+        for line in lines:
+            sink.write(line)
+            written.count += 1
+        return written
+
+    return _write_file(output, datasets, write)
+
+
+def _tell(written: Written, source: str, output: Path, to: str) -> list[str]:
+    lines = [f"{written.count:,} {written.what} of {source} written to {output} as {to}."]
+    if infeasible := sum(written.infeasible.values()):
+        lines.append(f"{infeasible:,} cases have no such mix of documents and are not in it; `ragbed cases` says why.")
+    if written.failed:
+        where = "They are not in it" if written.leaves_out else "They stand there with their outcome"
+        lines.append(f"Trials without a reply: {len(written.failed):,}. {where}:")
+        lines += [f"  {failed}" for failed in written.failed[:_SHOWN]]
+        if len(written.failed) > _SHOWN:
+            lines.append(f"  … and {len(written.failed) - _SHOWN:,} more (--json names all).")
+    return lines + written.notes
+
+
+def _summary(written: Written, output: Path, to: str) -> dict[str, object]:
+    summary: dict[str, object] = {written.what: written.count, "format": to, "output": str(output)}
+    if written.infeasible:
+        summary["infeasible"] = dict(written.infeasible)
+    if written.failed:
+        summary["failed"] = written.failed
+    return summary

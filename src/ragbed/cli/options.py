@@ -72,6 +72,12 @@ def _as_typed(one: click.Option, value: object, place: str) -> object:
     return [str(part) for part in values] if one.multiple else ",".join(map(str, values))
 
 
+def typed(context: click.Context, *names: str) -> list[str]:
+    """Those of some options that stand on the command line; what the environment sets may be meant for others."""
+    here = click.core.ParameterSource.COMMANDLINE
+    return [f"--{name.replace('_', '-')}" for name in names if context.get_parameter_source(name) is here]
+
+
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 """Files, NAME=FILE, or names of data that `ragbed data list` shows."""
 

@@ -21,6 +21,8 @@ from ragbed.text import bears_answer, squeezed
 
 Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
 """All passages; or without those that bear an answer, true or false."""
+EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
+"""By the name that a user writes."""
 _ID_DIGITS = 16
 """64 bits: among a million passages two share an id with a chance of 1 in 37 million."""
 _NAMED_CHARS = 80

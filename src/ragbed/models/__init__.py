@@ -184,6 +184,12 @@ def _python(wish: Wish) -> Model:
     return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s, wish.corpora)
 
 
+def _cassette(wish: Wish) -> Model:
+    from ragbed.models.cassette import CassetteModel
+
+    return CassetteModel(Path(wish.model))
+
+
 PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
@@ -195,6 +201,7 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "hf": _hf,
     "http": _http,
     "python": _python,
+    "cassette": _cassette,
     "baseline": _baseline,
     "scripted": _scripted,
 }

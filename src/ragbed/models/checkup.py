@@ -113,6 +113,7 @@ CHECKS: dict[str, Callable[[Environ], Check]] = {
     ),
     "http": _always,
     "python": _always,
+    "cassette": _always,
     "baseline": _always,
     "scripted": _scripts,
 }

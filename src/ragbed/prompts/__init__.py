@@ -96,6 +96,12 @@ class Instructions:
         return texts
 
 
+def prompt_hash(messages: Sequence[Message]) -> str:
+    """What a model is shown, as a few digits by which other harnesses' logs say what they sent."""
+    told = "\0".join(f"{message.role}\0{message.content}" for message in messages)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
 @cache
 def _shipped(sets: tuple[str, ...], lang: str, name: str) -> str:
     for chosen in sets:

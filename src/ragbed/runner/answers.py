@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,9 +13,9 @@ import msgspec
 
 from ragbed.datasets import Dataset
 from ragbed.errors import UsageError
-from ragbed.runner.importing import Answer, Unmatched
+from ragbed.runner.importing import Answer, Unmatched, numbered_lines
 from ragbed.schema import Answer as Slots
-from ragbed.schema import Case, RawAnswer
+from ragbed.schema import Case, Completion, RawAnswer
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, parse_ratio
@@ -26,7 +26,7 @@ _PATTERN = re.compile(
 )
 _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine", "zh_refine")
 
-LineT = TypeVar("LineT")
+EntryT = TypeVar("EntryT")
 
 
 class _Prediction(msgspec.Struct):
@@ -67,9 +67,13 @@ class RgbFile:
             self._by_item = {case.item: case for case in self.lay_out()}
         return self._by_item.values()
 
-    def match(self, line: bytes) -> Answer:
+    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """Its lines."""
+        return numbered_lines(path)
+
+    def match(self, entry: bytes) -> Answer:
         """By id, question and answer."""
-        told = _decode(line, _Prediction)
+        told = decode_entry(entry, _Prediction)
         self.cases()
         case = self._by_item.get(str(told.id))
         if case is None:
@@ -79,7 +83,7 @@ class RgbFile:
         if _slots(told.ans) != case.answer:
             raise Unmatched(f"id {told.id} expects {told.ans!r}, the data {case.answer!r}")
         label = None if told.label is None else tuple(told.label)
-        return Answer(case, told.prediction, label, None if told.docs is None else tuple(told.docs))
+        return Answer(case, _said(told.prediction), label, None if told.docs is None else tuple(told.docs))
 
 
 @dataclass
@@ -101,14 +105,18 @@ class PlainFiles:
                 self._by_item.setdefault((case.item, case.noise), []).append(case)
         return self._cases.values()
 
-    def match(self, line: bytes) -> Answer:
+    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """Their lines."""
+        return numbered_lines(path)
+
+    def match(self, entry: bytes) -> Answer:
         """By the name of the case, or by item and noise, narrowed by data and testbed where the line has them."""
-        told = _decode(line, _Reply)
+        told = decode_entry(entry, _Reply)
         self.cases()
         if told.case is not None:
             if told.case not in self._cases:
                 raise Unmatched(f"{told.case} is no case of this layout")
-            return Answer(self._cases[told.case], told.reply)
+            return Answer(self._cases[told.case], _said(told.reply))
         if told.item is None:
             raise Unmatched("has neither case nor item")
         found = [
@@ -119,7 +127,7 @@ class PlainFiles:
         if len(found) != 1:
             which = "no case" if not found else f"{len(found)} cases (name data and testbed, or the case)"
             raise Unmatched(f"item {told.item} with noise {told.noise} is {which} of this layout")
-        return Answer(found[0], told.reply)
+        return Answer(found[0], _said(told.reply))
 
 
 def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> RgbFile:
@@ -167,9 +175,14 @@ def _lay_out(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:
             yield from testbed.cases(dataset, settings)
 
 
-def _decode(line: bytes, kind: type[LineT]) -> LineT:
+def _said(reply: str) -> Completion:
+    return Completion(outcome="ok", reply=reply)
+
+
+def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
+    """An entry, as far as we read it; raises Unmatched."""
     try:
-        return msgspec.json.decode(line, type=kind)
+        return msgspec.json.decode(entry, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unmatched(f"cannot be read: {error}") from None
 

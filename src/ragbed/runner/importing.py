@@ -20,10 +20,10 @@ MISSING = "missing-result"
 
 @dataclass(frozen=True)
 class Answer:
-    """One line of a file, found to belong to a case."""
+    """One entry of a file, found to belong to a case."""
 
     case: Case
-    reply: str
+    completion: Completion
     label: tuple[int, ...] | None = None
     """What the file says of the reply, where it does."""
     documents: tuple[str, ...] | None = None
@@ -31,7 +31,7 @@ class Answer:
 
 
 class Unmatched(Exception):
-    """A line that belongs to no case; says why."""
+    """An entry that belongs to no case; says why."""
 
 
 class Source(Protocol):
@@ -45,8 +45,12 @@ class Source(Protocol):
         """The cases that ought to be answered."""
         ...
 
-    def match(self, line: bytes) -> Answer:
-        """The case that a line answers; raises Unmatched."""
+    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """What a file holds, piece by piece, each with its place."""
+        ...
+
+    def match(self, entry: bytes) -> Answer:
+        """The case that an entry answers; raises Unmatched."""
         ...
 
 
@@ -57,8 +61,10 @@ class Imported:
     planned: int = 0
     matched: int = 0
     missing: int = 0
+    failed: int = 0
+    """Of the matched: those of which a file says that the call failed."""
     problems: list[str] = field(default_factory=list)
-    """Every line that could not be matched, by file and line."""
+    """Every entry that could not be matched, by file and place."""
     labels: int = 0
     other_labels: int = 0
     """Replies whose label, by the file, is not what our reading of the original scorer gives."""
@@ -107,8 +113,9 @@ def _import_one(store: RunStore, source: Source, numbers: dict[str, int], import
             completion = missing
             imported.missing += 1
         else:
-            completion = Completion(outcome="ok", reply=answer.reply)
+            completion = answer.completion
             imported.matched += 1
+            imported.failed += completion.outcome != "ok"
             _compare(answer, imported)
         row = store.row(Ask(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
@@ -120,25 +127,31 @@ def _import_one(store: RunStore, source: Source, numbers: dict[str, int], import
 def _read_answers(source: Source, imported: Imported) -> Iterator[tuple[str, Answer]]:
     seen: set[str] = set()
     for path in source.paths:
-        for number, line in read_lines(path):
+        for place, entry in source.entries(path):
             try:
-                answer = source.match(line)
+                answer = source.match(entry)
                 name = answer.case.case
                 if name in seen:
                     raise Unmatched(f"{name} is answered on an earlier line")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} cannot be laid out ({answer.case.reason})")
             except Unmatched as why:
-                imported.problems.append(f"{path}:{number}: {why}")
+                imported.problems.append(f"{path}:{place}: {why}")
                 continue
             seen.add(name)
             yield name, answer
 
 
+def numbered_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The lines of a file, with their numbers as places."""
+    for number, line in read_lines(path):
+        yield str(number), line
+
+
 def _compare(answer: Answer, imported: Imported) -> None:
     if answer.label is not None:
         imported.labels += 1
-        imported.other_labels += code.label(answer.case, answer.reply) != answer.label
+        imported.other_labels += code.label(answer.case, answer.completion.reply or "") != answer.label
     if answer.documents is not None:
         laid = tuple(document.text for document in answer.case.documents)
         imported.other_documents += laid != answer.documents

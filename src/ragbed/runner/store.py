@@ -61,13 +61,19 @@ _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model"
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One thing to be asked of a model: a case, for the n-th time."""
+class Call:
+    """Where a result belongs: to a model and a case, by their numbers, for the n-th time."""
 
     model: int
     number: int
     """Of the case, in the order of the plan."""
     repeat: int
+
+
+@dataclass(frozen=True)
+class Ask(Call):
+    """One thing to be asked of a model."""
+
     case: Case
 
 
@@ -166,10 +172,10 @@ class RunStore:
             connection.execute("DELETE FROM intents")
         return session, numbers
 
-    def row(self, ask: Ask, session: int, request: str, completion: Completion, cached: bool) -> tuple[object, ...]:
+    def row(self, call: Call, session: int, request: str, completion: Completion, cached: bool) -> tuple[object, ...]:
         """A result as its row for RECORD, sealed with a checksum."""
         encoded = self._encoder.encode(completion)
-        fields = (ask.model, ask.number, ask.repeat, session, request, completion.outcome, int(cached))
+        fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return (*fields, seal_of(encoded, *fields), encoded)
 
     # Reading.
@@ -202,9 +208,10 @@ class RunStore:
                     last, number, *columns = row
                     yield Ask(model, number, repeat, self.rows.case(*columns))
 
-    def cases(self) -> Iterator[Case]:
-        """Every case of the plan, infeasible ones too, in its order."""
-        for columns in self.read("SELECT name, feasible, seal, line FROM cases ORDER BY id"):
+    def cases(self, *, by_name: bool = False) -> Iterator[Case]:
+        """Every case of the plan, infeasible ones too, in its order or by name."""
+        order = "name" if by_name else "id"
+        for columns in self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}"):  # noqa: S608
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ragbed.runner.store import RunStore, Stored
+from ragbed.runner.store import Stored
 from ragbed.schema import Completion, Step
 from ragbed.scorers import score
 from ragbed.scorers.retrieval import score_retrieval
 
 
-def trial_lines(store: RunStore, *, canonical: bool) -> Iterator[bytes]:
+def trial_lines(results: Iterable[Stored], *, canonical: bool) -> Iterator[bytes]:
     """One JSON line a result.
 
     Args:
-        store: The run.
-        canonical: Sorted by model, case and repeat, and without what differs between equal runs: times, attempts
-            and the wording of errors.
+        results: Of a run; by name where equal runs are to be equal bytes.
+        canonical: Without what differs between equal runs: times, attempts and the wording of errors.
     """
     encoder = msgspec.json.Encoder(order="sorted" if canonical else None)
-    for result in store.results(by_name=canonical):
+    for result in results:
         yield encoder.encode(to_trial(result, canonical=canonical)) + b"\n"
 
 
@@ -44,7 +43,7 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": _without_luck(completion.usage) if canonical else completion.usage,
+        "usage": without_luck(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -63,11 +62,11 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     told: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return told | {"usage": _without_luck(step.usage)}
+        return told | {"usage": without_luck(step.usage)}
     return told | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def _without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:
+def without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:
     """How much of a prompt need not be read again hangs on what was asked before, so it differs between equal runs."""
     return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
 
