@@ -27,7 +27,8 @@ _SHOWN = 5
     required=True,
     metavar="FORMAT",
     help="Items: native, rgb; corpus, withheld-corpus (their passages). "
-    "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette.",
+    "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. "
+    "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette.",
 )
 @options.option(
     "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="PATH", help="A file, or a new folder."
