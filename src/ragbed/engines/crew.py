@@ -261,40 +261,6 @@ def _member(actor: Any) -> _Member:
     return _Member(actor, actor.give.options(num_returns=0).remote)
 
 
-class Tireless:
-    """A crew that does again what a worker had when it ended.
-
-    Args:
-        crew: Does it.
-        tries: For one job.
-    """
-
-    def __init__(self, crew: Crew, tries: int) -> None:
-        self._crew, self._tries = crew, tries
-
-    @property
-    def room(self) -> int:
-        """Of the crew."""
-        return self._crew.room
-
-    async def begin(self) -> str:
-        """Starts the crew."""
-        return await self._crew.begin()
-
-    async def do(self, job: object) -> Any:
-        """Has a job done."""
-        for _ in range(self._tries):
-            try:
-                return await self._crew.do(job)
-            except WorkerLost as error:
-                last = error
-        raise RagbedError(f"{self._tries} workers ended over one piece of work; the last: {last}")
-
-    async def close(self) -> None:
-        """Ends the crew."""
-        await self._crew.close()
-
-
 def explain_missing(error: Exception) -> str:
     """Why a worker could not begin, and what to do."""
     if "No module named 'ragbed'" in str(error):

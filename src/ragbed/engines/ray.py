@@ -22,8 +22,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ragbed.engines.base import Hand, Share
-from ragbed.engines.crew import Crew, Tireless, explain_missing
+from ragbed.engines.crew import Crew, explain_missing
 from ragbed.engines.replicas import ModelHand, ReplicatedModel, share_wish
+from ragbed.engines.tireless import Tireless
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Model
