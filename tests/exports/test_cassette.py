@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import threading
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from ragbed.errors import DataError, UsageError
 from ragbed.exports.cassette import replay
 from ragbed.runner.running import run
-from ragbed.schema import Completion
+from ragbed.schema import Case, Completion, Step
 from ragbed.tape import TapeWriter, read_tape
 from tests.cli.typed import type_command
 from tests.exports.runs import mixed
@@ -177,3 +178,19 @@ def test_a_key_that_a_server_repeats_is_not_inside(tmp_path: Path) -> None:
     lines = b"\n".join(read_tape(tmp_path / "c"))
     assert b"It is Bearer [key]." in lines
     assert b"sk-secret" not in lines
+
+
+def _say(said: Completion, _: Case) -> Completion:
+    return said
+
+
+def test_a_canonical_cassette_has_no_times_of_steps_either(tmp_path: Path) -> None:
+    made = []
+    for name, latency_s in (("a", 0.5), ("b", 0.7)):
+        step = Step(messages=make_case(0).messages, reply="x", latency_s=latency_s, cached=name == "b")
+        said = Completion(outcome="ok", reply="x", latency_s=latency_s, steps=(step,))
+        run(make_job(tmp_path / name, 1, TalkingModel(partial(_say, said))), ask_nobody)
+        path = tmp_path / f"{name}.cassette"
+        type_command("export", str(tmp_path / name), "--to", "cassette", "-o", str(path), "--canonical")
+        made.append(path.read_bytes())
+    assert made[0] == made[1]

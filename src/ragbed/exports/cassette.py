@@ -83,9 +83,12 @@ def _write_run(tape: TapeWriter, run: Run, folder: str, written: Written) -> Non
 def _result(stored: Stored, models: dict[str, int], cases: dict[str, int], *, canonical: bool) -> Result:
     said = stored.completion
     if canonical:
-        said = msgspec.structs.replace(
-            said, error=kind_of_error(said), usage=without_luck(said.usage), latency_s=None, attempts=1
+        steps = tuple(
+            msgspec.structs.replace(step, usage=without_luck(step.usage), latency_s=None, cached=False)
+            for step in said.steps
         )
+        changes = {"error": kind_of_error(said), "usage": without_luck(said.usage), "steps": steps}
+        said = msgspec.structs.replace(said, **changes, latency_s=None, attempts=1)
     return Result(
         model=models[stored.model],
         case=cases[stored.case.case],
