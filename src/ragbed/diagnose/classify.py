@@ -62,7 +62,7 @@ class Tally:
 
     def add(self, part: Tally) -> None:
         """Counts a part of the trials in."""
-        for name in ("asked", "right", "without", "untold"):
+        for name in ("asked", "right", "without", "remedied", "untold"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for outcome, count in part.outcomes.items():
             self.outcomes[outcome] += count
