@@ -28,7 +28,7 @@ _SHOWN = 5
     metavar="FORMAT",
     help="Items: native, rgb; corpus, withheld-corpus (their passages). "
     "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. "
-    "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette.",
+    "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files).",
 )
 @options.option(
     "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="PATH", help="A file, or a new folder."
@@ -64,6 +64,7 @@ def export(
       ragbed export en_refine zh_refine --to hf -o rgb_frozen
       ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
       ragbed export runs/qwen --to cassette -o qwen.cassette
+      ragbed export runs/qwen --to rgb -o results
     """
     from ragbed.cli.console import print_json, say
 
@@ -88,14 +89,18 @@ def _refuse(typed: list[str], why: str) -> None:
 
 
 def _export_run(folder: Path, to: str, output: Path, model: str | None, canonical: bool) -> Written:
-    from ragbed.exports import RUN_FILES
+    from ragbed.exports import RUN_FILES, RUN_FOLDERS
     from ragbed.exports.written import Run
     from ragbed.runner.store import open_store
+    from ragbed.store import write_whole_folder
 
-    if to not in RUN_FILES:
-        raise UnknownName("format of a run", to, RUN_FILES)
+    if to not in {*RUN_FILES, *RUN_FOLDERS}:
+        raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
         run = Run(folder, store, model, canonical)
+        if to in RUN_FOLDERS:
+            with write_whole_folder(output) as into:
+                return RUN_FOLDERS[to](run, into)
         return _write_file(output, [], lambda sink: RUN_FILES[to](run, sink))
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from ragbed.exports import cassette, hf, inspect, lines, lm_eval, mlflow, parquet, ragas, ragchecker
+from ragbed.exports import cassette, hf, inspect, lines, lm_eval, mlflow, original, parquet, ragas, ragchecker
 from ragbed.exports.frozen import Layout
 from ragbed.exports.written import Run, Written
 
 WriteCases: TypeAlias = Callable[[Layout, IO[bytes]], Written]
 WriteFolder: TypeAlias = Callable[[Layout, Path, str], Written]
 WriteTrials: TypeAlias = Callable[[Run, IO[bytes]], Written]
+WriteRunFolder: TypeAlias = Callable[[Run, Path], Written]
 
 DATA_FILES: dict[str, WriteCases] = {
     "jsonl": lines.write_cases,
@@ -41,3 +42,6 @@ RUN_FILES: dict[str, WriteTrials] = {
     "cassette": cassette.write_trials,
 }
 """A run as one file."""
+
+RUN_FOLDERS: dict[str, WriteRunFolder] = {"rgb": original.write_folder}
+"""A run as a folder."""

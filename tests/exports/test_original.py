@@ -1,0 +1,43 @@
+"""A run as the original code's files: they name their condition, hold its totals, and come back as the same run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.typed import type_command
+
+
+def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
+    words = [word for name in data for word in ("-d", name)]
+    words += ["--limit", "12", "--no-cache", "--profile", profile]
+    done = type_command("run", "-m", model, *words, "--out", str(folder / "run"))
+    assert done.code == 0
+    return folder / "run"
+
+
+def _totals(folder: Path, data: str, noise: float, docs: int = 5) -> dict[str, object]:
+    (path,) = folder.glob(f"prediction_{data}_*_noise{noise}_passage{docs}_*_result.json")
+    found: dict[str, object] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def test_totals_are_those_of_the_original(tmp_path: Path) -> None:
+    run = _run(tmp_path, "scripted/refuser", "ragbed-mini-en_base", "ragbed-mini-en_fact")
+    done = type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
+    assert (done.code, done.err) == (0, f"108 trials of {run} written to {tmp_path / 'results'} as rgb.\n")
+    refused = _totals(tmp_path / "results", "ragbed-mini-en_base", 1.0)
+    assert refused == {"all_rate": 1.0, "noise_rate": 1.0, "tt": 12, "nums": 12}
+    assert _totals(tmp_path / "results", "ragbed-mini-en_base", 0.8)["tt"] == 0
+    believed = _totals(tmp_path / "results", "ragbed-mini-en_fact", 0.0)
+    assert (believed["fact_check_rate"], believed["fact_tt"], believed["correct_tt"]) == (0.0, 0, 0)
+
+
+def test_what_is_written_comes_back_as_it_was_asked(tmp_path: Path) -> None:
+    run = _run(tmp_path, "scripted/majority", "ragbed-mini-zh_base", profile="code-2024")
+    type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
+    (path,) = (tmp_path / "results").glob("*_noise0.8_passage5_correct0.0.json")
+    words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
+    done = type_command("import", str(path), *words, "--out", str(tmp_path / "back"))
+    assert done.code == 0
+    assert done.err.splitlines()[1:] == ["12 of 12 labels in the files are what code.label gives."]
