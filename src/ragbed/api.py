@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     limit: str | float | None
     seed: int
     prompt: str | Path | None
+    remedies: Several
     repeats: int
     temperature: float
     top_p: float

@@ -108,3 +108,15 @@ def test_from_a_withheld_corpus_all_that_bears_an_answer_is_gone_and_base_items_
     (case,) = OWN_REJECTION.cases(dataset, Settings())
     assert (case.item, case.expect) == ("0", "refuse")
     assert case.corpus == Corpus(dataset, "withheld-corpus").id != _cases(dataset)[0].corpus
+
+
+def test_what_distracts_from_one_question_and_answers_another_is_withheld_too(tmp_path: Path) -> None:
+    first, second = base_item(0), base_item(1)
+    shared = next(passage for passage in second.passages if passage.stance == "supports")
+    first = structs.replace(
+        first, passages=(*first.passages, structs.replace(shared, stance="distracts", support=None))
+    )
+    lines = [
+        json.loads(line)["text"] for line in Corpus(as_dataset(tmp_path, first, second), "withheld-corpus").lines()
+    ]
+    assert shared.text not in lines

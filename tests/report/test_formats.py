@@ -147,7 +147,7 @@ def test_table_7_has_the_closed_book_column() -> None:
         Cell("counterfactual", key, "code", "all", _estimate(metric), {"noise": 0.0, "k": 5, "correct": 0.0})
         for metric in ("accuracy", "error_detection", "corrected_of_flagged")
     ]
-    cells.append(Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75), {}))
+    cells.append(Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75, n=400), {}))
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
@@ -172,6 +172,27 @@ def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str)
     assert r"m & -- & -- & -- & 10.00 & 25.00 & 300 & -- &" in written
     assert told in written
     assert "none was asked" not in written
+
+
+def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_heading() -> None:
+    place, cells = Place(noise=0.0, k=5, correct=0.0), []
+    for model in ("judged", "not-judged"):
+        key = Key(model, "en_fact", "en", "code-2023")
+        cells.append(Cell("counterfactual", key, "code", "all", _estimate("accuracy"), place))
+        cells.append(Cell("counterfactual", key, "code", "all", _estimate("corrected_of_flagged", 0.77), place))
+    judged = Key("judged", "en_fact", "en", "code-2023")
+    cells.append(Cell("counterfactual", judged, "judge j/1", "all", _estimate("code.ed_star", 0.0), place))
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"judged & -- & 50.00 & -- & 0.00 & -- & 300 & -- &" in told
+    assert r"not-judged & -- & 50.00 & -- & -- & -- & 300 & -- &" in told
+
+
+def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None:
+    key = Key("m", "d", "en", "robust")
+    rates = [("accuracy", 60), ("retrieval_gap", 120)]
+    cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
+    (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-retrieval")
+    assert table.rows[0].asked == 60
 
 
 def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:

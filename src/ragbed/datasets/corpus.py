@@ -52,6 +52,11 @@ class _Pooled:
     lang: Lang
     uses: list[_Use] = field(default_factory=list)
 
+    @property
+    def bears_an_answer(self) -> bool:
+        """True or false, to any question of the dataset."""
+        return any(use.stance != "distracts" for use in self.uses)
+
 
 class Corpus:
     """A corpus in memory: who finds passages in it must be told what they are to the question.
@@ -65,8 +70,9 @@ class Corpus:
         self._pooled: dict[str, _Pooled] = {}
         for item in dataset.items():
             for passage in item.passages:
-                if edition == "corpus" or passage.stance == "distracts":
-                    self._add(item, passage)
+                self._add(item, passage)
+        if edition == "withheld-corpus":  # what bears the answer to one question may distract from another
+            self._pooled = {name: pooled for name, pooled in self._pooled.items() if not pooled.bears_an_answer}
 
     def _add(self, item: Item, passage: Passage) -> None:
         pooled = self._pooled.setdefault(passage_id(passage.text), _Pooled(passage.text, item.lang))

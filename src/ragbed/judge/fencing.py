@@ -29,7 +29,8 @@ def prompt_hash(name: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return "\n".join(f"| {line}" for line in text.split("\n"))
+    """Every line, whatever ends it, with a mark before it."""
+    return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 
 
 def _spell(answer: Answer) -> str:

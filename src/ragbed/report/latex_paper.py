@@ -117,19 +117,38 @@ def small(told: str) -> str:
 
 
 def _add_judged(rows: dict[_Ours, _Row], cells: Sequence[Cell], shape: Shape) -> str:
-    """Fills in what the first judge says; tells which one that is, and by whose instructions."""
-    for place in range(2):
-        wanted = {metrics[place]: column for column, metrics in shape.judged.items()}
-        found = [cell for cell in cells if cell.table == shape.table and cell.estimate.metric in wanted]
-        for cell in (cell for cell in found if cell.track == found[0].track):
-            ours = _Ours(
-                cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile, cell.place.get("k") or 0
-            )
-            if ours in rows and cell.estimate.value is not None:
-                rows[ours][cell.key.lang, wanted[cell.estimate.metric]] = cell.estimate
-        if found:
-            return f"{found[0].track.removeprefix(JUDGED)} by {'our' if place else 'the original'} instructions"
-    return ""
+    """Fills in what judges say; tells who they are, and by whose instructions.
+
+    A row has one judge, the first that was asked about it, by the original's instructions if it was asked by both.
+    Where anybody judged, what rules say stands in no column that is a judge's: one heading, one way to count.
+    """
+    of_row: dict[_Ours, list[Cell]] = {}
+    for cell in cells:
+        if cell.table == shape.table:
+            of_row.setdefault(_ours_of(cell, cell.place.get("k") or 0), []).append(cell)
+    judges: dict[str, None] = {}
+    filled: dict[_Ours, _Row] = {}
+    for ours in rows.keys() & of_row.keys():
+        for place, whose in enumerate(("the original", "our")):
+            wanted = {metrics[place]: column for column, metrics in shape.judged.items()}
+            found = [cell for cell in of_row[ours] if cell.estimate.metric in wanted]
+            if found:
+                judges[f"{found[0].track.removeprefix(JUDGED)} by {whose} instructions"] = None
+                filled[ours] = {
+                    (cell.key.lang, wanted[cell.estimate.metric]): cell.estimate
+                    for cell in found
+                    if cell.track == found[0].track and cell.estimate.value is not None
+                }
+                break
+    for ours, row in rows.items() if judges else ():
+        for lang, column in [at for at in row if at[1] in shape.judged]:
+            del row[lang, column]
+        row.update(filled.get(ours, {}))
+    return ", ".join(sorted(judges))
+
+
+def _ours_of(cell: Cell, k: int) -> _Ours:
+    return _Ours(cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile, k)
 
 
 def _rows(cells: Sequence[Cell], shape: Shape) -> dict[_Ours, _Row]:
@@ -145,11 +164,10 @@ def _rows(cells: Sequence[Cell], shape: Shape) -> dict[_Ours, _Row]:
         if k is None:
             closed.append((cell, column))
         else:
-            ours = _Ours(cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile, k)
-            rows.setdefault(ours, {})[cell.key.lang, column] = cell.estimate
+            rows.setdefault(_ours_of(cell, k), {})[cell.key.lang, column] = cell.estimate
     for cell, column in closed:  # asked without documents, so of every number of them
         for ours, row in rows.items():
-            if ours[:3] == (cell.key.model, _stem(cell.key.data, cell.key.lang), cell.key.profile):
+            if ours == _ours_of(cell, ours.k):
                 row[cell.key.lang, column] = cell.estimate
     return rows
 
@@ -162,6 +180,10 @@ def _stem(data: str, lang: str) -> str:
 def _write(shape: Shape, rows: dict[_Ours, _Row], judge: str, text: Callable[[str], str]) -> Iterator[str]:
     printed: Table = getattr(read_tables(), shape.table)
     langs = [lang for lang in _LANGS if getattr(printed, lang)]
+    # What was asked without documents has an n of its own, which is not the row's.
+    counting = [
+        place for place, column in enumerate(printed.columns) if shape.cells.get(column, ("",))[0] == shape.table
+    ]
     comparable = {ours: _is_comparable(ours, shape) for ours in rows}
     if shape.judged and not judge:
         yield _HOW
@@ -183,7 +205,7 @@ def _write(shape: Shape, rows: dict[_Ours, _Row], judge: str, text: Callable[[st
     yield r"\midrule"
     for ours, row in rows.items():
         mark = "" if comparable[ours] else r"$^\dagger$"
-        yield from _ours(ours, mark, {lang: _picked(row, lang, printed) for lang in langs}, text)
+        yield from _ours(ours, mark, [_picked(row, lang, printed) for lang in langs], counting, text)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
     yield r"\end{table*}"
@@ -205,11 +227,13 @@ def _picked(row: _Row, lang: str, printed: Table) -> list[Estimate | None]:
     return [row.get((lang, column)) for column in printed.columns]
 
 
-def _ours(ours: _Ours, mark: str, row: dict[str, list[Estimate | None]], text: Callable[[str], str]) -> Iterator[str]:
+def _ours(
+    ours: _Ours, mark: str, langs: list[list[Estimate | None]], counting: list[int], text: Callable[[str], str]
+) -> Iterator[str]:
     """Two lines: the values, and under them what they are of and their intervals; with n of each language."""
     values, under = [f"{text(ours.model)}{mark}"], [small(text(_data(ours)))]
-    for found in row.values():
-        there = [one for one in found if one is not None]
+    for found in langs:
+        there = [one for place in counting if (one := found[place]) is not None]
         asked, errors = (max((getattr(one, name) for one in there), default=0) for name in ("asked", "errors"))
         values += ["--" if one is None or one.value is None else f"{100 * one.value:.2f}" for one in found]
         values.append(f"{asked:,}" if there else "--")

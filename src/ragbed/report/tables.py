@@ -33,6 +33,10 @@ class Column(NamedTuple):
     """Shown in per cent."""
 
 
+_DIFFERENCES = ("_gap", "_gain")
+"""How metrics end that compare two conditions."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One model on one dataset with one number of documents."""
@@ -52,13 +56,18 @@ class Row:
 
     @property
     def asked(self) -> int:
-        """Cases behind the cell with the most."""
-        return max((cell.asked for cell in self.cells if cell is not None), default=0)
+        """Cases behind the cell with the most; a difference has those of both its sides, and does not count."""
+        return max((cell.asked for cell in self._rates), default=0)
 
     @property
     def errors(self) -> int:
         """Of them, those without a reply, in the cell with the most."""
-        return max((cell.errors for cell in self.cells if cell is not None), default=0)
+        return max((cell.errors for cell in self._rates), default=0)
+
+    @property
+    def _rates(self) -> list[Estimate]:
+        there = [cell for cell in self.cells if cell is not None]
+        return [cell for cell in there if not cell.metric.endswith(_DIFFERENCES)] or there
 
 
 @dataclass(frozen=True)

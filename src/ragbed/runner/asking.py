@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -135,7 +134,7 @@ class Asking:
                 if flow is None:
                     called = await self._call(ask, ask.case, last)
                 else:
-                    called = await ask_through(flow, ask.case, partial(self._call, ask))
+                    called = await ask_through(flow, ask.case, self._calls_of(ask))
             except _NotAllowed:
                 break
             handed_in = self._hand_in(ask, called)
@@ -148,6 +147,21 @@ class Asking:
                 break
         self._workers -= 1
         await self._settle(last)
+
+    def _calls_of(self, ask: Ask) -> Callable[[Case], Awaitable[Called]]:
+        """The calls of a case that takes several: once one of them was paid, the others are let through too.
+
+        Else a spent budget would end cases half-way, and what was paid for them would show nowhere.
+        """
+        is_begun = False
+
+        async def call(case: Case) -> Called:
+            nonlocal is_begun
+            called = await self._call(ask, case, is_begun=is_begun)
+            is_begun = is_begun or not called.cached
+            return called
+
+        return call
 
     async def _complete(self, ask: Ask, case: Case) -> Completion:
         """Asks until there is an outcome; a call whose worker ended goes on record, since it may have been paid."""
@@ -162,7 +176,7 @@ class Asking:
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         return failed(Failure("server", f"{_WORKERS} workers ended over it; the last: {last}"), _WORKERS, Counter())
 
-    async def _call(self, ask: Ask, case: Case, last: _HandedIn | None = None) -> Called:
+    async def _call(self, ask: Ask, case: Case, last: _HandedIn | None = None, *, is_begun: bool = False) -> Called:
         """One call, its intent on the disk before it; or what it brought another time.
 
         Raises:
@@ -172,7 +186,7 @@ class Asking:
         found = self._cache.find(key) if self._cache is not None else None
         if found is not None:
             return Called(found, key, cached=True)
-        if self.session.budget is not None and not self.session.budget.allows():
+        if self.session.budget is not None and not is_begun and not self.session.budget.allows():
             raise _NotAllowed
         intent = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
         await self.session.writer.put(INTEND, intent)

@@ -89,6 +89,8 @@ class Tally:
     def finish(self) -> list[Cell] | None:
         """The sums, if they are those of all that the run holds; None where a result took the place of an error."""
         with self._store:
+            if self._store.noted_results() > _EARLY:
+                return None
             while self.go_on():
                 pass
             if self._store.is_whole(self._rows, self._seals):

@@ -65,7 +65,10 @@ async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[C
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
     """The tokens of several calls; None where none tells."""
     told = [step.usage for step in steps if step.usage is not None]
-    return dict(sum(map(Counter, told), Counter[str]())) if told else None
+    total = Counter[str]()
+    for usage in told:
+        total.update(usage)  # which keeps a count of nothing, as a sum of counters would not
+    return dict(total) if told else None
 
 
 def _sum_latency(steps: Iterable[Step]) -> float | None:

@@ -107,7 +107,8 @@ def merge_cells(parts: Iterable[Iterable[Cell]]) -> list[Cell]:
 def _in_order(cells: Iterable[Cell]) -> list[Cell]:
     def place(cell: Cell) -> tuple[Any, ...]:
         of = cell.condition
-        return of.model, of.data, _ORDER.get(of.testbed, len(_ORDER)), of.testbed, of.lang, of.noise or 0
+        testbed = _ORDER.get(of.testbed, len(_ORDER)), of.testbed
+        return of.model, of.data, *testbed, of.lang, of.noise or 0, of.profile, of.arm, of.k, of.correct
 
     return sorted(cells, key=place)
 
