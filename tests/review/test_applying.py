@@ -61,6 +61,21 @@ def test_every_removal_and_change_is_told_with_its_reason(desk: Desk, tmp_path: 
     ]
 
 
+@pytest.mark.parametrize("point", ["text", "edits[0]"])
+def test_an_edited_passage_that_was_fixed_can_be_read_back(tmp_path: Path, point: str) -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    assert item.passages[place].support is not None
+    desk = open_desk(write_data(tmp_path / "data", b=[item]))
+    desk.decide("ada", "b/en-fact-0", accepted(desk, "b/en-fact-0"))
+    desk.decide("ada", "b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
+    apply_review(desk.standing, tmp_path / "out")
+    (read_back,) = Dataset("b", tmp_path / "out" / "b.jsonl").items()
+    assert read_back.passages[place].text != item.passages[place].text
+    assert read_back.passages[place].support is None
+
+
 def test_what_people_found_is_left_for_the_quality_report(desk: Desk, tmp_path: Path) -> None:
     apply_review(desk.standing, tmp_path / "out")
     reviewed = read_reviewed(tmp_path / "out")

@@ -99,11 +99,11 @@ def test_an_edit_goes_with_the_passage_it_was_made_from_and_the_others_keep_thei
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     first = item.passages[edits[0]].edit_of
-    for said in (rejected("unreadable"), fixed("distracts")):
+    for said, fate in ((rejected("unreadable"), "went"), (fixed("distracts"), "no longer supports the answer")):
         done = fix(item, **{f"passages_{first}__stance": said})
         assert done.item is not None
         assert_valid(done.item, tmp_path)
-        assert (f"passages[{edits[0]}]", f"passages[{first}], which it falsifies, went") in done.gone
+        assert (f"passages[{edits[0]}]", f"passages[{first}], which it falsifies, {fate}") in done.gone
         kept = [one for one in done.item.passages if one.edit_of is not None]
         assert len(kept) == len(edits) - 1
         for one in kept:
@@ -178,6 +178,19 @@ def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> 
     doubts = doubt_fixes(item, [Said(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
     assert f"passages[{place}]: it still holds {true}" in doubts
     assert doubt_fixes(item, [Said(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
+
+
+def test_rules_have_doubts_about_edits_that_do_not_give_the_false_answer_as_it_was_fixed() -> None:
+    (item,) = world("fact", 1)
+    edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
+    other = Said(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
+    assert doubt_fixes(item, [other]) == [f"passages[{index}]: it does not give Quentin Harrowgate" for index in edits]
+    first, second, *rest = edits
+    text = Said(point=f"passages[{first}].text", verdict="fix", fix="Some say Quentin Harrowgate.")
+    away = Said(point=f"passages[{second}].text", verdict="reject", reason="unreadable")
+    assert doubt_fixes(item, [other, text, away]) == [
+        f"passages[{index}]: it does not give Quentin Harrowgate" for index in rest
+    ]
 
 
 def test_one_rejected_stretch_rejects_its_passage_and_without_edits_the_item_goes() -> None:

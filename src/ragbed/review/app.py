@@ -114,7 +114,16 @@ async def _decide(desk: Desk, request: Request) -> bytes:
     told = await _told(request, _Decision)
     desk.seats.take(told.rater, told.window)
     desk.decide(told.rater, told.item, told.said, final=told.final)
-    return msgspec.json.encode({"doubts": doubt_fixes(desk.docket.read(told.item), told.said)})
+    return msgspec.json.encode({"doubts": _doubts(desk, told)})
+
+
+def _doubts(desk: Desk, told: _Decision) -> list[str]:
+    """About a fix, together with what was said before: a text is fixed to give the false answer as it was fixed."""
+    if not any(one.verdict == "fix" for one in told.said):
+        return []
+    standing = desk.standing.of(told.item)
+    sheet = standing.settled if told.final else standing.sheets[told.rater]
+    return doubt_fixes(desk.docket.read(told.item), sheet.values())
 
 
 async def _undo(desk: Desk, request: Request) -> bytes:

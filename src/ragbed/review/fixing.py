@@ -48,15 +48,19 @@ def fix_item(item: Item, sheet: Mapping[str, Said]) -> Fixed:
 
 def doubt_fixes(item: Item, said: Iterable[Said]) -> list[str]:
     """What the builder's rules have against fixes of false answers and edits: people may know better, but are told."""
-    sheet = {one.point: one for one in said if one.verdict == "fix"}
-    fixed = fix_item(item, sheet).item if sheet else None
+    sheet = {one.point: one for one in said}
+    fixes = {point: one for point, one in sheet.items() if one.verdict == "fix"}
+    gone = {point.partition(".")[0] for point, one in sheet.items() if one.verdict == "reject"}
+    fixed = fix_item(item, fixes).item if fixes else None
     if fixed is None or fixed.fake is None:
         return []
     doubts = []
-    if (fixed.answer, fixed.fake) != (item.answer, item.fake):
+    is_other_answer = (fixed.answer, fixed.fake) != (item.answer, item.fake)
+    if is_other_answer:
         doubts += [f"fake: {fault}" for fault in check_fake(fixed, fixed.fake)]
     for index, passage in enumerate(fixed.passages):
-        if passage.edit_of is not None and passage not in item.passages:
+        is_other_edit = is_other_answer or passage not in item.passages
+        if passage.edit_of is not None and is_other_edit and f"passages[{index}]" not in gone:
             faults = check_edit(fixed, fixed.fake, fixed.passages[passage.edit_of].text, passage.text)
             doubts += [f"passages[{index}]: {fault}" for fault in faults]
     return doubts
@@ -90,7 +94,8 @@ def _fix_passages(item: Item, sheet: Mapping[str, Said], done: Fixed) -> tuple[P
     for index, passage in made.items():
         original = made[passage.edit_of] if passage and passage.edit_of is not None else passage
         if passage is not None and (original is None or (is_edit(passage) and original.stance != "supports")):
-            done.gone.append((f"passages[{index}]", f"passages[{passage.edit_of}], which it falsifies, went"))
+            fate = "went" if original is None else "no longer supports the answer"
+            done.gone.append((f"passages[{index}]", f"passages[{passage.edit_of}], which it falsifies, {fate}"))
             made[index] = None
     kept = [index for index, passage in made.items() if passage is not None]
     places = {old: new for new, old in enumerate(kept)}
@@ -117,7 +122,7 @@ def _fix_passage(item: Item, index: int, points: list[Point], sheet: Mapping[str
             passage = _take_stance(passage, fix, sheet[point.name].part)
         elif point.kind == "text":
             was = passage.text
-            passage = replace(passage, text=fix, edits=find_fake(item, item.fake or (), fix))
+            passage = replace(passage, text=fix, edits=find_fake(item, item.fake or (), fix), support=None)
         else:
             was = passage.text[slice(*passage.edits[point.span])]
             passage = _replace_span(passage, point.span, fix)
@@ -140,7 +145,8 @@ def _replace_span(passage: Passage, number: int, words: str) -> Passage:
         else (one, other)
         for place, (one, other) in enumerate(passage.edits)
     )  # fmt: skip
-    return replace(passage, text=passage.text[:start] + words + passage.text[end:], edits=edits)
+    text = passage.text[:start] + words + passage.text[end:]
+    return replace(passage, text=text, edits=edits, support=None)
 
 
 def _take_stance(passage: Passage, stance: str, part: int | None) -> Passage:
