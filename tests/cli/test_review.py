@@ -56,6 +56,22 @@ def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) ->
     assert len({json.dumps(json.loads(out)["applied"]) for out in applied}) == 1
 
 
+@pytest.mark.parametrize(("before", "asked"), [(1, 2), (2, 1)])
+def test_the_number_of_raters_is_fixed_once_something_is_decided(tmp_path: Path, before: int, asked: int) -> None:
+    place = write_data(tmp_path / "data", en_base=world("base", 1))
+    desk = open_desk(place, raters=before)
+    words = ("review", str(place), "--export", str(tmp_path / "all.jsonl"), "--raters")
+    assert [type_command(*words, str(number)).code for number in (asked, before)] == [0, 0]
+    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
+    log = (place / "review" / "decisions.jsonl").read_bytes()
+    assert type_command(*words, str(before)).code == 0
+    done = type_command(*words, str(asked))
+    assert done.code == 2
+    assert f"has decisions made with --raters {before}" in done.err
+    assert f"Go on with --raters {before}, or begin anew" in done.err
+    assert (place / "review" / "decisions.jsonl").read_bytes() == log
+
+
 def test_a_file_by_itself_is_reviewed_too(folder: Path, tmp_path: Path) -> None:
     file = folder / "en_base.jsonl"
     assert type_command("review", str(file), "--import", str(folder / "review" / "decisions.jsonl")).code == 0
@@ -130,8 +146,9 @@ def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
     assert "is being written by process" in done.err
 
 
-def test_how_it_is_done_is_kept_until_said_otherwise(folder: Path, tmp_path: Path) -> None:
-    for words in (["--raters", "2", "--target", "0.1"], []):
+def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 3))
+    for words in ([], ["--raters", "2", "--target", "0.1"], []):
         assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
     begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     begun = [line for line in begun if line["line"] == "review"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,48 @@ def test_decisions_made_elsewhere_are_taken_in_once(folder: Path, tmp_path: Path
     assert desk.standing.of("a/en-base-1").state == "open"
 
 
+def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: Path, tmp_path: Path) -> None:
+    other = write_data(tmp_path / "other", a=world("base", 3))
+    there = open_desk(other)
+    there.decide("bo", KEY, [replace(rejected(), point="question")])
+    path = other / "review" / "decisions.jsonl"
+    path.write_text(re.sub(r'"at":"....', '"at":"2025', path.read_text()))
+    desk = open_desk(folder)
+    desk.decide("bo", KEY, accepted(desk, KEY))
+    assert desk.take_in(path) == 1
+    for one in (desk, open_desk(folder)):
+        assert one.standing.of(KEY).state == "accepted"
+    desk.undo("bo")
+    assert desk.standing.of(KEY).state == "rejected"
+
+
+def test_what_is_decided_here_counts_although_a_clock_elsewhere_is_ahead(folder: Path, tmp_path: Path) -> None:
+    other = write_data(tmp_path / "other", a=world("base", 3))
+    there = open_desk(other)
+    there.decide("bo", KEY, [replace(rejected(), point="question")])
+    path = other / "review" / "decisions.jsonl"
+    path.write_text(re.sub(r'"at":"....', '"at":"2999', path.read_text()))
+    desk = open_desk(folder)
+    desk.take_in(path)
+    desk.decide("ada", KEY, accepted(desk, KEY))
+    assert desk.standing.of(KEY).state == "accepted"
+
+
+@pytest.mark.parametrize(("here", "there"), [(1, 2), (2, 1)])
+def test_decisions_made_with_another_number_of_raters_are_refused(
+    folder: Path, tmp_path: Path, here: int, there: int
+) -> None:
+    other = write_data(tmp_path / "other", a=world("base", 3))
+    away = open_desk(other, raters=there)
+    away.decide("bo", KEY, accepted(away, KEY))
+    desk = open_desk(folder, raters=here)
+    with pytest.raises(
+        DataError, match=f"was made with --raters {there}, and this review is done with --raters {here}"
+    ):
+        desk.take_in(other / "review" / "decisions.jsonl")
+    assert desk.standing.raters == []
+
+
 def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Path) -> None:
     other = write_data(tmp_path / "other", a=world("base", 3))
     there = open_desk(other, raters=2)
@@ -214,6 +257,8 @@ def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Pat
         (("en-base-0", "en-base-77"), "there is no item 'a/en-base-77' here"),
         (('"digest":"', '"digest":"0'), "is not what it was when this was decided"),
         (('"point":"question"', '"point":"quest"'), "has no point 'quest'"),
+        (('"rater":"bo"', '"rater":"bo\\u202e"'), "is no name: give 1 to 40 visible characters"),
+        (("+00:00", "+01:00"), "is no time as the log has it"),
     ],
 )
 def test_decisions_about_something_else_are_refused_with_their_line_and_none_is_taken(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from ragbed.review.standing import Standing
 LONGEST_NAME = 40
 SILENCE_S = 20.0
 """After which a window that no longer asks for anything has left its name; pages ask every few seconds."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
+"""As `now` writes it, so that times are in order as texts."""
 
 
 @dataclass
@@ -34,8 +37,7 @@ class Seats:
         Raises:
             UsageError: It is no name, or another window has it.
         """
-        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-            raise UsageError(f"{name!r} is no name: give 1 to {LONGEST_NAME} visible characters.")
+        check_name(name)
         now = self.clock()
         holder, seen = self._taken.get(name, (window, now))
         if holder != window and now - seen < SILENCE_S:
@@ -43,6 +45,16 @@ class Seats:
                 f"{name} is at work in another window; take another name, or close that one and wait {SILENCE_S:.0f} s."
             )
         self._taken[name] = (window, now)
+
+
+def check_name(name: str) -> None:
+    """Refuses what cannot be read as somebody's name.
+
+    Raises:
+        UsageError: It is no name.
+    """
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise UsageError(f"{name!r} is no name: give 1 to {LONGEST_NAME} visible characters.")
 
 
 class Desk:
@@ -81,7 +93,7 @@ class Desk:
         entry = self.docket.entries[key]
         line = Decided(
             act=secrets.token_hex(8),
-            at=now(),
+            at=max(now(), self.standing.latest),  # a clock that was set back does not make this the older word
             rater=rater,
             item=key,
             digest=entry.digest,
@@ -110,22 +122,35 @@ class Desk:
         """Adds the decisions of another file, all of them or none; how many were new.
 
         Raises:
-            DataError: One of them is about something else than what is reviewed here.
+            DataError: One of them is about something else than what is reviewed here, or it was reviewed otherwise.
         """
         added: list[Line] = []
         acts: set[str] = set()
+        raters = self.standing.begun.raters
         for number, line in read_log(path):
             if isinstance(line, Begun):
+                raters = line.raters
                 continue
             if problem := self._unfit(line, acts):
                 raise DataError(path, f"{problem}; nothing was taken", line=number)
             acts.add(line.act)
             if not self._has(line):
                 added.append(line)
+        self._refuse_other_raters(path, raters)
         self._refuse_more(path, added)
         if added:
             self._keep(added)
         return len(added)
+
+    def _refuse_other_raters(self, path: Path, raters: int) -> None:
+        """What one rater says last and what two say unseen are not added up."""
+        if raters != self.standing.begun.raters:
+            raise DataError(
+                path,
+                f"was made with --raters {raters}, and this review is done with --raters {self.standing.begun.raters}; "
+                f"nothing was taken. Take it in with --raters {raters}, into a copy of the data if something is "
+                "decided here",
+            )
 
     def _refuse_more(self, path: Path, added: Sequence[Line]) -> None:
         """Of a review by two raters, the decisions of others are not taken in."""
@@ -136,9 +161,19 @@ class Desk:
 
     def _unfit(self, line: Decided | Undone, acts: set[str]) -> str | None:
         """Why a line from elsewhere does not belong here."""
-        if isinstance(line, Undone):
-            known = line.undoes in acts or self.standing.has(line.undoes)
-            return None if known else f"undoes {line.undoes}, which is not there"
+        if not _TIME.fullmatch(line.at):
+            return f"{line.at!r} is no time as the log has it (2026-11-15T12:00:00.000+00:00)"
+        try:
+            check_name(line.rater)
+            return self._unfit_undo(line, acts) if isinstance(line, Undone) else self._unfit_decision(line)
+        except UsageError as error:
+            return str(error).rstrip(".")
+
+    def _unfit_undo(self, line: Undone, acts: set[str]) -> str | None:
+        known = line.undoes in acts or self.standing.has(line.undoes)
+        return None if known else f"undoes {line.undoes}, which is not there"
+
+    def _unfit_decision(self, line: Decided) -> str | None:
         entry = self.docket.entries.get(line.item)
         if entry is None:
             return f"there is no item {line.item!r} here"
@@ -146,10 +181,7 @@ class Desk:
             return (
                 f"{line.item} is not what it was when this was decided (its hash is {entry.digest}, not {line.digest})"
             )
-        try:
-            check_said(self.docket.read(line.item), line.said)
-        except UsageError as error:
-            return str(error).rstrip(".")
+        check_said(self.docket.read(line.item), line.said)
         return None
 
     def _has(self, line: Decided | Undone) -> bool:

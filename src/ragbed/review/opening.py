@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.review.desk import Desk, now
 from ragbed.review.docket import Docket, find_datasets
 from ragbed.review.flags import find_flags
@@ -33,6 +33,9 @@ def open_desk(
         raters: Who decide each item; None: as it was begun, or one.
         target: The share of wrong items to rule out; None: as it was begun, or 5 %.
         watch: Told of each dataset how many items are looked through for flags.
+
+    Raises:
+        UsageError: Something was decided already with another number of raters.
     """
     datasets, folder = find_datasets(path)
     _make_room(folder)
@@ -42,6 +45,11 @@ def open_desk(
         default = Begun(at=now(), data=docket.data)
         desk = Desk(docket, log, default)
         before = desk.standing.begun
+        if raters not in (None, before.raters) and desk.standing.has_decisions():
+            raise UsageError(
+                f"--raters {raters}: {log.path} has decisions made with --raters {before.raters}, which would count "
+                f"otherwise. Go on with --raters {before.raters}, or begin anew in a copy of the data without it."
+            )
         asked = Begun(
             at=before.at,
             data=docket.data,

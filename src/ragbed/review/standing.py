@@ -48,6 +48,8 @@ class Standing:
         self.docket, self.begun = docket, begun
         self.stale: dict[str, Decided] = {}
         """Of items that are not here, or are not what they were: they stay in the log and do not count."""
+        self.latest = ""
+        """When something was decided last."""
         self._acts: dict[str, Decided] = {}
         self._by_item: dict[str, list[Decided]] = {}
         self._undone: set[str] = set()
@@ -55,7 +57,7 @@ class Standing:
         self._raters: list[str] | None = None
 
     def add(self, lines: Iterable[Line]) -> None:
-        """Takes lines in, in the order of the log."""
+        """Takes lines in; what was said last counts, and that is not what came in last if it was said elsewhere."""
         self._raters = None
         for line in lines:
             if isinstance(line, Begun):
@@ -67,6 +69,7 @@ class Standing:
                     self._items.pop(self._acts[line.undoes].item, None)
             else:
                 self._acts[line.act] = line
+                self.latest = max(self.latest, line.at)
                 self._items.pop(line.item, None)
                 entry = self.docket.entries.get(line.item)
                 if entry is None or entry.digest != line.digest:
@@ -78,6 +81,10 @@ class Standing:
         """Whether an act is in the log."""
         return act in self._acts
 
+    def has_decisions(self) -> bool:
+        """Whether somebody has decided something and has not taken it back."""
+        return any(act not in self._undone for act in self._acts)
+
     def is_undone(self, act: str) -> bool:
         """Whether an act was taken back."""
         return act in self._undone
@@ -86,7 +93,7 @@ class Standing:
     def raters(self) -> list[str]:
         """Who has decided something, in the order in which they began."""
         if self._raters is None:
-            acts = (act for act in self._acts.values() if not act.final and self._counts(act))
+            acts = sorted((act for act in self._acts.values() if not act.final and self._counts(act)), key=_time_of)
             self._raters = list(dict.fromkeys(act.rater for act in acts))
         return self._raters
 
@@ -96,7 +103,8 @@ class Standing:
 
     def last_act(self, rater: str) -> Decided | None:
         """What a rater did last and did not take back."""
-        return next((act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act)), None)
+        acts = (act for act in reversed(self._acts.values()) if act.rater == rater and self._counts(act))
+        return max(acts, key=_time_of, default=None)
 
     def of(self, key: str) -> ItemStanding:
         """How one item stands."""
@@ -106,7 +114,7 @@ class Standing:
 
     def _make(self, key: str) -> ItemStanding:
         points = self.docket.entries[key].points
-        acts = [act for act in self._by_item.get(key, ()) if act.act not in self._undone]
+        acts = sorted((act for act in self._by_item.get(key, ()) if act.act not in self._undone), key=_time_of)
         finals = {one.point: (act.rater, one) for act in acts if act.final for one in act.said}
         sheets: dict[str, Sheet] = {}
         last: Sheet = {}
@@ -126,6 +134,10 @@ class Standing:
 
     def _counts(self, act: Decided) -> bool:
         return act.act not in self._undone and act.act not in self.stale
+
+
+def _time_of(act: Decided) -> str:
+    return act.at
 
 
 def _state_of_two(
