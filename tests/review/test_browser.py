@@ -128,6 +128,8 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
         page.keyboard.press("Escape")
         page.keyboard.press("o")
         expect(page.get_by_role("heading", name="How the review stands")).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.locator(".item-page")).to_be_visible()
 
 
 def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served, folder: Path) -> None:
@@ -177,6 +179,15 @@ def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
         page.get_by_role("textbox", name="What it should be").fill(f"Some say {item.answer[0][0]}.")
         page.get_by_role("button", name="Keep").click()
         expect(page.locator(".notice")).to_contain_text(f"it still holds {item.answer[0][0]}")
+        press(page, "fake[0]", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Quentin Harrowgate")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".notice")).to_contain_text(f"passages[{place}]: it does not give Quentin Harrowgate")
+        press(page, f"passages[{place}].text", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Some say Quentin Harrowgate.")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".notice")).not_to_contain_text(f"passages[{place}]")
+        expect(page.locator(".notice")).to_contain_text("it does not give Quentin Harrowgate")
         press(page, f"passages[{place}].text", "Reject")
         page.get_by_role("button", name="something true is left").click()
         expect(point(page, f"passages[{place}].text")).to_contain_text("something true is left")

@@ -26,3 +26,11 @@ def test_every_word_of_the_interface_has_its_chinese() -> None:
             wanted |= {word for word in re.findall(r'"([^"]+)"', block) if len(word) > 1 and "  " not in word}
     assert len(wanted) > 90
     assert wanted - known == set()
+
+
+def test_buttons_that_turn_pages_say_so_in_chinese() -> None:
+    code = sources()
+    chinese = dict(re.findall(r'^  "([^"]+)": "([^"]+)"', code["words.js"] + code["zh.js"], re.MULTILINE))
+    buttons = set(SPOKEN.findall(code["list.js"].partition("function drawPager")[2])) - {"{0} to {1}"}
+    assert len(buttons) >= 3
+    assert [word for word in buttons if "页" not in chinese[word]] == []

@@ -26,6 +26,14 @@ def test_every_word_of_the_interface_has_its_chinese() -> None:
     assert wanted - known == set()
 
 
+def test_buttons_that_turn_pages_say_so_in_chinese() -> None:
+    code = sources()
+    chinese = dict(re.findall(r'^  "([^"]+)": "([^"]+)"', code["words.js"] + code["zh.js"], re.MULTILINE))
+    buttons = set(SPOKEN.findall(code["list.js"].partition("function drawPager")[2])) - {"{0} to {1}"}
+    assert len(buttons) >= 3
+    assert [word for word in buttons if "页" not in chinese[word]] == []
+
+
 def test_no_script_makes_markup() -> None:
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|DOMParser|srcdoc"

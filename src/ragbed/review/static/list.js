@@ -60,7 +60,7 @@ function drawPager(page, params, go) {
     return `?${link}`;
   };
   return el("nav", { class: "row pager", "aria-label": say("Pages") },
-    el("button", { disabled: page.offset === 0, onclick: () => go(at(Math.max(0, page.offset - PAGE))) }, say("Previous")),
+    el("button", { disabled: page.offset === 0, onclick: () => go(at(Math.max(0, page.offset - PAGE))) }, say("Previous page")),
     el("span", { class: "quiet" }, say("{0} to {1}", page.offset + 1, Math.min(page.total, page.offset + PAGE))),
-    el("button", { disabled: page.offset + PAGE >= page.total, onclick: () => go(at(page.offset + PAGE)) }, say("Next")));
+    el("button", { disabled: page.offset + PAGE >= page.total, onclick: () => go(at(page.offset + PAGE)) }, say("Next page")));
 }

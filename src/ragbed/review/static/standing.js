@@ -32,7 +32,7 @@ export async function drawStanding(params, { signal }) {
   const differing = told.tallies.reduce((sum, one) => sum + (one.states.disagreed ?? 0), 0);
   return el("div", { class: "standing" },
     el("div", { class: "row heading" }, el("h1", {}, say("How the review stands")),
-      told.next ? el("a", { class: "button", "data-next": true, href: `?${new URLSearchParams({ item: told.next })}` }, say("Go on")) : tag("all done", "good"),
+      told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Go on")) : tag("all done", "good"),
       differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say("Settle {0} that raters differ on", differing)) : null),
     el("p", { class: "quiet" }, say(told.begun.raters === 2
       ? "Two raters decide each item; neither sees what the other says until both are done."

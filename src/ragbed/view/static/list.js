@@ -110,7 +110,7 @@ function drawPager(page, offset, go) {
   const last = Math.floor((page.total - 1) / PAGE) * PAGE;
   const step = (word, to, isOff) => el("button", { disabled: isOff, onclick: () => go(changed("offset", to || null)) }, say(word));
   return el("nav", { class: "row pager", "aria-label": say("Pages") },
-    step("First", 0, offset === 0), step("Previous", Math.max(0, offset - PAGE), offset === 0),
+    step("First", 0, offset === 0), step("Previous page", Math.max(0, offset - PAGE), offset === 0),
     el("span", { class: "quiet" }, say("{0} to {1}", (offset + 1).toLocaleString("en"), Math.min(page.total, offset + PAGE).toLocaleString("en"))),
-    step("Next", offset + PAGE, offset + PAGE >= page.total), step("Last", last, offset >= last));
+    step("Next page", offset + PAGE, offset + PAGE >= page.total), step("Last", last, offset >= last));
 }
