@@ -77,7 +77,7 @@ def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
     assert done.code == 0
     runs = json.loads((tmp_path / "out").read_text())["runs"]
     assert [one["run_name"] for one in runs] == ["test/a", "test/b"]
-    metrics, name = runs[1]["metrics"], "noise/accuracy/en/made/noise-0.0/k-1"
+    metrics, name = runs[1]["metrics"], "noise/accuracy/en/made/robust/noise-0.0/k-1"
     assert metrics[name] == pytest.approx(2 / 3)
     counts = [metrics[f"{name}.{which}"] for which in ("n", "asked", "errors")]
     assert counts == [3, 3, 1]
@@ -85,6 +85,20 @@ def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
     assert runs[1]["tags"]["track"] == "robust"
     # MLflow's own rule for names.
     assert all(re.fullmatch(r"[\w.\- /:]{1,250}", key) for one in runs for key in {**one["metrics"], **one["params"]})
+
+
+def test_mlflow_keeps_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
+    run = ("run", "-m", "scripted/first-doc", *words, "--remedies", "quote,isolate", "--out", str(tmp_path / "run"))
+    assert type_command(*run).code == 0
+    cells = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
+    told = [one for one in cells if (one["track"], one["scope"]) == ("robust", "all") and one["value"] is not None]
+    assert _export(tmp_path / "run", "mlflow", tmp_path / "out").code == 0
+    metrics = json.loads((tmp_path / "out").read_text())["runs"][0]["metrics"]
+    values = {name: value for name, value in metrics.items() if f"{name}.n" in metrics}
+    assert len(values) == len(told)
+    profiles = {name.split("/")[4] for name in values if name.startswith("noise/accuracy/")}
+    assert profiles == {"robust", "robust_quote", "robust_isolate"}
 
 
 def test_layouts_that_cannot_be_are_named(tmp_path: Path) -> None:
