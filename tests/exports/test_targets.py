@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import Done, type_command
-from tests.exports.runs import make_run
+from tests.exports.runs import make_own_retrieval_run, make_run
 from tests.runner.harness import make_case
 
 _LOST = f"test/talking on {make_case(1).case}: timeout"
@@ -47,6 +47,22 @@ def test_ragchecker_gets_one_object_with_all_results(tmp_path: Path) -> None:
         "retrieved_context": [{"doc_id": "2/0", "text": "It is gold-2."}],
     }
     assert len(results) == 2
+
+
+def test_the_contexts_of_a_system_that_searches_are_what_it_found(tmp_path: Path) -> None:
+    run = make_own_retrieval_run(tmp_path / "run")
+    for to in ("ragas", "ragchecker"):
+        done = _export(run, to, tmp_path / to)
+        assert done.code == 0
+        assert "Trials whose system does not say what it found: 1. They have no contexts.\n" in done.err
+        assert "Found passages that are not of the corpus: 2. They are not in it.\n" in done.err
+    rows = [json.loads(line) for line in (tmp_path / "ragas").read_text().splitlines()]
+    found = ["It is gold-0.", "It rained."]
+    assert [row["retrieved_contexts"] for row in rows] == [found, [], ["It is gold-2.", "It rained."]]
+    assert {row["reference_contexts"] for row in rows} == {None}
+    results = json.loads((tmp_path / "ragchecker").read_text())["results"]
+    told = [{"doc_id": name, "text": text} for name, text in zip(("a0", "b1"), found, strict=True)]
+    assert [results[0]["retrieved_context"], results[1]["retrieved_context"]] == [told, []]
 
 
 @pytest.mark.parametrize("to", ["ragas", "ragchecker"])
