@@ -128,6 +128,22 @@ def test_layouts_that_cannot_be_are_named(tmp_path: Path) -> None:
     assert "4 cases have no such mix of documents and are not in it" in done.err
 
 
+@pytest.mark.parametrize("to", ["inspect", "lm-eval", "hf", "ragas", "ragchecker"])
+@pytest.mark.parametrize("testbed", ["own-retrieval", "own-rejection"])
+def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_path: Path) -> None:
+    done = _export("ragbed-mini-en_base", to, tmp_path / "out", "--testbeds", f"noise,{testbed}", "--limit", "2")
+    assert (done.code, (tmp_path / "out").exists()) == (2, False)
+    assert (
+        f"{testbed} has no documents to freeze: it is for systems that search a corpus, of which {to} knows" in done.err
+    )
+
+
+def test_cases_of_a_testbed_without_documents_are_lines(tmp_path: Path) -> None:
+    words = ("--testbeds", "own-retrieval", "--limit", "2")
+    assert _export("ragbed-mini-en_base", "jsonl", tmp_path / "out", *words).code == 0
+    assert all(json.loads(line)["corpus"] for line in (tmp_path / "out").read_text().splitlines())
+
+
 def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
