@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
 import random
 import threading
 from functools import partial
@@ -13,12 +15,15 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import DataError, UsageError
-from ragbed.exports.cassette import replay
+from ragbed.exports.cassette import replay, write_trials
+from ragbed.exports.written import Run
+from ragbed.runner.lock import hold
 from ragbed.runner.running import run
+from ragbed.runner.store import open_store
 from ragbed.schema import Case, Completion, Step
 from ragbed.tape import TapeWriter, read_tape
 from tests.cli.typed import type_command
-from tests.exports.runs import mixed
+from tests.exports.runs import make_run, mixed
 from tests.runner.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
 
 
@@ -82,6 +87,44 @@ def test_judges_and_labels_travel_with_the_run(tmp_path: Path) -> None:
         assert canonical(again / folder) == canonical(original / folder)
     told = json.loads(type_command("judge", str(again), "-m", "scripted/refuser", "--json").out)
     assert told | {"run": ""} == json.loads(judged.out) | {"run": ""}
+
+
+def test_a_run_whose_judge_is_at_work_waits(tmp_path: Path) -> None:
+    make_run(tmp_path / "run")
+    judge = make_run(tmp_path / "run" / "judge" / "test")
+    with hold(judge):
+        done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
+    assert (done.code, (tmp_path / "c").exists()) == (1, False)
+    assert done.err == f"ragbed: {judge} is being written by process {os.getpid()}; wait for it.\n"
+
+
+class _Labelled(io.BytesIO):
+    """A file: while it is written, somebody adds a few labels."""
+
+    def __init__(self, labels: Path) -> None:
+        super().__init__()
+        self._labels, self._left = labels, 40
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self._left -= 1
+        if self._left > 0:
+            with open(self._labels, "a", encoding="utf-8") as labels:
+                labels.write('{"criterion": "rejected", "model": "m", "case": "added"}\n')
+        return super().write(data)
+
+
+def test_labels_that_are_added_meanwhile_do_no_harm(tmp_path: Path) -> None:
+    folder, noise = make_run(tmp_path / "run"), random.Random(0)
+    labels = folder / "labels.jsonl"
+    labels.write_text("".join(json.dumps({"case": noise.randbytes(500).hex()}) + "\n" for _ in range(1_000)))
+    sink = _Labelled(labels)
+    with open_store(folder, create=False) as store:
+        write_trials(Run(folder, store), sink)
+    (tmp_path / "c").write_bytes(sink.getvalue())
+    replay(tmp_path / "c", tmp_path / "again")
+    told = (tmp_path / "again" / "labels.jsonl").read_bytes()
+    assert labels.read_bytes().startswith(told)
+    assert told.count(b"\n") >= 1_000
 
 
 def test_a_changed_byte_is_found_wherever_it_is(cassette: Path, tmp_path: Path) -> None:

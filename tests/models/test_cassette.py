@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.models.cassette import Recording
+from ragbed.runner.running import run
+from ragbed.schema import Completion, Message, Step
 from tests.cli.typed import type_command
-from tests.runner.harness import canonical
+from tests.runner.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
 
 _DATA = ("-d", "ragbed-mini-zh_fact", "--no-cache")
 
@@ -30,6 +33,32 @@ def test_a_recorded_model_says_what_it_said(cassette: Path, tmp_path: Path) -> N
     assert type_command("run", "-m", name, *_DATA, "--limit", "2", "--out", str(again)).code == 0
     type_command("run", "-m", "scripted/gullible", *_DATA, "--limit", "2", "--out", str(tmp_path / "first"))
     assert canonical(again).replace(name.encode(), b"scripted/gullible") == canonical(tmp_path / "first")
+
+
+def test_a_remedy_is_recorded_call_by_call_and_never_answers_for_the_plain_prompt(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
+    asked = (*words, "--remedies", "decompose,isolate,quote", "--out")
+    first, again, tape = tmp_path / "first", tmp_path / "again", tmp_path / "c"
+    assert type_command("run", "-m", "scripted/first-doc", *asked, str(first)).code == 0
+    # By name `robust+isolate` may come before `robust`: the order of the tape is not to matter.
+    type_command("export", str(first), "--to", "cassette", "-o", str(tape), "--canonical")
+    name = f"cassette/{tape}"
+    done = type_command("run", "-m", name, *asked, str(again))
+    assert done.code == 0, done.err
+    assert canonical(again).replace(name.encode(), b"scripted/first-doc") == canonical(first)
+
+
+def test_a_call_of_a_remedy_that_failed_fails_again(tmp_path: Path) -> None:
+    plain = make_case(0)
+    sent = (Message(role="user", content="split"), Message(role="user", content="part 1"))
+    steps = (Step(messages=sent[:1], reply="part 1"), Step(messages=sent[1:]))
+    failed = Completion(outcome="error", error="timeout: no reply within 3 s", attempts=4, steps=steps)
+    run(make_job(tmp_path / "run", 1, TalkingModel(lambda _: failed)), ask_nobody)
+    type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
+    recording = Recording(tmp_path / "c")
+    assert recording.find(sent[:1]) == Completion(outcome="ok", reply="part 1")
+    assert recording.find(sent[1:]) == Completion(outcome="error", error=failed.error)
+    assert str(recording.find(plain.messages).error).startswith("not-in-cassette")
 
 
 def test_what_was_not_asked_is_an_error_with_a_name(cassette: Path, tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ def _export_data(sources: tuple[str, ...], to: str, output: Path, layout: Layout
         return _write_items(datasets, to, output)
     names, settings = read_layout(layout)
     laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None)
+    if to != "jsonl":
+        laid.need_documents(to)
     if to in DATA_FOLDERS:
         with write_whole_folder(output) as folder:
             return DATA_FOLDERS[to](laid, folder, output.resolve().name)

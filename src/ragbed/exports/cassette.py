@@ -39,10 +39,9 @@ def write_trials(run: Run, sink: IO[bytes]) -> Written:
     """Writes a run, what judged it, and what people said of it.
 
     Raises:
-        RagbedError: It is still being written.
+        RagbedError: It is still being written, or a run of a judge is.
     """
-    if (process := holder(run.folder)) is not None:
-        raise RagbedError(f"{run.folder} is being written by process {process}; wait for it.")
+    _need_rest(run.folder)
     written, tape = Written("trials"), TapeWriter(sink)
     tape.write(msgspec.json.encode(Head(cassette=VERSION, ragbed=__version__)))
     _write_run(tape, run, "", written)
@@ -54,15 +53,21 @@ def write_trials(run: Run, sink: IO[bytes]) -> Written:
     return written
 
 
+def _need_rest(folder: Path) -> None:
+    if (process := holder(folder)) is not None:
+        raise RagbedError(f"{folder} is being written by process {process}; wait for it.")
+
+
 def _write_beside(tape: TapeWriter, run: Run) -> None:
     for folder in sorted(path.parent for place in _RUNS for path in run.folder.glob(f"{place}/{NAME}")):
+        _need_rest(folder)
         with open_store(folder, create=False) as store:
             inner = Run(folder, store, canonical=run.canonical)
             _write_run(tape, inner, folder.relative_to(run.folder).as_posix(), Written("judgements"))
     for path in sorted(path for place in _FILES for path in run.folder.glob(place)):
-        count = sum(1 for _ in read_lines(path))
-        tape.write(msgspec.json.encode(FilePart(path=path.relative_to(run.folder).as_posix(), lines=count)))
-        for _, line in read_lines(path):
+        lines = [line for _, line in read_lines(path)]  # once: people may add labels at this moment
+        tape.write(msgspec.json.encode(FilePart(path=path.relative_to(run.folder).as_posix(), lines=len(lines))))
+        for line in lines:
             tape.write(line.removesuffix(b"\n"))
 
 

@@ -25,6 +25,7 @@ from ragbed.schema import Case, Lang, Record
 from ragbed.store import read_lines
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.choose import lay_out
+from ragbed.testbeds.own_retrieval import OwnRetrieval
 from ragbed.testbeds.settings import Settings
 
 MANIFEST = "testbed.json"
@@ -47,6 +48,19 @@ class Layout:
         """Every case, infeasible ones too."""
         for dataset in self.datasets:
             yield from lay_out(dataset, self.testbeds, self.settings, named=self.named)
+
+    def need_documents(self, to: str) -> None:
+        """Ends where a format would ask for documents that a case does not have.
+
+        Raises:
+            UsageError: A testbed has systems search a corpus by themselves.
+        """
+        searched = next((testbed.name for testbed in self.testbeds if isinstance(testbed, OwnRetrieval)), None)
+        if searched is not None:
+            raise UsageError(
+                f"{searched} has no documents to freeze: it is for systems that search a corpus, of which {to} knows "
+                "nothing; ask the system by `ragbed run`, or write the cases with --to jsonl."
+            )
 
 
 class Part(Record, frozen=True, kw_only=True):

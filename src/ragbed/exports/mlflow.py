@@ -55,7 +55,10 @@ def _metrics(cells: list[Cell]) -> dict[str, float]:
 
 
 def _name(cell: Cell) -> str:
-    """`noise/accuracy/en/ragbed-mini-en_base/noise-0.4`: MLflow groups charts by what stands before a slash."""
+    """`noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`: MLflow groups charts by what stands before a slash.
+
+    A remedy's profile is `robust_quote`, since MLflow takes no plus.
+    """
     place = [f"{name}-{value}" for name, value in cell.place.items() if value not in (None, "related")]
-    parts = [cell.table, cell.estimate.metric, cell.key.lang, cell.key.data, *place]
+    parts = [cell.table, cell.estimate.metric, cell.key.lang, cell.key.data, cell.key.profile, *place]
     return "/".join(_FOREIGN.sub("_", part) for part in parts)

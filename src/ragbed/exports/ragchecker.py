@@ -7,6 +7,7 @@ from typing import IO
 
 import msgspec
 
+from ragbed.exports.contexts import Context, Contexts, given_contexts
 from ragbed.exports.frozen import Layout
 from ragbed.exports.written import Run, Written, reference_of
 from ragbed.schema import Case
@@ -20,7 +21,7 @@ def write_cases(layout: Layout, sink: IO[bytes]) -> Written:
         for case in layout.cases():
             if case.feasible:
                 written.count += 1
-                yield _result(case, None)
+                yield _result(case, None, given_contexts(case))
             else:
                 written.infeasible[case.reason or ""] += 1
 
@@ -31,21 +32,22 @@ def write_cases(layout: Layout, sink: IO[bytes]) -> Written:
 def write_trials(run: Run, sink: IO[bytes]) -> Written:
     """Results with what one model said; a trial without a reply is none."""
     run.need_one_model("RAGChecker input")
-    written = Written("trials", leaves_out=True)
-    _write((_result(one.case, one.completion.reply) for one in run.results(written)), sink)
+    written, contexts = Written("trials", leaves_out=True), Contexts()
+    results = (
+        _result(one.case, one.completion.reply, contexts.of(one.case, one.completion)) for one in run.results(written)
+    )
+    _write(results, sink)
+    written.notes += contexts.notes()
     return written
 
 
-def _result(case: Case, response: str | None) -> dict[str, object]:
+def _result(case: Case, response: str | None, contexts: list[Context]) -> dict[str, object]:
     return {
         "query_id": case.case,
         "query": case.question,
         "gt_answer": reference_of(case),
         "response": response,
-        "retrieved_context": [
-            {"doc_id": f"{document.item or case.item}/{document.source}", "text": document.text}
-            for document in case.documents
-        ],
+        "retrieved_context": [{"doc_id": context.id, "text": context.text} for context in contexts],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from ragbed.errors import DataError, UsageError
 from ragbed.models.base import canonical
@@ -62,7 +63,8 @@ class Recording:
             if not isinstance(record, RunPart | FilePart):
                 record = results.decode(line)
                 if isinstance(record, Result):
-                    yield (prompts[record.case], record.repeat), encoder.encode(record.completion)
+                    for prompt, reply in _replies(record.completion, prompts[record.case]):
+                        yield (prompt, record.repeat), encoder.encode(reply)
 
     def find(self, messages: Sequence[Message], repeat: int = 0) -> Completion:
         """The reply to these very messages, or the error that they were not asked."""
@@ -70,6 +72,20 @@ class Recording:
         if found is not None:
             return self._decoder.decode(found)
         return Completion(outcome="error", error=f"{UNKNOWN}: {self.path.name} has no reply to this prompt")
+
+
+def _replies(completion: Completion, prompt: str) -> Iterator[tuple[str, Completion]]:
+    """Each prompt that was sent, with what came back: a remedy sends others than the one its case was laid out with."""
+    if not completion.steps:
+        yield prompt, completion
+        return
+    *earlier, last = completion.steps
+    for step in earlier:
+        said = Completion(outcome="ok", reply=step.reply, usage=step.usage, latency_s=step.latency_s)
+        yield prompt_hash(step.messages), said
+    # How the case ended is how its last call did: one that failed is followed by none.
+    changes = {"reply": last.reply, "usage": last.usage, "latency_s": last.latency_s, "attempts": 1, "steps": ()}
+    yield prompt_hash(last.messages), structs.replace(completion, **changes)
 
 
 class CassetteModel:
