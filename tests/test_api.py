@@ -15,6 +15,8 @@ import pytest
 
 import ragbed
 from ragbed.cli.run import run as run_command
+from ragbed.engines import ENGINES
+from ragbed.engines.local import LocalEngine
 from ragbed.errors import RagbedError, UsageError
 from tests.cli.typed import type_command
 
@@ -53,6 +55,70 @@ def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> No
         return _run(tmp_path)
 
     assert asyncio.run(cell()).table("noise")[0]["asked"] == "8"
+
+
+def test_an_interrupt_in_a_notebook_ends_the_asking(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(_SLOW)
+    (tmp_path / "cell.py").write_text(_CELL)
+    path = os.pathsep.join([str(tmp_path), str(Path(ragbed.__file__).parents[1])])
+    program = subprocess.Popen(
+        [sys.executable, "cell.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with program:
+        out, _ = program.communicate(timeout=120)
+    asked, later, came = map(int, out.split())
+    assert 3 <= came <= asked < 40
+    assert later == asked
+
+
+_SLOW = """
+import os, signal, time
+def answer(question, documents, lang):
+    with open("calls.txt", "a") as log:
+        log.write(".")
+        called = log.tell()
+    if called == 4:
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    return "no idea"
+"""
+_CELL = """
+import asyncio, pathlib, time, ragbed
+async def cell():
+    try:
+        ragbed.run("python/slow:answer", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=40, max_connections=1,
+                   out="run")
+    except KeyboardInterrupt:
+        print(pathlib.Path("calls.txt").stat().st_size)
+        time.sleep(1)  # a notebook lives on
+        print(pathlib.Path("calls.txt").stat().st_size, len(list(ragbed.open_run("run").trials())))
+loop = asyncio.new_event_loop()  # as a notebook's: an interrupt is raised in the cell
+loop.run_until_complete(cell())
+"""
+
+
+def test_what_a_run_opened_is_closed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    class Noting(LocalEngine):
+        def close(self) -> None:
+            closed.append((tmp_path / "run").exists())
+            super().close()
+
+    monkeypatch.setitem(ENGINES, "noting", lambda plan: Noting(plan.workers))
+    _run(tmp_path, engine="noting")
+    assert closed == [True]
+
+
+def test_the_table_of_remedies_has_a_row_a_remedy_and_a_gain_a_testbed(tmp_path: Path) -> None:
+    table = _run(tmp_path, remedies="quote").table("remedies")
+    assert [row["data"] for row in table] == [f"{DATA}, robust", f"{DATA}, robust+quote"]
+    assert {"noise, gain", "rejection, gain"} < set(table.columns)
+    assert "robust+quote" in repr(table)
 
 
 def test_runs_are_compared(tmp_path: Path) -> None:

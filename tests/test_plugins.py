@@ -186,6 +186,29 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     assert "provider 'wild' gave a model that calls itself 'openai/gpt-4o'" in usurper.err
 
 
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        ("def request(self, case): raise LookupError('lost')", f"request() on {DATA}/"),
+        ("def request(self, case): return 'a text'", "TypeError: a str instead of bytes"),
+        ("async def identity(self): raise LookupError('lost')", "identity(): LookupError: lost"),
+        ("def identity(self): return 'a text'", "identity(): TypeError"),
+    ],
+)
+def test_a_model_that_cannot_say_what_it_sends_or_is_ends_the_run_with_its_name(
+    spoilt: str, said: str, site: Path, tmp_path: Path
+) -> None:
+    module = f"spoilt_{len(spoilt)}"
+    code = f"{_MODEL}\nclass Spoilt(Model):\n    name = 'spoilt/x'\n    {spoilt}\ndef part(wish): return Spoilt()"
+    _write_package(site, "spoilt", "models", "spoilt", module, code)
+    words = ("-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "3", "--out", str(tmp_path / "run"))
+    done = type_command("run", "-m", "spoilt/x", *words)
+    assert done.code == 1
+    assert done.err.splitlines()[-1].startswith("ragbed: provider 'spoilt' fails in ")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
 def test_a_scorer_that_raises_is_named_with_the_case(site: Path, tmp_path: Path) -> None:
     _write_package(site, "rash", "scorers", "rash", "rash", "def part(case, reply): raise KeyError('grade')")
     words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")

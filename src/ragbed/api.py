@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import html
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
+    from ragbed.models.base import Model
     from ragbed.report.comparing import Comparison
     from ragbed.runner.running import Job
 
@@ -109,7 +111,7 @@ class Run:
                 (
                     (
                         row.key.model,
-                        row.key.data,
+                        row.data,
                         row.key.lang,
                         row.docs,
                         show_asked(row.asked, row.errors),
@@ -176,8 +178,8 @@ def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **o
     words = [*_words("model", model), *_words("data", data)]
     for name, value in options.items():
         words += _words(name, value)
-    job = _read(words)
-    _apart(lambda: _ask(job))
+    with _read(words) as job:
+        _apart(job)
     done = Run(job.folder)
     if errors := sum(trial["outcome"] == "error" for trial in done.trials()):
         raise RagbedError(
@@ -211,13 +213,15 @@ def _words(name: str, value: object) -> list[str]:
     return [option, ",".join(map(str, several))]
 
 
-def _read(words: list[str]) -> Job:
+@contextmanager
+def _read(words: list[str]) -> Iterator[Job]:
     import click  # noqa: PLC0415
 
-    from ragbed.cli.run import read_typed  # noqa: PLC0415
+    from ragbed.cli.run import open_typed  # noqa: PLC0415
 
     try:
-        return read_typed(words)
+        with open_typed(words) as job:
+            yield job
     except click.ClickException as error:
         raise UsageError(error.format_message()) from None
 
@@ -230,23 +234,41 @@ def _ask(job: Job) -> None:
         run_job(job, progress.watch)
 
 
-def _apart(work: Callable[[], None]) -> None:
-    """Works in a thread of its own where a loop is already running, as in a notebook."""
+class _Endable(list["Model"]):
+    """The models of a job that can be ended from another thread: the first to look at them is the task that asks."""
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        super().__init__(models)
+        self._asking: asyncio.Task[Any] | None = None
+        self._is_over = False
+
+    def __iter__(self) -> Iterator[Model]:
+        if self._asking is None:
+            self._asking = asyncio.current_task()
+            if self._is_over:
+                raise Stopped("told to end.")
+        return super().__iter__()
+
+    def end(self) -> None:
+        """Ends the asking as a signal does on the command line; what came is kept."""
+        self._is_over = True
+        if self._asking is not None:
+            with suppress(RuntimeError):  # the loop is closed already
+                self._asking.get_loop().call_soon_threadsafe(self._asking.cancel)
+
+
+def _apart(job: Job) -> None:
+    """Asks in a thread of its own where a loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        work()
+        _ask(job)
         return
-    raised: list[BaseException] = []
-
-    def guarded() -> None:
+    models = _Endable(job.models)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(_ask, replace(job, models=models))
         try:
-            work()
-        except BaseException as error:  # raised again by who waits
-            raised.append(error)
-
-    thread = threading.Thread(target=guarded)
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
+            asking.result()
+        except BaseException:  # an interrupt comes here, not to the thread, which would go on and pay
+            models.end()
+            raise

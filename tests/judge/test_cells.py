@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,9 @@ from msgspec.structs import replace
 
 from ragbed.judge.cells import read_judged_cells
 from ragbed.judge.criteria import CRITERIA
-from ragbed.judge.judging import Scope, needs_judge
+from ragbed.judge.judging import Scope, needs_judge, read_judgements
 from ragbed.judge.request import judge_case
+from ragbed.judge.tally import tabulate
 from ragbed.models.base import Sampling
 from ragbed.runner.store import RECORD, Ask, open_store
 from ragbed.schema import Case, Completion
@@ -47,7 +49,9 @@ def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", cri
     replies = [stored for stored in scope.replies() if needs_judge(asked, stored)]
     with open_store(folder, create=True) as store:
         if not store.is_planned():
-            store.plan({"criterion": criterion}, [judge_case(asked, stored) for stored in replies])
+            store.plan(
+                {"criterion": criterion, "prompt": asked.prompt}, [judge_case(asked, stored) for stored in replies]
+            )
         session, (model,) = store.begin_session([(name, "")])
         with store.transaction() as connection:
             for number, stored in enumerate(replies, 1):
@@ -68,8 +72,27 @@ def test_a_rate_is_of_all_asked_and_corrections_are_of_those_found(run: Path) ->
     assert (then.value, then.n) == (0.5, 2)
     shy = cells["judge made/shy", "flag"].estimate
     assert (shy.n, shy.asked) == (2, 6)  # an empty reply and a failed call need no judge
-    assert shy.value == 0.0
+    assert shy.value is None
     assert ("judge made/shy", "flag_then_correct") not in cells
+
+
+def test_a_report_and_the_command_agree_on_what_has_a_rate(run: Path) -> None:
+    judge(run, lambda reply: "VERDICT: no" if reply == "gold-3" else "I would rather not.")
+    judge(run, lambda _: "I would rather not.", "made/shy")
+    reported = {cell.track: cell.estimate.value for cell in read_judged_cells([run])}
+    judges = ("made/judge", "made/shy")
+    scope = Scope(run, CRITERIA["flag"])
+    cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
+    assert {f"judge {cell.judge}": cell.rate for cell in cells} == reported
+    assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
+    assert [(cell.no, cell.empty, cell.errors) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
+
+
+def test_what_was_said_on_older_instructions_is_no_part_of_a_report(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge(run, lambda _: "VERDICT: yes")
+    assert read_judged_cells([run])
+    monkeypatch.setitem(CRITERIA, "flag", dataclasses.replace(CRITERIA["flag"], prompt="another"))
+    assert not read_judged_cells([run])
 
 
 def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:

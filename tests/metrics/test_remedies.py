@@ -81,6 +81,24 @@ def test_questions_of_one_event_count_once() -> None:
     assert _cells(*trials)["robust+quote", "noise_gain"].estimate.n == 1
 
 
+def test_a_remedy_leaves_the_plain_prompts_adjusted_p_values_alone() -> None:
+    def trials(profile: str, model: str, fell: int) -> Iterator[Scored]:
+        for item in range(40):
+            yield _trial(profile, item, True, model=model)
+            yield _trial(profile, item, item >= fell, noise=0.8, model=model)
+
+    def adjusted(*trials: Scored) -> dict[tuple[str, str], float | None]:
+        cells = [cell for cell in measure(trials, ["robust"]) if cell.estimate.metric.endswith("_bh")]
+        return {(cell.key.model, cell.key.profile): cell.estimate.value for cell in cells}
+
+    board = [*trials("robust", "x", 6), *trials("robust", "y", 9)]
+    remedies = [*trials("robust+quote", "x", 2), *trials("robust+quote", "y", 20)]
+    assert adjusted(*board)
+    assert adjusted(*board, *remedies) == adjusted(*board)
+    alone = list(trials("robust", "x", 6))
+    assert adjusted(*alone, *trials("robust+quote", "x", 2)) == adjusted(*alone) == {}
+
+
 def test_without_a_plain_run_beside_it_a_remedy_has_no_gain() -> None:
     assert not _cells(*(_trial("robust+quote", item, True) for item in range(5)))
     apart = [_trial("paper", item, True) for item in range(5)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
     assert len(check_floor(parse_floor("noise.accuracy@0.8=0.5"), cells)) == 2
     (one,) = check_floor(parse_floor("noise.accuracy@0.8:zh=0.5"), cells)
     assert one.name == "noise.accuracy of m on d at noise 0.8, zh"
+
+
+def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
+    plain, poor = _cell(9, 10), _cell(0, 100)
+    remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
+    arm = replace(poor, place={**poor.place, "arm": "random"})
+    (one,) = check_floor(parse_floor("noise.accuracy=0.5"), [remedy, plain, arm])
+    assert one.state == "held"
+    (only,) = check_floor(parse_floor("noise.accuracy=0.5"), [remedy, arm])
+    assert (only.name, only.state) == ("noise.accuracy of m on d at noise 0.8 in arm random, en", "failed")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -153,21 +155,21 @@ def _print_beyond(job: Job, *, to_stderr: bool) -> None:
     print_tables([one for one in tables if one.name.startswith(("remedies", "own-retrieval"))], to_stderr=to_stderr)
 
 
-def read_typed(words: list[str]) -> Job:
-    """What `ragbed run` with these words would do, for who calls it from Python.
+@contextmanager
+def open_typed(words: list[str]) -> Iterator[Job]:
+    """What `ragbed run` with these words would do, for who calls it from Python; its engine is closed in the end.
 
     Raises:
         click.ClickException: They are no such words.
         UsageError: They make no sense.
     """
-    context = run.make_context("run", words)
-    with context.scope(cleanup=False):  # the engine is needed after this
+    with run.make_context("run", words) as context:
         typed = dict(context.params)
         for name in _OF_THE_TERMINAL:
             if typed.pop(name):
                 raise UsageError(f"{name} is for the command line; from Python look at the run that comes back.")
         model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
-        return _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
+        yield _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
 
 
 def _read_floors(named: tuple[str, ...]) -> list[Floor]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragbed.judge.criteria import CRITERIA, Criterion
-from ragbed.judge.judging import FOLDER, Scope, read_judgements, verdict_on
+from ragbed.judge.judging import FOLDER, Scope, needs_judge, read_judgements, verdict_on
 from ragbed.judge.verdict import Verdict
 from ragbed.metrics.cells import JUDGED, Cell, Place
 from ragbed.metrics.sheet import Key
@@ -34,13 +34,17 @@ class _Sum:
 
     hits: dict[str, int] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
+    judged: int = 0
+    """Decided by the judge."""
     decided: int = 0
+    """By whomever: a failed call and an empty reply need no judge."""
     errors: int = 0
 
-    def add(self, stored: Stored, *, is_hit: bool, is_decided: bool) -> None:
+    def add(self, stored: Stored, *, is_hit: bool, is_decided: bool, is_judged: bool) -> None:
         cluster = stored.case.event or f"item {stored.case.item}"
         self.hits[cluster] = self.hits.get(cluster, 0) + is_hit
         self.asked[cluster] = self.asked.get(cluster, 0) + 1
+        self.judged += is_judged and is_decided
         self.decided += is_decided
         self.errors += stored.completion.outcome != "ok"
 
@@ -48,7 +52,7 @@ class _Sum:
         """A judge that decided nothing has no rate."""
         asked = sum(self.asked.values())
         value, low, high = math.nan, math.nan, math.nan
-        if self.decided:
+        if self.judged:
             value, low, high = clustered_wilson(list(self.hits.values()), list(self.asked.values()))
         told = [float(number) if math.isfinite(number) else None for number in (value, low, high)]
         return Estimate(
@@ -59,9 +63,10 @@ class _Sum:
 
 def _read(run: Path, path: Path) -> Iterator[Cell]:
     with open_store(path.parent, create=False) as store:
-        criterion = CRITERIA.get(store.settings().get("criterion", ""))
+        settings = store.settings()
+        criterion = CRITERIA.get(settings.get("criterion", ""))
         judges = [name for name, _ in store.models().values()]
-    if criterion is None:
+    if criterion is None or settings.get("prompt") != criterion.prompt:  # verdicts on other instructions
         return
     said = read_judgements(path.parent, criterion, judges)
     sums: dict[tuple[str, Condition, str], _Sum] = {}
@@ -69,7 +74,8 @@ def _read(run: Path, path: Path) -> Iterator[Cell]:
         for judge in judges:
             for metric, is_hit, is_decided in _count(criterion, stored, verdict_on(criterion, stored, said[judge])):
                 key = (judge, condition_of(stored.model, stored.case), metric)
-                sums.setdefault(key, _Sum()).add(stored, is_hit=is_hit, is_decided=is_decided)
+                is_judged = needs_judge(criterion, stored)
+                sums.setdefault(key, _Sum()).add(stored, is_hit=is_hit, is_decided=is_decided, is_judged=is_judged)
     for (judge, condition, metric), total in sums.items():
         yield _cell(judge, condition, total.estimate(metric))
 

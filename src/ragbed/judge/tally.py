@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from msgspec import structs
 
-from ragbed.judge.judging import Scope, verdict_on
+from ragbed.judge.judging import Scope, needs_judge, verdict_on
 from ragbed.judge.verdict import Verdict
 from ragbed.runner.condition import Condition, condition_of
 from ragbed.runner.store import Stored
@@ -20,6 +20,7 @@ class JudgedCell:
 
     Attributes:
         errors: The judged model gave no reply.
+        empty: Of the no, replies without text, which need no judge.
         none: There was nothing to judge.
         unparsed: The judge answered, and not with a verdict.
         failed: The judge could not be asked, or its provider declined.
@@ -35,6 +36,7 @@ class JudgedCell:
     errors: int = 0
     yes: int = 0
     no: int = 0
+    empty: int = 0
     none: int = 0
     unparsed: int = 0
     failed: int = 0
@@ -44,8 +46,8 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Yes among all that was asked: what was not decided is never taken for a yes; None if nothing was decided."""
-        return None if self.undecided == self.asked - self.errors > 0 or not self.asked else self.yes / self.asked
+        """Yes among all that was asked: what was not decided is never a yes; None if the judge decided nothing."""
+        return self.yes / self.asked if self.yes + self.no + self.none > self.empty else None
 
     @property
     def undecided(self) -> int:
@@ -78,7 +80,9 @@ def tabulate(
             if cell is None:
                 cell = cells[judge, condition] = JudgedCell(judge, criterion.name, condition)
             verdict = verdict_on(criterion, stored, said)
-            cell.count(verdict, has_reply=stored.completion.outcome == "ok" or not criterion.of_reply)
+            has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
+            cell.count(verdict, has_reply=has_reply)
+            cell.empty += has_reply and not needs_judge(criterion, stored)
             if criterion.then is not None:
                 values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
                 cell.then = (cell.then or 0) + bool(values.get(criterion.then))

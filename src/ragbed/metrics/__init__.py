@@ -27,6 +27,7 @@ from ragbed.metrics.cells import Cell, Maker, Scope
 from ragbed.metrics.knowledge import common_items, known_items, of_items, unknown_items
 from ragbed.metrics.sheet import TRACKS, Mask, Sheet, make_sheets
 from ragbed.metrics.trial import Scored
+from ragbed.prompts.remedies import MARK
 from ragbed.stats.multiple import benjamini_hochberg
 
 METRICS: dict[str, Callable[[Maker], Iterator[Cell]]] = {
@@ -51,15 +52,17 @@ def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterato
     sheets = make_sheets(trials)
     for track in tracks:
         scored = [sheet for sheet in sheets if sheet.has("correct", track) or sheet.is_silent]
+        plain = {sheet.key for sheet in scored if MARK not in sheet.key.profile}
         tests: list[Cell] = []
         for sheet in scored:
             for cell in measure_sheet(sheet, track):
                 yield cell
-                if cell.estimate.metric in _TESTS and cell.scope == "all":
+                if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
                     tests.append(cell)
         if len(scored) > 1:
             yield from remedies.measure(scored, track)
-            yield from adjust_board(tests)
+            if len(plain) > 1:  # remedies leave the numbers of the plain prompt alone
+                yield from adjust_board(tests)
             yield from measure_common(scored, track)
 
 

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as Xml
 from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics import METRICS
 from ragbed.metrics.cells import Cell
+from ragbed.prompts.remedies import MARK
 from ragbed.report.comparing import Comparison, describe
 from ragbed.report.words import read_words
 from ragbed.stats.rates import ALPHA, LEVEL, quantile, two_sided
@@ -87,18 +88,25 @@ def parse_floor(text: str) -> Floor:
 
 
 def check_floor(floor: Floor, cells: Iterable[Cell]) -> list[Checked]:
-    """A floor against every model, dataset, language and ratio that it is meant for.
+    """A floor against every model, dataset, language and ratio that it is meant for, asked by the plain prompt.
+
+    Other arms count only for what is measured nowhere else, as `noise_effect`.
 
     Raises:
         UsageError: There is no such number.
     """
-    tables = [cell for cell in cells if cell.table == floor.table and cell.scope == "all" and cell.track == "robust"]
+    tables = [
+        cell
+        for cell in cells
+        if cell.table == floor.table and cell.scope == "all" and cell.track == "robust" and MARK not in cell.key.profile
+    ]
     named = [cell for cell in tables if cell.estimate.metric == floor.metric]
     if tables and not named:
         raise UnknownName(f"metric of {floor.table}", floor.metric, {cell.estimate.metric for cell in tables})
+    usual = [cell for cell in named if cell.place.get("arm") is None]
     meant = [
         cell
-        for cell in named
+        for cell in usual or named
         if floor.lang in (None, cell.key.lang) and floor.noise in (None, cell.place.get("noise"))
     ]  # fmt: skip
     if not meant:
@@ -111,6 +119,7 @@ def check_floor(floor: Floor, cells: Iterable[Cell]) -> list[Checked]:
 def _check(floor: Floor, cell: Cell) -> Checked:
     estimate, noise = cell.estimate, cell.place.get("noise")
     where = f"{cell.key.model} on {cell.key.data}" + ("" if noise is None else f" at noise {noise:g}")
+    where += f" in arm {cell.place['arm']}" if cell.place.get("arm") else ""
     name = f"{floor.table}.{floor.metric} of {where}, {cell.key.lang}"
     if estimate.value is None or estimate.n == 0:
         return Checked(name, "undecided", "nothing was asked")

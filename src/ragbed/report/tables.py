@@ -164,13 +164,13 @@ _CLOSED = (
 )
 _REMEDIES = (
     Column("noise, right", "noise_rate"),
-    Column("gain", "noise_gain"),
+    Column("noise, gain", "noise_gain"),
     Column("rejection, refuses", "rejection_rate"),
-    Column("gain", "rejection_gain"),
+    Column("rejection, gain", "rejection_gain"),
     Column("integration, right", "integration_rate"),
-    Column("gain", "integration_gain"),
+    Column("integration, gain", "integration_gain"),
     Column("counterfactual, right", "counterfactual_rate"),
-    Column("gain", "counterfactual_gain"),
+    Column("counterfactual, gain", "counterfactual_gain"),
     Column("calls", "calls", is_share=False),
     Column("tokens in", "tokens_in", is_share=False),
     Column("tokens out", "tokens_out", is_share=False),

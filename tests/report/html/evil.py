@@ -28,11 +28,12 @@ def write_evil_run(folder: Path) -> Path:
 
 
 def _judge(run: Path) -> None:
-    cases = list(Scope(run, CRITERIA["correct"]).cases())
+    criterion = CRITERIA["correct"]
+    cases = list(Scope(run, criterion).cases())
     folder = run / FOLDER / "correct"
     folder.mkdir(parents=True)
     with open_store(folder, create=True) as store:
-        store.plan({"criterion": "correct"}, cases)
+        store.plan({"criterion": criterion.name, "prompt": criterion.prompt}, cases)
     said = [Completion(outcome="ok", reply=f"{case.question} said by the judge") for case in cases]
     add_replies(folder, cases, {JUDGE: said})
 
