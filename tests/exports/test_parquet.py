@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import pytest
 from pyarrow import parquet
 
+from ragbed.exports.parquet import case_row, case_schema, write_rows
 from tests.cli.typed import type_command
-from tests.exports.runs import make_run
+from tests.exports.runs import make_own_retrieval_run, make_run
+from tests.runner.harness import make_case
 
 
 def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
@@ -24,8 +28,35 @@ def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
         row["documents"] = [
             {name: value for name, value in one.items() if value is not None} for one in row["documents"]
         ]
+        if line["scores"] is not None:  # a score that this kind of case does not have is null
+            assert all(value is None for name, value in row["scores"].items() if name not in line["scores"])
+            row["scores"] = {name: row["scores"][name] for name in line["scores"]}
         told = {name: value for name, value in row.items() if name in line}
         assert told == {name: value for name, value in line.items() if name != "feasible"}
+
+
+def test_what_a_system_found_has_columns(tmp_path: Path) -> None:
+    folder = make_own_retrieval_run(tmp_path / "run")
+    assert type_command("export", str(folder), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
+    row = parquet.read_table(tmp_path / "p").to_pylist()[0]
+    assert [one["id"] for one in row["retrieved"]] == ["a0", "page 4", "b1"]
+    assert ([one["stance"] for one in row["citations"]], row["corpus"]) == (["supports"], "c0")
+    assert (row["scores"]["retrieval_told"], row["scores"]["cited_supports"]) == (True, 1.0)
+
+
+def test_the_calls_of_a_remedy_have_a_column(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--no-cache")
+    run = ("run", "-m", "scripted/oracle", *words, "--remedies", "isolate", "--out", str(tmp_path / "run"))
+    assert type_command(*run).code == 0
+    assert type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
+    rows = parquet.read_table(tmp_path / "p").to_pylist()
+    assert sorted(len(row["steps"] or ()) for row in rows) == [0, 6]
+    assert all(step["messages"] for row in rows for step in row["steps"] or ())
+
+
+def test_a_value_without_a_column_is_never_dropped() -> None:
+    with pytest.raises(ValueError, match="no column for mood of made/0/"):
+        write_rows([case_row(make_case(0)) | {"mood": "calm"}], case_schema(), io.BytesIO())
 
 
 def test_a_real_run_of_all_testbeds_fits_the_columns(tmp_path: Path) -> None:
