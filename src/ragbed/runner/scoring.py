@@ -20,8 +20,8 @@ _EARLY = 20_000
 """Results that are scored while others are waited for; the rest is left to an engine."""
 _READ = 32
 """Results that are read at a time while others are waited for."""
-_CASES = 500
-"""Scored as one job: a quarter of a second of work, beside which handing it over costs nothing."""
+_RESULTS = 500
+"""Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
 
 
 class _Stretch(NamedTuple):
@@ -129,14 +129,17 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[Cell]:
 
 def _spread(store: RunStore, folder: Path, engine: Engine) -> Iterator[_Part]:
     models = {number: name for number, (name, _) in store.models().items()}
-    firsts = range(1, store.last_case() + 1, _CASES)
+    last = store.last_case()
+    # Cases may have been asked many times each: what a job holds is counted in results.
+    size = max(1, _RESULTS * last * len(models) // max(1, store.noted_results()))
+    firsts = range(1, last + 1, size)
     if engine.shares_disk:
-        stretches = (_Stretch(folder, model, first, first + _CASES) for model in models for first in firsts)
+        stretches = (_Stretch(folder, model, first, first + size) for model in models for first in firsts)
         return engine.spread(_score_stretch, stretches)
     return engine.spread(
         _score_shipment,
         (
-            _Shipment(store.path, name, store.rows_between(model, first, first + _CASES))
+            _Shipment(store.path, name, store.rows_between(model, first, first + size))
             for model, name in models.items()
             for first in firsts
         ),
