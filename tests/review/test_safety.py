@@ -112,7 +112,7 @@ def test_what_is_no_decision_is_refused_in_words(served: Served, folder: Path, b
 
 
 def test_every_answer_forbids_what_is_not_ours(served: Served) -> None:
-    for path in ("/", "/static/review.css", "/api/standing", "/nothing"):
+    for path in ("/", "/static/own.css", "/api/standing", "/nothing"):
         _, headers, _ = served.ask("GET", path)
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
         assert "unsafe" not in headers["content-security-policy"]

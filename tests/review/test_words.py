@@ -3,19 +3,16 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from tests.spoken import check_pager, sources
+
 SPOKEN = re.compile(r'\b(?:say|tag|to|link)\((?:"[\w/?=]*", )*"((?:[^"\\]|\\.)+)"')
 TABLES = re.compile(r"const (?:KINDS|STATEMENTS|ONLY|REASONS|VERDICTS) = \{(.*?)\};", re.DOTALL)
 LISTS = re.compile(r"const (?:COLUMNS|HELP) = \[(.*?)\];", re.DOTALL)
 TONES = {"good", "bad", "warn", "other"}
 
 
-def sources() -> dict[str, str]:
-    folders = (files("ragbed.pages") / "static", files("ragbed.review") / "static")
-    return {one.name: one.read_text() for folder in folders for one in folder.iterdir() if one.name.endswith(".js")}
-
-
 def test_every_word_of_the_interface_has_its_chinese() -> None:
-    code = sources()
+    code = sources("ragbed.review")
     known = set(re.findall(r'^  "((?:[^"\\]|\\.)+)":', code.pop("words.js") + code.pop("zh.js"), re.MULTILINE))
     own = {name: text for name, text in code.items() if not (files("ragbed.pages") / "static" / name).is_file()}
     wanted = {word for text in (*own.values(), code["shell.js"]) for word in SPOKEN.findall(text)}
@@ -29,8 +26,4 @@ def test_every_word_of_the_interface_has_its_chinese() -> None:
 
 
 def test_buttons_that_turn_pages_say_so_in_chinese() -> None:
-    code = sources()
-    chinese = dict(re.findall(r'^  "([^"]+)": "([^"]+)"', code["words.js"] + code["zh.js"], re.MULTILINE))
-    buttons = set(SPOKEN.findall(code["list.js"].partition("function drawPager")[2])) - {"{0} to {1}"}
-    assert len(buttons) >= 3
-    assert [word for word in buttons if "页" not in chinese[word]] == []
+    check_pager("ragbed.review", SPOKEN)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragbed.engines.local import LocalEngine
 from ragbed.runner.running import run
@@ -48,3 +50,18 @@ def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_pa
     assert [early.go_on() for _ in range(61)] == [True] * 60 + [False]
     run(make_job(tmp_path / "run", 60, TalkingModel(lambda _: Completion(outcome="ok", reply="gold-1"))), ask_nobody)
     assert early.finish() is None
+
+
+def test_a_job_holds_few_results_however_often_each_case_was_asked(tmp_path: Path) -> None:
+    run(replace(make_job(tmp_path / "run", 4, TalkingModel(_answer)), repeats=600), ask_nobody)
+    jobs: list[int] = []
+
+    class Counting(LocalEngine):
+        def spread(self, work: Callable[[Any], Any], jobs_: Iterable[Any]) -> Iterator[Any]:
+            for part in super().spread(work, jobs_):
+                jobs.append(part.rows)
+                yield part
+
+    (cell,) = tabulate_run(tmp_path / "run", Counting(workers=1))
+    assert cell.asked == 2_400
+    assert jobs == [600] * 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ragbed.models.presets import Preset
     from ragbed.report.gates import Floor
     from ragbed.runner.running import Job
+    from ragbed.runner.tables import Cell
 
 
 _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
@@ -132,16 +133,23 @@ def run(
         say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
+    _end_by(cells, job.folder, an_error)
+    if floors:
+        _check_floors(job.folder, floors, junit)
+
+
+def _end_by(cells: Sequence[Cell], folder: Path, an_error: str | None) -> None:
+    """Exit code 3 where a case has no result, or ended in an error."""
+    from ragbed.cli.console import say
+
     errors = sum(cell.error for cell in cells)
     if unasked := sum(cell.planned - cell.asked for cell in cells):
-        say(f"Incomplete: {unasked} cases have no result; the same command with --out {job.folder} asks them.")
+        say(f"Incomplete: {unasked} cases have no result; the same command with --out {folder} asks them.")
         raise click.exceptions.Exit(3)
     if errors:
         say(f"The first error: {an_error}")
-        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {job.folder} asks them again.")
+        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {folder} asks them again.")
         raise click.exceptions.Exit(3)
-    if floors:
-        _check_floors(job.folder, floors, junit)
 
 
 def _print_beyond(job: Job, *, to_stderr: bool) -> None:

@@ -19,7 +19,7 @@ _MOST_DIGITS = 9
 
 
 def file_routes(package: str) -> list[Route]:
-    """The kit's files and those of a package's `static` folder; its index.html at the root.
+    """The kit's files and those of a package's `static` folder, whose `own.css` and `main.js` the kit's page asks for.
 
     Files are looked up among those there are; no path is ever made of what a browser sends.
     """

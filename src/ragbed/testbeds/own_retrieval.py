@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from ragbed.datasets import Dataset, kind_of
 from ragbed.datasets.corpus import Corpus, Edition
 from ragbed.schema import Case, Expectation, Message
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.bare import bare_case, items_of
 from ragbed.testbeds.settings import Settings
 
 
@@ -28,31 +27,11 @@ class OwnRetrieval:
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item once; where the answer is withheld base items only, as `rejection` does."""
         corpus = Corpus(dataset, self.edition).id
-        for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
-            if item.lang in settings.langs and (self.expect == "answer" or kind_of(item) == "base"):
-                yield Case(
-                    case=name_case(dataset.name, item.id, self.name, f"k={settings.docs},{settings.label}"),
-                    data=dataset.name,
-                    item=item.id,
-                    lang=item.lang,
-                    testbed=self.name,
-                    question=item.question,
-                    noise=None,
-                    noise_real=None,
-                    k=settings.docs,
-                    correct=0.0,
-                    arm="related",
-                    profile=settings.way,
-                    seed=settings.seed,
-                    feasible=True,
-                    documents=(),
-                    slots=(),
-                    messages=(Message(role="user", content=item.question),),
-                    answer=item.answer,
-                    fake=item.fake,
-                    expect=self.expect,
-                    event=item.event,
-                    corpus=corpus,
+        for item in items_of(dataset, settings):
+            if self.expect == "answer" or kind_of(item) == "base":
+                asked = (Message(role="user", content=item.question),)
+                yield bare_case(
+                    dataset, item, settings, self.name, asked, expect=self.expect, k=settings.docs, corpus=corpus
                 )
 
 
