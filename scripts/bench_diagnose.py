@@ -25,8 +25,10 @@ from ragbed.scorers.robust.verdict import judge  # noqa: E402
 from ragbed.stats.rates import wilson  # noqa: E402
 from tests.diagnose.trials import (  # noqa: E402
     CAUSES,
+    TWINS,
     Found,
     compare,
+    compare_twins,
     count,
     diagnose_line,
     kappa,
@@ -59,17 +61,17 @@ def main() -> None:
         value = kappa(lines, name)
         labelled = sum(name in line["types"] for line in lines)
         print(f"  {name:4}{labelled:4} labelled  {'–' if value is None else f'{value:.2f}'}")
-    measure_twins()
+    for which in TWINS:
+        measure_twins(which)
     sys.exit(not measure_speed())
 
 
-def measure_twins() -> None:
+def measure_twins(which: str) -> None:
     """The stored twins, all and those whose reply has the very value that the dial planted."""
-    lines = read_twins()
+    lines = read_twins(which)
     for what, some in (("all", lines), ("planted value said", [line for line in lines if line["planted"]])):
-        pairs = [_pair(line["dial"], (diagnose_line(line) or _never()).types) for line in some]
-        print(f"\ntwins, {what}: {len(pairs)}")
-        tell(pairs)
+        print(f"\ntwins, {which}, {what}: {len(some)}")
+        tell(compare_twins(some))
     spread: dict[str, list[str]] = {}
     for line in lines:
         spread.setdefault(line["dial"], []).append("+".join((diagnose_line(line) or _never()).types) or "unclassified")
@@ -94,7 +96,8 @@ def measure_run(folder: Path, worlds: Iterable[Path]) -> None:
 
 def measure_speed() -> bool:
     """The time for so many wrong trials, none of which is kept from the last one."""
-    lines = [*read_twins(), *read_labelled("dev"), *read_labelled("held"), *read_labelled("test")]
+    lines = [line for which in TWINS for line in read_twins(which)]
+    lines += [line for part in ("dev", "held", "test") for line in read_labelled(part)]
     begun = time.process_time()
     for number in range(TRIALS):
         line = lines[number % len(lines)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnose.trials import CAUSES, Found, compare, count, diagnose_line, kappa, read_labelled, read_twins
+from tests.diagnose.trials import compare, compare_twins, count, diagnose_line, kappa, read_labelled, read_twins
 
 FLOORS = {
     "E1": (1.0, 1.0),
@@ -15,8 +15,14 @@ FLOORS = {
     "E13": (0.8, 0.8),
 }
 """Precision and recall of types that occur at least three times among errors labelled after the rules were fixed."""
-TWIN_FLOORS = {"E1": (1.0, 0.8), "E2": (0.95, 0.46), "E3": (0.56, 0.55)}
+TWIN_FLOORS = {
+    "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.53), "E3": (0.56, 0.55)},
+    "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.66), "E3": (0.56, 0.9)},
+    "qwen-zh": {"E1": (1.0, 1.0), "E2": (0.95, 0.65), "E3": (0.36, 0.64)},
+}
 """The same where the true type is the dial's."""
+PLANTED_FLOORS = {"smollm2-en": (1.0, 0.83), "qwen-en": (1.0, 0.77), "qwen-zh": (0.96, 0.93)}
+"""Of E2, where the reply has the very value that the dial planted."""
 
 
 @pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 46)])
@@ -41,25 +47,28 @@ def test_the_two_passes_of_labelling_agree() -> None:
     assert all(value is not None and value >= 0.6 for value in agreement.values()), agreement
 
 
-def test_the_dial_that_made_an_error_is_found_as_its_type() -> None:
-    pairs = []
-    for line in read_twins():
-        diagnosis = diagnose_line(line)
-        assert diagnosis is not None
-        cause = CAUSES[line["dial"]]
-        found = frozenset(diagnosis.types) & {"E1", "E2", "E3"}
-        pairs.append(Found(frozenset({cause} if cause else ()), found))
-    counts = count(pairs)
+@pytest.mark.parametrize("which", TWIN_FLOORS)
+def test_the_dial_that_made_an_error_is_found_as_its_type(which: str) -> None:
+    counts = count(compare_twins(read_twins(which)))
     below = {
         name: counts[name]
-        for name, (precision, recall) in TWIN_FLOORS.items()
+        for name, (precision, recall) in TWIN_FLOORS[which].items()
         if counts[name].precision < precision or counts[name].recall < recall
     }
     assert below == {}
 
 
-def test_a_false_statement_without_a_mark_is_left_unclassified() -> None:
+@pytest.mark.parametrize("which", PLANTED_FLOORS)
+def test_a_planted_uncertain_value_is_found_to_rest_on_an_uncertain_sentence(which: str) -> None:
+    counts = count(compare_twins(line for line in read_twins(which) if line["planted"]))["E2"]
+    precision, recall = PLANTED_FLOORS[which]
+    assert counts.precision >= precision
+    assert counts.recall >= recall
+
+
+@pytest.mark.parametrize(("which", "least"), [("smollm2-en", 12), ("qwen-en", 21), ("qwen-zh", 36)])
+def test_a_false_statement_without_a_mark_is_left_unclassified(which: str, least: int) -> None:
     """Nothing in such a document tells that it is wrong, so naming a type would be a guess."""
-    plain = [diagnose_line(line) for line in read_twins() if line["dial"] == "contradiction" and line["planted"]]
-    assert len(plain) == 12
-    assert all(one is not None and one.types == () and one.source == "distracts" for one in plain)
+    plain = [diagnose_line(line) for line in read_twins(which) if line["dial"] == "contradiction" and line["planted"]]
+    assert sum(one is not None and one.types == () and one.source == "distracts" for one in plain) >= least
+    assert len(plain) - least <= 1

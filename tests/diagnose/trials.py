@@ -2,7 +2,8 @@
 
 `labelled/{dev,held,test}.jsonl`: errors of Qwen2.5-Coder-0.5B, -1.5B and SmolLM2-135M on the fictional world and on
 well-known facts, labelled in two passes, those of `test` in one (docs/diagnose.md says by whom and how).
-`twins.jsonl`: SmolLM2-135M's wrong replies to items with one dial turned on whose twin, with the dial off, it answers.
+`twins/*.jsonl`: wrong replies to items with one dial turned on whose twin, with the dial off, the model answers: of
+SmolLM2-135M in English, of Qwen2.5-Coder-1.5B in both languages.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ FOLDER = Path(__file__).parent
 CAUSES = {"distance": "E1", "hedge": "E2", "outdated": "E2", "sibling": "E3", "contradiction": None, "agreement": None}
 """The type that a dial makes; a plain false statement is of none: nothing in the document shows that it is false."""
 
+TWINS = ("smollm2-en", "qwen-en", "qwen-zh")
+"""Who erred, and in which language."""
+
 _ENDS = re.compile(r"[.!?。！？”\"’')）》]\s*$")
 _CUT_WORDS = 14
-"""From which on a reply that does not end was cut: the limit was 32 to 60 tokens, and how it ended was not kept."""
+"""From which on a reply that does not end was cut, where how it ended was not kept: the limit was 32 to 60 tokens."""
 
 
 class Found(NamedTuple):
@@ -46,9 +50,17 @@ def read_labelled(part: str) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in lines]
 
 
-def read_twins() -> list[dict[str, Any]]:
-    """The wrong replies under a dial."""
-    return [msgspec.json.decode(line) for line in (FOLDER / "twins.jsonl").read_text("utf-8").splitlines()]
+def read_twins(which: str) -> list[dict[str, Any]]:
+    """The wrong replies under a dial, of one of TWINS."""
+    return [msgspec.json.decode(line) for line in (FOLDER / "twins" / f"{which}.jsonl").read_text("utf-8").splitlines()]
+
+
+def compare_twins(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:
+    """The type that the dial makes, and what is found of those that dials make."""
+    for line in lines:
+        diagnosis, cause = diagnose_line(line), CAUSES[line["dial"]]
+        found = frozenset(diagnosis.types if diagnosis else ()) & {"E1", "E2", "E3"}
+        yield Found(frozenset({cause} if cause else ()), found)
 
 
 def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
@@ -64,8 +76,8 @@ def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
         alone = msgspec.structs.replace(case, documents=(), expect="answer")
         closed_book = ClosedBook(judge(alone, said).correct, Page(said, lang))
     reply = line["reply"]
-    cut = not _ENDS.search(reply) and len(re.findall(r"[A-Za-z0-9]+|[\u4e00-\u9fff]", reply)) >= _CUT_WORDS
-    completion = Completion(outcome="ok", reply=reply, finish="length" if cut else "stop")
+    finish = line.get("finish") or ("length" if _looks_cut(reply) else "stop")
+    completion = Completion(outcome="ok", reply=reply, finish=finish)
     return diagnose_trial(Stored(case, line.get("model", "smollm2-135m"), 0, completion), closed_book)
 
 
@@ -114,6 +126,10 @@ def kappa(lines: Iterable[dict[str, Any]], name: str) -> float | None:
     first, second = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
     chance = first * second + (1 - first) * (1 - second)
     return None if chance == 1 else (agreed - chance) / (1 - chance)
+
+
+def _looks_cut(reply: str) -> bool:
+    return not _ENDS.search(reply) and len(re.findall(r"[A-Za-z0-9]+|[\u4e00-\u9fff]", reply)) >= _CUT_WORDS
 
 
 def _answer(slots: list[list[str]]) -> Answer:

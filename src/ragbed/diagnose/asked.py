@@ -24,9 +24,12 @@ _DIGITS_ZH = {character: number for number, character in enumerate("零一二三
 _CAPITALISED = re.compile(r"(?<![\w'’])[A-Z][\w&]*(?:[-'’.][A-Za-z]\w*)*")
 _TITLE_ZH = re.compile(r"《([^》]+)》|“([^”]+)”|「([^」]+)」")
 _CUT_ZH = re.compile(
-    rf"[0-9A-Za-z]+年?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|{FRAME_ZH}|[^\u3400-\u9fff·]+"
+    rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
+    r"|[^\u3400-\u9fff·]+"
 )
 _ASKING = re.compile(ASKING_ZH)
+_DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
+"""What is done, and no name of anything."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Asked:
     def names_in(self, folded: str) -> list[str]:
         """Which names a folded text has."""
         return [name for name in self.names if _has_name(folded, name, self.lang)]
+
+    def is_absent(self, folded: str) -> bool:
+        """Whether a folded text has none of its names, nor how one begins: 鹭河大水 for 鹭河洪水 is the same river."""
+        begun = self.lang == "zh" and any(name[:2] in folded for name in self.names)
+        return bool(self.names) and not begun and not self.names_in(folded)
 
     def coverage(self, folded: str) -> float:
         """Share of the question's content that a folded text has."""
@@ -121,6 +129,7 @@ def _names_zh(question: str) -> tuple[str, ...]:
         if asking is not None:  # the relation stands before 是多少, after 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
+    names = [name for name in names if not _DOING_ZH.fullmatch(name)]
     long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 beside 霖阜港区铁路 is none
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 

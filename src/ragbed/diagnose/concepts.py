@@ -120,7 +120,7 @@ def _other_name(asked: Asked, place: Place) -> Difference | None:
     """None of the question's names in the document, or others in their place in the sentence."""
     if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
         return None
-    if not asked.names_in(place.page.folded):
+    if asked.is_absent(place.page.folded):
         return Difference(", ".join(asked.names), "no such name", ", as the document does not name it")
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]

@@ -45,11 +45,11 @@ def find_distance(look: Look) -> Iterator[Evidence]:
 
 
 def _is_plain(look: Look, place: Place) -> bool:
-    """Whether a sentence of a document that does not support names what was asked, years included."""
+    """Whether a sentence of a document that does not support names what was asked: half of its names, and the years."""
     asked, folded = look.asked, place.sentence.folded
     if _supports(look, place):
         return False
-    return asked.years <= years_in(folded) and 2 * len(asked.names_in(folded)) > len(asked.names)
+    return asked.years <= years_in(folded) and 2 * len(asked.names_in(folded)) >= len(asked.names)
 
 
 def _supports(look: Look, place: Place) -> bool:

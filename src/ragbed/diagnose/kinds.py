@@ -15,6 +15,7 @@ from ragbed.diagnose.words import FRAME_ZH, STOP
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _NEUTRAL_EN = """
+    maximum minimum preliminary provisional
     total overall whole entire main actual final own same such its new current exact official reported following
     next last previous other another second-hand annual company group team country record decisive took take takes
     came went made gave won held set put got
@@ -22,7 +23,7 @@ _NEUTRAL_EN = """
 _NEUTRAL = frozenset(_NEUTRAL_EN.split())
 """Words before a noun that do not make it another thing."""
 _NEUTRAL_ZH = re.compile(
-    rf"(?:{FRAME_ZH}|实现|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
+    rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
 _CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"

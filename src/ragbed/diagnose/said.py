@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -38,6 +38,9 @@ _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
+_TITLE_ZH = re.compile("《([^》]+)》")
+_TELLING = 100
+"""A count from which on the number alone tells it: 331张 where a document has 331票."""
 _SHARED_ZH = 2
 """Characters in a row that a reply has from the question to count as repeated from it."""
 
@@ -110,8 +113,10 @@ def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterato
 
 
 def to_slot(case: Case, said: str) -> Slot:
-    """An answer made ready to be found; a full date also without its year, which documents often leave out."""
+    """An answer made ready to be found: a full date also without its year, a count under any counting word."""
     slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
+    if all(one.unit in LOOSE and one.value >= _TELLING for one in slot.quantities):
+        slot = replace(slot, nouns=frozenset())
     days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
     return prepare(case.question, ((said, *days),), None, case.lang).slots[0] if days else slot
 
@@ -205,7 +210,7 @@ def _is_new(word: str, asked: Asked) -> bool:
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
-    """Runs of characters that the question does not have, cut where grammar stands."""
+    """Titles, and runs of characters that the question does not have, cut where grammar stands."""
     repeated = [False] * len(text)
     for at in range(len(text) - _SHARED_ZH + 1):
         if text[at : at + _SHARED_ZH].lower() in question:
@@ -213,7 +218,9 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
     own = "".join(" " if old else character for character, old in zip(text, repeated, strict=True))
     edges = [(0, 0), *(match.span() for match in _CUT_ZH.finditer(own)), (len(own), len(own))]
     runs = [(before[1], after[0]) for before, after in pairwise(edges)]
-    return [(start, end) for start, end in runs if 1 < end - start <= _LONGEST_NAME["zh"]]
+    titles = [match.span(1) for match in _TITLE_ZH.finditer(text) if match[1].lower() not in question]
+    named = [*titles, *(run for run in runs if not any(_overlap(run, title) for title in titles))]
+    return [(start, end) for start, end in named if 1 < end - start <= _LONGEST_NAME["zh"]]
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
