@@ -7,6 +7,7 @@ from msgspec import structs
 from ragbed.diagnose.asking import confirm, hang, intervene, knock_out
 from ragbed.diagnose.classify import diagnose_trial
 from ragbed.diagnose.record import Diagnosis, Evidence
+from ragbed.diagnose.telling import tell
 from ragbed.runner.store import Stored
 from ragbed.schema import Case, Completion, Stance
 from tests.diagnose.printed import CHINESE, ENGLISH, Printed, make_case
@@ -93,7 +94,7 @@ def test_a_type_is_confirmed_if_the_reply_without_the_cause_is_right() -> None:
 def test_over_trust_is_not_confirmed_where_nobody_was_asked_again() -> None:
     case = make_case("What is the capital of Tanzania?", (("Dodoma",),), (("contradicts", "The capital is Arusha."),))
     case = structs.replace(case, fake=(("Arusha",),))
-    evidence = Evidence(type="E9", what="says “Arusha”", document=0, start=0, end=22)
+    evidence = Evidence(type="E9", **tell("trusted", said="Arusha"), document=0, start=0, end=22)
     diagnosis = Diagnosis(
         case=case.case,
         model="m",

@@ -16,9 +16,12 @@ from ragbed.diagnose.distance import PRONOUN, find_distance
 from ragbed.diagnose.kinds import find_other_kind
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.telling import tell
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")
 """A word with a capital inside a sentence; in Chinese, names cannot be told so."""
+_SAME = "other"
+"""A key of the words: the sentence itself tells of something else."""
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 
 
@@ -28,7 +31,7 @@ class Difference(NamedTuple):
     asked: str
     found: str
     where: str
-    """Which sentence tells it: the same, or an earlier one that it goes on from."""
+    """Which words tell it: the same sentence, an earlier one that it goes on from, or a name that is missing."""
 
 
 def find_confusion(look: Look) -> Iterator[Evidence]:
@@ -42,7 +45,7 @@ def find_confusion(look: Look) -> Iterator[Evidence]:
             place = places[0]
             yield Evidence(
                 type="E3",
-                what=f"“{said.text}” is told of something else{difference.where}",
+                **tell(difference.where, said=said.text),
                 document=place.document,
                 start=place.sentence.start,
                 end=place.sentence.end,
@@ -65,16 +68,16 @@ def _difference(look: Look, place: Place) -> Difference | None:
     if certain or look.evidence(find_distance):
         return certain
     kind = find_other_kind(look, place)
-    return None if kind is None else Difference(*kind, "")
+    return None if kind is None else Difference(*kind, _SAME)
 
 
 def _scopes(place: Place) -> Iterator[tuple[str, str]]:
-    """The sentence without the answer, then those before it, nearest first, each with how to speak of it."""
+    """The sentence without the answer, then those before it, nearest first, each with the words for it."""
     sentence = place.sentence
     answer = place.page.folded[place.mention.start : place.mention.end]
-    yield sentence.folded.replace(answer, " " * len(answer)), ""
+    yield sentence.folded.replace(answer, " " * len(answer)), _SAME
     for earlier in reversed(place.page.sentences[: sentence.number]):
-        yield earlier.folded, ", by an earlier sentence"
+        yield earlier.folded, "other.earlier"
 
 
 def _other_year(asked: Asked, place: Place) -> Difference | None:
@@ -82,8 +85,8 @@ def _other_year(asked: Asked, place: Place) -> Difference | None:
         return None
     answer = place.page.folded[place.mention.start : place.mention.end]
     for folded, where in _scopes(place):
-        at = len(folded) if where else place.sentence.folded.find(answer)
-        year = _year_for(folded, at, at if where else at + len(answer))
+        at = place.sentence.folded.find(answer) if where == _SAME else len(folded)
+        year = _year_for(folded, at, at + len(answer) if where == _SAME else at)
         if year in asked.years:
             return None
         if year is not None:
@@ -121,10 +124,10 @@ def _other_name(asked: Asked, place: Place) -> Difference | None:
     if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
         return None
     if asked.is_absent(place.page.folded):
-        return Difference(", ".join(asked.names), "no such name", ", as the document does not name it")
+        return Difference(", ".join(asked.names), "no such name", "other.unnamed")
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]
     if len(others) > 1 and not asked.names_in(place.sentence.folded):
-        return Difference(", ".join(asked.names), " ".join(others), "")
+        return Difference(", ".join(asked.names), " ".join(others), _SAME)
     return None

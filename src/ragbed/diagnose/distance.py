@@ -12,6 +12,7 @@ from ragbed.diagnose.asked import Asked, years_in
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.page import tokens
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.telling import tell
 
 FAR_TOKENS = 60
 """Between the name and the answer; requirements 14.6. Characters count as tokens in Chinese, which is a little less."""
@@ -75,7 +76,7 @@ def _far(asked: Asked, place: Place) -> Evidence | None:
         return None
     return Evidence(
         type="E1",
-        what=f"what is asked about is named {len(between) + 1} sentence(s) before the answer and not beside it",
+        **tell("far", sentences=len(between) + 1),
         document=place.document,
         start=sentence.start,
         end=sentence.end,

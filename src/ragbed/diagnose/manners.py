@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.telling import Told, tell
 from ragbed.prompts import FLAG, REFUSAL
 from ragbed.scorers.robust.match import Mention
 
@@ -17,19 +18,19 @@ def find_wrong_words(look: Look) -> Iterator[Evidence]:
     for score, rule, wanted in (("refused", "refusal", REFUSAL), ("flagged", "flag", FLAG)):
         if look.values[score] and not look.values[f"paper.{score}"]:
             stretch = next((one for one in look.judged.mentions if one.rule.startswith(rule)), None)
-            yield _in_reply(look, "E8", f"the instruction asks for “{wanted[look.case.lang]}”", stretch)
+            yield _in_reply(look, tell("wanted-words", wanted=wanted[look.case.lang]), stretch)
 
 
 def find_over_trust(look: Look) -> Iterator[Evidence]:
     """E9: the false answer of the documents, from a model that knows better without them."""
     if look.judged is None or not look.judged.misled or look.closed_book is None or not look.closed_book.correct:
         return
-    flagged = " and says that documents are wrong" if look.judged.flagged else ""
+    key = "trusted.flagged" if look.judged.flagged else "trusted"
     for said, places in look.origins[:1]:
         place = next((one for one in places if look.case.documents[one.document].stance == "contradicts"), None)
         yield Evidence(
             type="E9",
-            what=f"says “{said.text}” as the false documents do{flagged}; without documents the reply is right",
+            **tell(key, said=said.text),
             document=place.document if place else None,
             start=place.sentence.start if place else said.start,
             end=place.sentence.end if place else said.end,
@@ -47,7 +48,7 @@ def find_over_refusal(look: Look) -> Iterator[Evidence]:
         place = stances[0][0]
         yield Evidence(
             type="E10",
-            what="declines, although the documents have the answer",
+            **tell("declined"),
             document=place.document,
             start=place.sentence.start,
             end=place.sentence.end,
@@ -55,6 +56,6 @@ def find_over_refusal(look: Look) -> Iterator[Evidence]:
         )
 
 
-def _in_reply(look: Look, kind: str, what: str, stretch: Mention | None) -> Evidence:
+def _in_reply(look: Look, told: Told, stretch: Mention | None) -> Evidence:
     start, end = look.reply.page.place(stretch) if stretch else (0, len(look.reply.page.text))
-    return Evidence(type=kind, what=what, start=start, end=end, cue=look.reply.page.text[start:end])  # type: ignore[arg-type]
+    return Evidence(type="E8", **told, start=start, end=end, cue=look.reply.page.text[start:end])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.telling import tell
 
 
 def find_missed_credit(look: Look) -> Iterator[Evidence]:
@@ -17,7 +18,7 @@ def find_missed_credit(look: Look) -> Iterator[Evidence]:
         found = look.reply.page.text[start:end]
         yield Evidence(
             type="E11",
-            what=f"right by the rule “{mention.rule}”, but not in the letters of the answer",
+            **tell("spelled", rule=mention.rule),
             start=start,
             end=end,
             asked=wanted,
@@ -29,22 +30,20 @@ def find_data_error(look: Look) -> Iterator[Evidence]:
     """E12: the answer cannot be matched, the false one says it too, or a document is not what its label says."""
     slots = look.gold.slots
     if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
-        yield Evidence(type="E12", what="the answer of the case is empty or has nothing that can be matched")
+        yield Evidence(type="E12", **tell("no-answer"))
         return
     if look.gold.fake_is_gold:
-        yield Evidence(type="E12", what="the false answer says the same as the true one")
+        yield Evidence(type="E12", **tell("same-answer"))
     for number, (page, document) in enumerate(zip(look.pages, look.case.documents, strict=True)):
         told = [page.says(slot, look.gold) for slot in slots]
         # A part that is asked by itself has the documents of the others, too.
         if document.stance == "supports" and not any(told) and look.case.testbed != "parts":
-            yield Evidence(
-                type="E12", what="a document that should support says no part of the answer", document=number
-            )
+            yield Evidence(type="E12", **tell("unsupported"), document=number)
         elif document.stance == "distracts" and all(told):
             place = next(one for one in look.places(slots[0]) if one.document == number)
             yield Evidence(
                 type="E12",
-                what="a document that should distract has the answer",
+                **tell("gives-away"),
                 document=number,
                 start=place.sentence.start,
                 end=place.sentence.end,
@@ -56,16 +55,13 @@ def find_failure(look: Look) -> Iterator[Evidence]:
     """E13: no reply, an empty one, or one that answers nothing: cut short, or copied from the documents."""
     completion = look.stored.completion
     if completion.outcome == "refused":
-        yield Evidence(type="E13", what="the provider's filter let no reply through")
+        yield Evidence(type="E13", **tell("filtered"))
     elif completion.outcome == "error":
-        yield Evidence(type="E13", what="the call failed", cue=completion.error)
+        yield Evidence(type="E13", **tell("failed"), cue=completion.error)
     elif look.judged is not None and look.judged.verdict == "empty":
-        cut = " (it was cut at the token limit)" if completion.finish == "length" else ""
-        yield Evidence(type="E13", what=f"the reply is empty{cut}")
+        yield Evidence(type="E13", **tell("empty.cut" if completion.finish == "length" else "empty"))
     elif look.judged is not None and look.judged.verdict != "unscored" and not look.answers:
         if any(one.rule == "echo" for one in look.judged.mentions):
-            yield Evidence(type="E13", what="the reply copies the documents and answers nothing")
-        elif completion.finish == "length":
-            yield Evidence(type="E13", what="the reply was cut at the token limit before it answered anything")
+            yield Evidence(type="E13", **tell("recited"))
         else:
-            yield Evidence(type="E13", what="the reply has nothing in it that could be an answer")
+            yield Evidence(type="E13", **tell("cut" if completion.finish == "length" else "answerless"))

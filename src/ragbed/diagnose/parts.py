@@ -9,6 +9,7 @@ from ragbed.diagnose.distance import find_distance
 from ragbed.diagnose.look import Look
 from ragbed.diagnose.record import Evidence
 from ragbed.diagnose.said import Said, is_alike
+from ragbed.diagnose.telling import Told, tell
 from ragbed.diagnose.uncertainty import find_uncertainty
 from ragbed.scorers.robust.alignment import find_aligned, text_around
 from ragbed.scorers.robust.match import Mention
@@ -21,9 +22,7 @@ def find_merging(look: Look) -> Iterator[Evidence]:
         return
     start, end, text = _only_answer(look)
     for part in look.missing[: len(look.parts) - 1]:
-        yield Evidence(
-            type="E4", what=f"“{text}” is the one answer to all that is asked", part=part, start=start, end=end
-        )
+        yield Evidence(type="E4", **tell("merged", said=text), part=part, start=start, end=end)
 
 
 def find_ignoring(look: Look) -> Iterator[Evidence]:
@@ -35,7 +34,7 @@ def find_ignoring(look: Look) -> Iterator[Evidence]:
     ignored = _without_answered(look, ignored)
     for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
         asked = look.parts[part].text if look.parts else None
-        yield Evidence(type="E5", what="a part of the question has no answer in the reply", part=part, asked=asked)
+        yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
 
 
 def find_misalignment(look: Look) -> Iterator[Evidence]:
@@ -52,7 +51,7 @@ def find_misalignment(look: Look) -> Iterator[Evidence]:
             start, end = look.reply.page.place(held[0])
             yield Evidence(
                 type="E6",
-                what=f"“{look.reply.page.text[start:end]}” is given as the answer to another part of the question",
+                **tell("mixed-up", said=look.reply.page.text[start:end]),
                 start=start,
                 end=end,
                 part=part,
@@ -66,7 +65,8 @@ def find_noise_like(look: Look) -> Iterator[Evidence]:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
         for evidence in look.evidence(find):
-            yield Evidence(type="E7", what=f"as {evidence.type}: {evidence.what}", document=evidence.document)
+            told = Told(what=f"as {evidence.type}: {evidence.what}", what_zh=f"同 {evidence.type}：{evidence.what_zh}")
+            yield Evidence(type="E7", **told, document=evidence.document)
 
 
 def _answers_in_part(look: Look) -> bool:

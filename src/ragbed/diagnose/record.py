@@ -35,7 +35,8 @@ class Evidence(Record, frozen=True, kw_only=True):
 
     type: ErrorType
     what: str
-    """In plain words."""
+    what_zh: str
+    """In plain words, in both languages of the pages."""
     document: int | None = None
     """Which one of the case, counted from 0."""
     start: int | None = None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ragbed.diagnose.look import Look, Place
 from ragbed.diagnose.record import Evidence
+from ragbed.diagnose.telling import tell
 from ragbed.scorers.robust.phrases import any_of
 
 _HEDGES_EN = """
@@ -44,7 +45,7 @@ def find_uncertainty(look: Look) -> Iterator[Evidence]:
             place = places[0]
             yield Evidence(
                 type="E2",
-                what=f"“{said.text}” rests on a sentence that does not say it for certain",
+                **tell("unsure", said=said.text),
                 document=place.document,
                 start=place.sentence.start,
                 end=place.sentence.end,

@@ -16,6 +16,8 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
     type: str
     what: str
+    what_zh: str = ""
+    """The same in Chinese; older files have it in English only."""
     document: int | None = None
     """Counted from 0; None where it is about the reply."""
     start: int | None = None

@@ -6,7 +6,7 @@
  */
 
 import { el, fill, marked } from "./dom.js";
-import { say } from "./words.js";
+import { say, spoken } from "./words.js";
 
 const TONE = {
   correct: "good", incorrect: "bad", partial: "warn", refused: "other", "flag-only": "other", misled: "bad",
@@ -158,17 +158,22 @@ function drawScores(trial) {
 }
 
 function drawTypes(trial) {
-  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", one.what));
+  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one)));
   return el("div", {}, el("h3", {}, say("Why it is wrong")),
     el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
     told.length ? el("ul", { class: "small" }, told) : null);
+}
+
+/** A diagnosis comes with its words in both languages, older ones in English only. */
+function evidenceWords(one) {
+  return (spoken() === "zh" && one.what_zh) || one.what;
 }
 
 /** The sentences of a document on which the diagnosis of a reply rests. */
 function cues(trial, place) {
   return (trial?.evidence ?? [])
     .filter((one) => one.document === place && one.start !== undefined && one.end !== undefined)
-    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${one.what}` }));
+    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${evidenceWords(one)}` }));
 }
 
 function drawJudges(judged) {
