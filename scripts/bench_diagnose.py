@@ -50,20 +50,29 @@ def main() -> None:
     if chosen.run is not None:
         measure_run(chosen.run, chosen.world)
         return
-    for part in ("dev", "held", "test"):
+    for part in ("dev", "held", "test", "rare"):
         pairs = list(compare(read_labelled(part)))
         exact = sum(true == found for true, found in pairs)
         print(f"\nlabelled, {part}: {exact} of {len(pairs)} with exactly their types")
         tell(pairs)
-    lines = [line for part in ("dev", "held") for line in read_labelled(part)]
+    measure_parts()
+    lines = [line for part in ("dev", "held", "rare") for line in read_labelled(part)]
     print(f"\ntwo passes over {len(lines)} errors: kappa")
-    for name in ("E1", "E2", "E3", "E5", "E6", "E7", "E9", "E10", "E13"):
-        value = kappa(lines, name)
-        labelled = sum(name in line["types"] for line in lines)
-        print(f"  {name:4}{labelled:4} labelled  {'–' if value is None else f'{value:.2f}'}")
+    for name in [f"E{number}" for number in range(1, 14)]:
+        if (value := kappa(lines, name)) is not None:
+            labelled = sum(name in line["types"] for line in lines)
+            print(f"  {name:4}{labelled:4} labelled  {value:.2f}")
     for which in TWINS:
         measure_twins(which)
     sys.exit(not measure_speed())
+
+
+def measure_parts() -> None:
+    """Merging and misalignment, among all errors of integration that were labelled for them."""
+    lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
+    kinds = frozenset({"E4", "E6"})
+    print(f"\nE4 and E6, {len(lines)} errors of integration")
+    tell(Found(pair.true & kinds, pair.found & kinds) for pair in compare(lines))
 
 
 def measure_twins(which: str) -> None:

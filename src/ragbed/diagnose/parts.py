@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ragbed.diagnose.concepts import find_confusion
@@ -12,17 +13,27 @@ from ragbed.diagnose.said import Said, is_alike
 from ragbed.diagnose.telling import Told, tell
 from ragbed.diagnose.uncertainty import find_uncertainty
 from ragbed.scorers.robust.alignment import find_aligned, text_around
+from ragbed.scorers.robust.gold import Slot
 from ragbed.scorers.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
+_NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
+"""Where an answer is no longer spoken of: after a comma, unless a pronoun takes it up."""
+
 
 def find_merging(look: Look) -> Iterator[Evidence]:
-    """E4: the reply has one answer, and says it of several sub-questions."""
-    if not _answers_in_part(look) or _answer_count(look) != 1 or not _is_shared(look):
+    """E4: one answer is said of several sub-questions that ask for the same kind of thing."""
+    if not _answers_in_part(look):
         return
-    start, end, text = _only_answer(look)
-    for part in look.missing[: len(look.parts) - 1]:
-        yield Evidence(type="E4", **tell("merged", said=text), part=part, start=start, end=end)
+    for slot, mentions in _answers(look):
+        around = " ".join(_alone_around(look, mention) for mention in mentions)
+        shared = [part for part in _spoken_of(look, around) if is_alike(look.gold.slots[part], slot)]
+        missing = [part for part in shared if part in look.missing]
+        for part in missing if len(missing) < len(shared) else missing[1:]:
+            start, end = look.reply.page.place(mentions[0])
+            yield Evidence(
+                type="E4", **tell("merged", said=look.reply.page.text[start:end]), part=part, start=start, end=end
+            )
 
 
 def find_ignoring(look: Look) -> Iterator[Evidence]:
@@ -30,7 +41,7 @@ def find_ignoring(look: Look) -> Iterator[Evidence]:
     if not _answers_in_part(look) or look.evidence(find_merging):
         return
     unanswered = len(look.gold.slots) - _answer_count(look)
-    ignored = [part for part in look.missing if part not in _spoken_of(look)] or look.missing
+    ignored = [part for part in look.missing if part not in _spoken_of(look, look.reply.page.folded)] or look.missing
     ignored = _without_answered(look, ignored)
     for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
         asked = look.parts[part].text if look.parts else None
@@ -93,25 +104,25 @@ def _wrong_answers(look: Look) -> list[Said]:
     ]
 
 
-def _is_shared(look: Look) -> bool:
-    """Whether the words around the only answer, wherever it is said, speak of several sub-questions."""
-    mentions = [mention for held in look.reply.held for mention in held]
-    mentions = mentions or look.reply.page.mentions(look.reply.wrong[0].slot, look.gold)
-    around = " ".join(text_around(look.reply.page.folded, mention, mentions) for mention in mentions)
-    return sum(part.is_spoken_of(around) for part in look.parts) > 1
+def _answers(look: Look) -> list[tuple[Slot, list[Mention]]]:
+    """Every answer that the reply gives, right or wrong, with its places."""
+    right = [(slot, [*held]) for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held]
+    wrong = [(said.slot, look.reply.page.mentions(said.slot, look.gold)) for said, _ in look.origins]
+    return [(slot, mentions) for slot, mentions in right + wrong if mentions]
 
 
-def _only_answer(look: Look) -> tuple[int, int, str]:
-    held: list[Mention] = [mention for held in look.reply.held for mention in held]
-    if held:
-        start, end = look.reply.page.place(held[0])
-    else:
-        start, end = look.reply.wrong[0].start, look.reply.wrong[0].end
-    return start, end, look.reply.page.text[start:end]
+def _alone_around(look: Look, mention: Mention) -> str:
+    """What an answer is said of: its sentence up to the next clause, if no other answer stands in it."""
+    everything = sorted({one for _, mentions in _answers(look) for one in mentions})
+    page = look.reply.page
+    if any(one[:2] != mention[:2] and page.sentence_at(one) == page.sentence_at(mention) for one in everything):
+        return text_around(page.folded, mention, everything)
+    before = text_around(page.folded[: mention.end], mention, ())
+    return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
 
 
-def _spoken_of(look: Look) -> list[int]:
-    return [number for number, part in enumerate(look.parts) if part.is_spoken_of(look.reply.page.folded)]
+def _spoken_of(look: Look, folded: str) -> list[int]:
+    return [number for number, part in enumerate(look.parts) if part.is_spoken_of(folded)]
 
 
 def _without_answered(look: Look, parts: list[int]) -> list[int]:
@@ -133,7 +144,7 @@ def _can_be_mixed_up(look: Look, part: int, other: int) -> bool:
 def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:
     """Whether an answer stands where its sub-question does, in a bare list of answers of one kind, one for each."""
     one_kind = all(is_alike(slot, look.gold.slots[0]) for slot in look.gold.slots)
-    if _spoken_of(look) or not one_kind or _answer_count(look) != len(look.gold.slots):
+    if _spoken_of(look, look.reply.page.folded) or not one_kind or _answer_count(look) != len(look.gold.slots):
         return True
     starts = [look.reply.page.place(held[0])[0] for held in look.reply.held if held]
     starts += [said.start for said in _wrong_answers(look)]
@@ -142,5 +153,5 @@ def _is_in_turn(look: Look, part: int, mention: Mention) -> bool:
 
 def _bound_to(look: Look, around: str) -> int | None:
     """The only sub-question that the words around an answer speak of."""
-    spoken = [number for number, part in enumerate(look.parts) if part.is_spoken_of(around)]
+    spoken = _spoken_of(look, around)
     return spoken[0] if len(spoken) == 1 else None

@@ -53,17 +53,19 @@ def split_question(question: str, lang: Lang, wanted: int) -> tuple[Part, ...]:
 
 
 def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
-    # Breaks are found in folded text; the parts are cut out of the question itself by what is left around them.
-    folded = [part for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
-    if len(folded) != wanted:
-        return []
-    pieces = re.split(r"[，；]\s*(?:以及|和|还有)?", question) if lang == "zh" else re.split(_BREAK_EN, question)
-    pieces = [piece.strip(" ?？") for piece in pieces if piece.strip(" ?？")]
     mark = "？" if lang == "zh" else "?"
-    return [f"{piece[0].upper()}{piece[1:]}{mark}" for piece in pieces] if len(pieces) == wanted else []
+    for breaks in _BREAKS[lang]:
+        pieces = [piece.strip(" ?？") for piece in breaks.split(question) if piece.strip(" ?？")]
+        if len(pieces) == wanted:
+            return [f"{piece[0].upper()}{piece[1:]}{mark}" for piece in pieces]
+    return []
 
 
-_BREAK_EN = re.compile(BREAK["en"].pattern, re.IGNORECASE)
+_BREAKS = {
+    "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
+    "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],
+}
+"""Where parts of a question as it is may be cut; the first way that gives the right number."""
 
 
 def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
