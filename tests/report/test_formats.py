@@ -13,6 +13,8 @@ import pytest
 from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report import FORMATS
+from ragbed.report.html import write_html
+from ragbed.report.html.cases import pack_cases
 from ragbed.report.tables import Report, make_report
 from ragbed.runner.running import run as run_job
 from ragbed.schema import Completion, Estimate
@@ -185,6 +187,21 @@ def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_head
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"judged & -- & 50.00 & -- & 0.00 & -- & 300 & -- &" in told
     assert r"not-judged & -- & 50.00 & -- & -- & -- & 300 & -- &" in told
+
+
+def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() -> None:
+    key, place = Key("m", "en", "en", "robust"), Place(noise=1.0, k=5)
+    cells = [Cell("rejection", key, "judge j/1", "all", _estimate("refusal", 0.25), place)]
+    unsure = msgspec.structs.replace(_estimate("refusal", 0.5), n=290)
+    cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
+    report = make_report(["r"], cells, "robust")
+    (table,) = report.tables
+    assert [column.heading for column in table.columns] == ["declines"]
+    told = FORMATS["md"](report)
+    assert "## What judges say" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
+    assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")
 
 
 def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None:

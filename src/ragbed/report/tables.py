@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragbed.metrics import METRICS
-from ragbed.metrics.cells import Cell
+from ragbed.metrics.cells import JUDGED, Cell
 from ragbed.metrics.sheet import Key
 from ragbed.report.causes import Cause
 from ragbed.report.claims import Finding, Grounds, check_claims
@@ -100,6 +100,7 @@ def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str, causes: 
     shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, title, columns, shown, track) for name, title, columns in _layout(shown)]
     findings = check_claims(Grounds(cells, causes))
+    tables.append(_arrange_judged(cells))
     kept = tuple(table for table in tables if table.rows)
     return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes))
 
@@ -190,6 +191,20 @@ _RETRIEVAL = (
 )
 
 
+_JUDGED = (
+    Column("declines", "refusal"),
+    Column("says wrong", "flag"),
+    Column("then corrects", "flag_then_correct"),
+    Column("right", "correct"),
+    Column("suffices", "sufficient"),
+    Column("backed", "supported"),
+    Column("Rej*", "code.rej_star"),
+    Column("ED*", "code.ed_star"),
+    Column("CR", "code.ed_star_then_correct"),
+)
+"""What judges are asked (`ragbed judge`)."""
+
+
 def _by_noise(
     cells: Sequence[Cell], table: str, metric: str = "accuracy", *, other_arms: bool = False
 ) -> tuple[Column, ...]:
@@ -228,6 +243,34 @@ def _arrange(name: str, title: str, columns: tuple[Column, ...], cells: Sequence
             comparable = not condition and _is_comparable(source, key, docs, track)
             rows.append(Row(key, docs, picked, comparable, condition))
     return Table(name, title, columns, tuple(rows))
+
+
+def _arrange_judged(cells: Sequence[Cell]) -> Table:
+    """What judges say, a row for each judge and condition; whatever track the other tables show."""
+    found: dict[tuple[Key, int | None, str], dict[str, Estimate]] = {}
+    for cell in cells:
+        if cell.track.startswith(JUDGED) and cell.scope == "all":
+            row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
+            row[cell.estimate.metric] = cell.estimate
+    columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
+    rows = [
+        Row(key, docs, tuple(row.get(column.metric) for column in columns), False, condition + _undecided(row))
+        for (key, docs, condition), row in found.items()
+    ]
+    return Table("judged", "What judges say", columns, tuple(rows))
+
+
+def _judged_condition(cell: Cell) -> str:
+    told = {"noise": cell.place.get("noise"), "true": cell.place.get("correct") or None, "arm": cell.place.get("arm")}
+    some = [f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in told.items()
+            if value is not None]  # fmt: skip
+    return ", ".join([cell.table, *some, cell.track])
+
+
+def _undecided(row: dict[str, Estimate]) -> str:
+    """Cases on which a judge gave no verdict that can be read: they are asked, and no yes."""
+    most = max(cell.asked - cell.n for cell in row.values())
+    return f", {most} undecided" if most else ""
 
 
 def _place(cell: Cell, table: str) -> tuple[int | None, str] | None:
