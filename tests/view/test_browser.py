@@ -278,7 +278,7 @@ def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Brows
     with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         enter(page, served)
-        expect(page.locator("main")).to_contain_text("Nothing was asked yet.")
+        expect(page.locator("main")).to_contain_text("No results to show yet.")
         write_run(tmp_path / "late", CASES, {"made/good": REPLIES["made/good"]})
         expect(page.locator("table.overview")).to_contain_text("late")
         page.get_by_role("link", name="Trials").click()

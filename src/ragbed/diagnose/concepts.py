@@ -29,7 +29,8 @@ class Difference(NamedTuple):
     """A qualifier of the question and what stands in its place."""
 
     asked: str
-    found: str
+    found: str | None
+    """None where it is the name that is missing."""
     where: str
     """Which words tell it: the same sentence, an earlier one that it goes on from, or a name that is missing."""
 
@@ -124,7 +125,7 @@ def _other_name(asked: Asked, place: Place) -> Difference | None:
     if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
         return None
     if asked.is_absent(place.page.folded):
-        return Difference(", ".join(asked.names), "no such name", "other.unnamed")
+        return Difference(", ".join(asked.names), None, "other.unnamed")
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]

@@ -22,6 +22,15 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Counted from 0; None where it is about the reply."""
     start: int | None = None
     end: int | None = None
+    cue: str | None = None
+    asked: str | None = None
+    found: str | None = None
+    """A qualifier of the question, and what stands in its place."""
+    part: int | None = None
+    bound_to: int | None = None
+    """Sub-questions, counted from 0."""
+    confirmed: bool | None = None
+    """Whether asking again without the cause gave what was wanted."""
 
 
 class Diagnosed(NamedTuple):

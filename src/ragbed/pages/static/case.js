@@ -158,7 +158,7 @@ function drawScores(trial) {
 }
 
 function drawTypes(trial) {
-  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one)));
+  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one), turnsOn(one)));
   return el("div", {}, el("h3", {}, say("Why it is wrong")),
     el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
     told.length ? el("ul", { class: "small" }, told) : null);
@@ -169,10 +169,26 @@ function evidenceWords(one) {
   return (spoken() === "zh" && one.what_zh) || one.what;
 }
 
+/** What it turns on: the cue, what is told instead of what was asked, the sub-question, and what asking again said. */
+function turnsOn(one) {
+  const told = [
+    one.cue ? `“${one.cue}”` : null,
+    one.asked && one.found ? `${one.asked} → ${one.found}` : one.asked,
+    isNumber(one.part) ? say("part {0}", one.part + 1) : null,
+    isNumber(one.bound_to) ? say("given to part {0}", one.bound_to + 1) : null,
+    typeof one.confirmed === "boolean" ? say(one.confirmed ? "confirmed by asking again" : "not confirmed by asking again") : null,
+  ].filter(Boolean);
+  return told.length ? el("span", { class: "quiet" }, ` · ${told.join(" · ")}`) : null;
+}
+
+function isNumber(value) {
+  return typeof value === "number";
+}
+
 /** The sentences of a document on which the diagnosis of a reply rests. */
 function cues(trial, place) {
   return (trial?.evidence ?? [])
-    .filter((one) => one.document === place && one.start !== undefined && one.end !== undefined)
+    .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
     .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${evidenceWords(one)}` }));
 }
 

@@ -25,7 +25,7 @@ export async function drawOverview(go, signal, { keep }) {
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
     el("p", { class: "quiet small" }, say("Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.")),
-    told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("Nothing was asked yet.")),
+    told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("No results to show yet.")),
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("{0} of {1} rows are shown; the list has filters for the rest.", told.rows.length, told.count)) : null);
 }
 

@@ -9,7 +9,7 @@ export const ZH = {
   "in a document": "见于文档",
   "Shares of what was asked, failures included, with 95 % Wilson intervals over trials; the report has intervals over questions. A row leads to its trials.":
     "比例以全部提问为分母（含失败），附按试次计算的 95% Wilson 区间；报告中的区间按问题计算。点击一行可查看其试次。",
-  "Nothing was asked yet.": "尚未提问。",
+  "No results to show yet.": "尚无可显示的结果。",
   "{0} of {1} rows are shown; the list has filters for the rest.": "显示 {1} 行中的 {0} 行；其余可在列表中筛选。",
   "testbed": "测试",
   "noise": "噪声",
