@@ -93,8 +93,10 @@ def test_the_parts_of_a_bar_fill_it() -> None:
     assert blocks[0] == pytest.approx(3 * blocks[1])
 
 
-@pytest.mark.parametrize(("text", "shown"), [("short", "short"), ("a" * 20, "aaaaaaaaa…"), ("中" * 20, "中中中中…")])
-def test_a_text_is_cut_to_its_width(text: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "shown"), [("short", "short"), ("abcdefghijklmnopqrst", "abc…opqrst"), ("模型" * 10, "模…型模型")]
+)
+def test_a_text_is_cut_inside_to_its_width(text: str, shown: str) -> None:
     assert fit(text, 64) == shown
 
 

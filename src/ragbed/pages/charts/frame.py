@@ -87,13 +87,14 @@ def measure(text: str, letter: float = _CHARACTER) -> float:
 
 
 def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
-    """A text that is not wider than so; what is cut is in the table beside the chart."""
+    """A text that is not wider than so, cut inside: models are told apart by how they end. The table has it whole."""
     text = " ".join(text.split())
     if measure(text, letter) <= width:
         return text
-    while text and measure(text + "…", letter) > width:
-        text = text[:-1]
-    return text + "…"
+    head, tail = text[: len(text) // 2], text[len(text) // 2 :]
+    while head + tail and measure(f"{head}…{tail}", letter) > width:
+        head, tail = (head[:-1], tail) if 2 * len(head) > len(tail) else (head, tail[1:])
+    return f"{head}…{tail}"
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:
