@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from ragbed.review.flags import LINTED
 from tests.spoken import check_pager, sources
 
 SPOKEN = re.compile(r'\b(?:say|tag|to|link)\((?:"[\w/?=]*", )*"((?:[^"\\]|\\.)+)"')
@@ -23,6 +24,11 @@ def test_every_word_of_the_interface_has_its_chinese() -> None:
             wanted |= {word for word in re.findall(r'"([^"]+)"', block) if len(word) > 1 and "  " not in word}
     assert len(wanted) > 90
     assert wanted - known == set()
+
+
+def test_every_rule_that_flags_an_item_has_its_name_in_chinese() -> None:
+    known = set(re.findall(r'^  "([\w-]+)":', sources("ragbed.review")["zh.js"], re.MULTILINE))
+    assert {*LINTED, "false-answer", "edit", "label"} <= known
 
 
 def test_buttons_that_turn_pages_say_so_in_chinese() -> None:
