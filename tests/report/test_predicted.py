@@ -21,6 +21,8 @@ from ragbed.report.predicted import find_said
         ("Kai Ode, 81, said so.", "Kai Ode, 81, lives.", "Who?", ["Kai Ode", "81"]),
         ("冠军是张三。", "2022年，张三获得冠军。", "谁是冠军？", ["张三"]),
         ("街的讲解员说是屠格涅夫写的。", "街的讲座：是屠格涅夫。", "谁写的？", ["屠格涅夫"]),
+        ("四百三十万克朗。", "四百零七万克朗，而非四百三十万克朗。", "多少？", ["四百三十万克朗"]),
+        ("2019年度奖项。", "2018年度，三年度。", "哪年？", []),
         ("İzmir Ada", "Ada of Izmir.", "Who?", ["Ada"]),  # a letter that becomes two
         ("Ada Ada Bo", "Ada Bo, and Ada.", "Who?", ["Ada Bo", "Ada"]),
         ("", "Ada", "Who?", []),

@@ -25,6 +25,9 @@ _PLAIN_WORDS = (
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 """Words that begin a sentence with a capital and name nothing."""
+_PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显示", "提到", "分别", "可知", "因此", "以及", "其中"))
+"""Words in which replies speak, and that name nothing."""
+_NUMERALS = frozenset("零〇一二两三四五六七八九十百千万亿点")
 
 
 @lru_cache(maxsize=8_192)  # a reply is often the same under several conditions, and so are its documents
@@ -71,7 +74,7 @@ class _Said:
             telling = [one for one in range(place, after) if self._tells[one]]
             if telling:
                 run = self._text[self._starts[place] : self._ends[telling[-1]]]
-                if not (len(run) == 1 and _is_han(run)):
+                if not (len(run) == 1 and _is_han(run)) and run not in _PLAIN_HAN:
                     yield run
 
     def _end_of_run(self, place: int, document: str) -> int:
@@ -102,16 +105,21 @@ def _tells(word: str, around: str, question: str) -> bool:
 
 
 def _find_whole(run: str, text: str) -> Iterator[int]:
-    """Where a text has a run of words, which does not find Ann in Annual."""
+    """Where a text has a run of words, which does not find Ann in Annual, nor 四百 in 四百零七."""
     start = text.find(run)
     while start >= 0:
         end = start + len(run)
-        begins = start == 0 or _is_han(run[0]) or not text[start - 1].isalnum()
-        ends = end == len(text) or _is_han(run[-1]) or not text[end].isalnum()
-        is_whole = begins and ends
+        is_whole = not _goes_through(text[start - 1 : start], run[0]) and not _goes_through(run[-1], text[end : end + 1])
         if is_whole:
             yield start
         start = text.find(run, end if is_whole else start + 1)
+
+
+def _goes_through(before: str, after: str) -> bool:
+    """Whether a word or a number goes on from one character to the next."""
+    if not before or not after or {before, after} <= _NUMERALS:
+        return bool(before and after)
+    return not _is_han(before) and not _is_han(after) and before.isalnum() and after.isalnum()
 
 
 def _small(text: str) -> str:
