@@ -45,12 +45,16 @@ fmt: $(STAMP)  ## put the code into its form
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix --quiet .
 
-.PHONY: docs reference bench-install
+.PHONY: docs reference pictures bench-install
 docs: $(STAMP)  ## the site, into site/; a broken link fails
 	@$(BIN)/zensical build --clean --strict
 
 reference: $(STAMP)  ## the pages and drawings of the docs that follow from the code
 	@$(BIN)/python scripts/write_reference.py
+
+pictures: $(STAMP)  ## the pictures of pages in the docs, taken anew; look at them before they are kept
+	@sh scripts/get_browser
+	@$(BIN)/python scripts/draw_pages.py
 
 lock: $(STAMP)  ## resolve the dependencies anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

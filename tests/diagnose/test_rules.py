@@ -189,3 +189,49 @@ def test_a_wrong_value_is_found_in_other_spellings() -> None:
     diagnosis = diagnose(case, "营收为25.1亿元。")
     assert diagnosis is not None
     assert (diagnosis.types, diagnosis.document, diagnosis.said) == (("E3",), 1, "25.1亿元")
+
+
+def test_a_count_is_found_under_another_counting_word() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "蕴陵条例的草案有331票赞成，会场有八十张桌子。"),)
+    diagnosis = diagnose(make_case("蕴陵条例得到多少张赞成票？", (("323票",),), documents, "zh"), "得到331张赞成票。")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.document) == (("E2",), 0)
+
+
+def test_a_chinese_name_is_said_whole_though_the_question_has_a_word_of_it() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "鲁班里工程集团可能承建蕴陵线第五期工程。"),)
+    case = make_case("蕴陵线第五期工程由哪家公司承建？", (("九州桥市政公司",),), documents, "zh")
+    diagnosis = diagnose(case, "由鲁班里工程集团承建。")
+    assert diagnosis is not None
+    assert (diagnosis.said, diagnosis.types) == ("鲁班里工程集团", ("E2",))
+    titled = diagnose(case, "《铁上的合唱团》")
+    assert titled is not None
+    assert titled.said == "铁上的合唱团"
+
+
+def test_what_is_called_by_a_near_name_is_the_same_thing() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "2024年那场鹭河大水的损失是九百七十万塔勒。"),)
+    case = make_case("2024年鹭河洪水造成了多少损失？", (("650万塔勒",),), documents, "zh")
+    assert types(case, "九百七十万塔勒") == ()
+
+
+def test_one_answer_for_two_parts_is_merged_only_if_it_could_answer_both() -> None:
+    votes = "How many members voted for the Port Act in 2017, and how many members voted for the Port Act in 2016?"
+    documents: tuple[tuple[Stance, str], ...] = (
+        ("supports", "The Port Act of 2017 had 165 votes."),
+        ("supports", "The Port Act of 2016 had 110 votes."),
+    )
+    case = make_case(votes, (("165 votes",), ("110 votes",)), documents, testbed="integration")
+    assert types(case, "The Port Act had 165 votes in both 2017 and 2016.") == ("E4",)
+    assert types(case, "In 2017 the Port Act had 165 votes, while in 2016") == ("E5",)
+    dated = "Who won the election of 2013 in Lathom, and on what date was the election held?"
+    mixed = make_case(dated, (("Maeve Tarling",), ("17 May 2013",)), documents, testbed="integration")
+    assert types(mixed, "The election of 2013 in Lathom was held on May 17.")[:1] != ("E4",)
+
+
+def test_evidence_speaks_both_languages() -> None:
+    diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
+    assert diagnosis is not None
+    (evidence,) = diagnosis.evidence
+    assert evidence.what == "“Bo Karlin” is told of something else"
+    assert evidence.what_zh == "“Bo Karlin”说的是另一件事"

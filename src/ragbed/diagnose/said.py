@@ -38,6 +38,8 @@ _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")
+"""What may stand in a name and be of the question all the same."""
 _TITLE_ZH = re.compile("《([^》]+)》")
 _TELLING = 100
 """A count from which on the number alone tells it: 331张 where a document has 331票."""
@@ -217,10 +219,22 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
             repeated[at : at + _SHARED_ZH] = [True] * _SHARED_ZH
     own = "".join(" " if old else character for character, old in zip(text, repeated, strict=True))
     edges = [(0, 0), *(match.span() for match in _CUT_ZH.finditer(own)), (len(own), len(own))]
-    runs = [(before[1], after[0]) for before, after in pairwise(edges)]
+    runs = _joined([(before[1], after[0]) for before, after in pairwise(edges) if before[1] < after[0]], text, own)
     titles = [match.span(1) for match in _TITLE_ZH.finditer(text) if match[1].lower() not in question]
     named = [*titles, *(run for run in runs if not any(_overlap(run, title) for title in titles))]
     return [(start, end) for start, end in named if 1 < end - start <= _LONGEST_NAME["zh"]]
+
+
+def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int, int]]:
+    """Runs with those made one that a word of the question parts: 鲁班里工程集团, where 工程 was asked about."""
+    joined = runs[:1]
+    for start, end in runs[1:]:
+        last = joined[-1][1]
+        if own[last:start].isspace() and _INSIDE_ZH.fullmatch(text, last, start):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
