@@ -114,7 +114,19 @@ def test_no_number_is_lost_in_a_narrow_terminal_or_a_pipe(data: Path) -> None:
     name = "n" * 64
     piped = _run("cases", f"{name}={data}", "--testbeds", "noise").stdout.decode()
     assert name in piped
+    rows = [line.split()[-5:] for line in piped.splitlines() if line.startswith("n")]
+    assert rows == [[noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")]
     narrow = type_command("cases", f"{name}={data}", "--testbeds", "noise", env={"COLUMNS": "60"}).out
-    for table in (piped, narrow):
-        rows = [line.split()[-5:] for line in table.splitlines() if line.startswith("n")]
-        assert rows == [[noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")]
+    above, _, below = narrow.partition("───")
+    said = " ".join(above.split())
+    assert name[:50] in said
+    assert "testbed noise · lang en · k 5 · feasible 300 · infeasible 0" in said
+    assert [line.split() for line in below.splitlines()[1:6]] == [[n, n] for n in ("0", "0.2", "0.4", "0.6", "0.8")]
+
+
+def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -> None:
+    words = ("cases", f"{'a' * 30}={data}", f"{'b' * 30}={data}", "--testbeds", "noise,closed-book")
+    lines = type_command(*words, env={"COLUMNS": "50"}).out.splitlines()
+    assert max(map(len, lines)) <= 50
+    assert "".join(line.split()[0] for line in lines if line.startswith("a")) == "a" * 30 * 6
+    assert [line.split()[-1] for line in lines if line.startswith("a") and "0." in line] == ["0.2", "0.4", "0.6", "0.8"]

@@ -12,12 +12,15 @@ from ragbed.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000
 """Where there is no terminal whose width would count."""
 _FIRST_WIDTH = 24
 """Of the first column at the least: rows must be told apart."""
+_NARROW = 8
+"""Characters to which words and names may be broken on a narrow terminal."""
 
 
 def say(message: str) -> None:
@@ -46,34 +49,62 @@ def print_table(
 ) -> None:
     """Prints a table; columns that hold only numbers are aligned right.
 
-    Nothing is lost in a pipe; on a narrow terminal the first column is shortened, and no number is.
+    Nothing is lost in a pipe, nor on a narrow terminal: there what is the same in all rows stands above them, and
+    words and names are broken, numbers never.
     """
-    from rich import box
-    from rich.measure import Measurement
-    from rich.table import Table
-
     out = console(to_stderr=to_stderr)
     if not out.is_terminal and "COLUMNS" not in os.environ:
         out.width = _PIPE_WIDTH
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], int | float) or _NUMBER.fullmatch(str(row[index])) for row in rows)
-        width = max([len(column), *(len(_show(row[index])) for row in rows)])
-        justify: Literal["right", "left"] = "right" if numeric else "left"
-        least = width if index else min(width, _FIRST_WIDTH)
-        table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=least)
-    for row in rows:
-        table.add_row(*map(_show, row))
-    # A terminal too narrow for the numbers wraps lines, and nothing is lost.
-    out.width = max(out.width, Measurement.get(out, out.options.update(max_width=_PIPE_WIDTH), table).minimum)
+    shown = [[_show(cell) for cell in row] for row in rows]
+    table = _arrange(title, columns, shown, is_narrow=False)
+    if _least_width(table) > out.width:
+        told, columns, shown = _without_constants(columns, shown)
+        out.print(title, style="bold")
+        out.print(told, end="\n" if told else "")
+        table = _arrange(None, columns, shown, is_narrow=True)
+    out.width = max(out.width, _least_width(table))  # a terminal too narrow for the numbers wraps lines
     out.print(table)
+
+
+def _arrange(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_narrow: bool) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False,
+        padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    for index, column in enumerate(columns):
+        cells = [row[index] for row in rows]
+        is_number = all(_NUMBER.fullmatch(cell) for cell in cells)
+        justify: Literal["right", "left"] = "right" if is_number else "left"
+        if is_narrow:
+            longest = max(len(word) for text in (column, *cells) for word in text.split() or [""])
+            least = longest if is_number else min(longest, _NARROW)
+            table.add_column(column, justify=justify, overflow="fold", min_width=least)
+        else:
+            width = max(map(len, (column, *cells)))
+            least = width if index else min(width, _FIRST_WIDTH)
+            table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=least)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
+    """What is the same in every row, in words, and the columns that are not."""
+    values = [{row[index] for row in rows} for index in range(len(columns))]
+    same = [len(rows) > 1 and len(one) == 1 and "[" not in min(one) for one in values]  # a rate stays where rates are
+    if all(same):
+        return "", list(columns), [list(row) for row in rows]
+    told = " · ".join(f"{column} {rows[0][index]}" for index, column in enumerate(columns) if same[index])
+    kept = [index for index in range(len(columns)) if not same[index]]
+    return told, [columns[index] for index in kept], [[row[index] for index in kept] for row in rows]
+
+
+def _least_width(table: Table) -> int:
+    """Without what is broken being broken further; each column has two blanks after it."""
+    return sum((column.min_width or 0) + 2 for column in table.columns)
 
 
 def _show(cell: object) -> str:

@@ -109,7 +109,8 @@ def _find_whole(run: str, text: str) -> Iterator[int]:
     start = text.find(run)
     while start >= 0:
         end = start + len(run)
-        is_whole = not _goes_through(text[start - 1 : start], run[0]) and not _goes_through(run[-1], text[end : end + 1])
+        before, after = text[start - 1 : start], text[end : end + 1]
+        is_whole = not _goes_through(before, run[0]) and not _goes_through(run[-1], after)
         if is_whole:
             yield start
         start = text.find(run, end if is_whole else start + 1)
