@@ -129,4 +129,4 @@ def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -
     lines = type_command(*words, env={"COLUMNS": "50"}).out.splitlines()
     assert max(map(len, lines)) <= 50
     assert "".join(line.split()[0] for line in lines if line.startswith("a")) == "a" * 30 * 6
-    assert [line.split()[-1] for line in lines if line.startswith("a") and "0." in line] == ["0.2", "0.4", "0.6", "0.8"]
+    assert [line.split()[-2] for line in lines if line.startswith("a") and "0." in line] == ["0.2", "0.4", "0.6", "0.8"]
