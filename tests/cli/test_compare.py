@@ -31,6 +31,9 @@ def test_two_models_of_one_run_are_compared_question_by_question(runs: Path) -> 
     clean, noisy = told["rows"]
     assert (clean["first"], clean["second"], clean["won"], clean["lost"], clean["p"]) == (1.0, 1.0, 0, 0, 1.0)
     assert (noisy["first"], noisy["second"], noisy["won"], noisy["lost"]) == (1.0, 0.2, 0, 40)
+    assert clean["odds"] is None
+    assert noisy["odds"] == [0.0, 0.0, pytest.approx(0.0966, abs=1e-4)]
+    assert "0.00 [0.00, 0.10]" in done.err
     assert noisy["adjusted"] < 1e-6
     assert noisy["decline_p"] < 1e-3
     assert len(told["flips"]) == 40

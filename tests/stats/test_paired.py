@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +13,7 @@ from ragbed.stats.paired import (
     cochran_q,
     decline_test,
     equivalence_test,
+    flip_odds,
     mcnemar,
     mcnemar_bounds,
     paired_difference,
@@ -22,6 +25,20 @@ from ragbed.stats.paired import (
 def test_mcnemar_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
     expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
     assert mcnemar(won, lost) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("won", "lost"), [(1, 5), (10, 10), (3, 17)])
+def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: int, lost: int) -> None:
+    exact = stats.binomtest(won, won + lost).proportion_ci(0.95)
+    assert flip_odds(won, lost) == pytest.approx(
+        (won / lost, exact.low / (1 - exact.low), exact.high / (1 - exact.high))
+    )
+
+
+def test_odds_are_infinite_where_nothing_is_lost_and_none_where_nothing_flipped() -> None:
+    assert flip_odds(6, 0)[0] == math.inf
+    with pytest.raises(ValueError, match="no rate"):
+        flip_odds(0, 0)
 
 
 @pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])

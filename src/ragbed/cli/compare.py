@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from ragbed.cli.gates import junit_option, tell_gates
 
 if TYPE_CHECKING:
     from ragbed.report.comparing import Comparison, Flip
+    from ragbed.stats.rates import Interval
 
 _SHOWN = 20
 
@@ -49,9 +51,10 @@ def compare(
     """Compare two runs, or two models of one, question by question.
 
     A and B are runs, or RUN:MODEL where a run holds several. Only questions that both were asked under the same
-    condition are compared, so profile, prompt, seed, model or date may differ. p is exact McNemar's (the sign-flip
-    test for graded scores), adjusted for the number of rows (Holm); B declines where it has fallen by more than
-    --least, with a p below 0.05 that is adjusted likewise.
+    condition are compared, so profile, prompt, seed, model or date may differ. B − A is the difference in points; odds
+    are the questions that B wins for each one that it loses, with their exact interval. p is exact McNemar's (the
+    sign-flip test for graded scores), adjusted for the number of rows (Holm); B declines where it has fallen by more
+    than --least, with a p below 0.05 that is adjusted likewise.
 
     \b
     Examples:
@@ -96,6 +99,7 @@ def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:
         "B − A",
         "B better",
         "worse",
+        "odds",
         "p",
         "verdict",
     )
@@ -106,9 +110,26 @@ def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:
         verdict = "declines" if row.decline_p < ALPHA else better if row.adjusted < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}")
         table.append(
-            (*describe(row.condition), row.n, *shares, moved, row.won, row.lost, f"{row.adjusted:.3g}", verdict)
+            (
+                *describe(row.condition),
+                row.n,
+                *shares,
+                moved,
+                row.won,
+                row.lost,
+                _show_odds(row.odds),
+                f"{row.adjusted:.3g}",
+                verdict,
+            )
         )
     print_table(title, columns, table, to_stderr=to_stderr)
+
+
+def _show_odds(odds: Interval | None) -> str:
+    if odds is None:
+        return "–"
+    value, low, high = (f"{one:.2f}".replace("inf", "∞") for one in odds)
+    return f"{value} [{low}, {high}]"
 
 
 def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
@@ -128,4 +149,5 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
 def _as_json(row: Comparison) -> dict[str, object]:
     told = row.condition._asdict() | {"n": row.n, "unpaired": row.unpaired, "first": row.first, "second": row.second}
     told |= {"difference": list(row.difference), "won": row.won, "lost": row.lost}
+    told |= {"odds": None if row.odds is None else [one if isfinite(one) else None for one in row.odds]}
     return told | {"p": row.p, "adjusted": row.adjusted, "decline_p": row.decline_p}

@@ -16,7 +16,7 @@ from ragbed.runner.file import NAME
 from ragbed.schema import Answer, Case
 from ragbed.scorers import open_tracks
 from ragbed.stats.multiple import holm
-from ragbed.stats.paired import decline_test, paired_difference, sign_flips
+from ragbed.stats.paired import decline_test, flip_odds, paired_difference, sign_flips
 from ragbed.stats.rates import Interval
 
 HEADLINE = {
@@ -94,6 +94,11 @@ class Comparison:
     """For the number of conditions (Holm)."""
     decline_p: float
     """Of a fall by no more than the least that counts, adjusted likewise."""
+
+    @property
+    def odds(self) -> Interval | None:
+        """Questions won for each one lost; None where none flipped."""
+        return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
 def open_side(named: str, track: str) -> Side:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ragbed.stats.binomial import Floats, probabilities, sign_test
+from ragbed.stats.binomial import Floats, clopper_pearson, probabilities, sign_test
 from ragbed.stats.rates import LEVEL, Interval, two_sided
 
 _EXACT_SUMS = 1_000_000
@@ -35,6 +35,18 @@ def mcnemar(won: int, lost: int) -> float:
         lost: Questions that only the second got right.
     """
     return float(sign_test(won, lost))
+
+
+def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
+    """How many questions are won for each one lost: the odds ratio of matched pairs, with its exact interval.
+
+    Where none is lost it is infinite.
+
+    Raises:
+        ValueError: None is won or lost.
+    """
+    share = clopper_pearson(won, won + lost, level)
+    return Interval(*(math.inf if one == 1 else one / (1 - one) for one in share))
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> Bounds:
