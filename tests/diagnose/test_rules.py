@@ -235,3 +235,12 @@ def test_evidence_speaks_both_languages() -> None:
     (evidence,) = diagnosis.evidence
     assert evidence.what == "“Bo Karlin” is told of something else"
     assert evidence.what_zh == "“Bo Karlin”说的是另一件事"
+
+
+def test_names_that_sound_like_a_guess_are_none() -> None:
+    question, answer = "2020年澄湾杯由谁夺冠？", (("长河队",),)
+    for plain in ("南岸快报8月3日电，白鹭队夺冠。", "新希望集团赞助的白鹭队夺冠。", "白鹭队首轮即胜，最终夺冠。"):
+        document: tuple[Stance, str] = ("distracts", f"2020年澄湾杯：{plain}")
+        assert "E2" not in types(make_case(question, answer, (document,), "zh"), "白鹭队")
+    hedged: tuple[Stance, str] = ("distracts", "一份快报称，2020年澄湾杯由白鹭队夺冠。")
+    assert types(make_case(question, answer, (hedged,), "zh"), "白鹭队") == ("E2",)

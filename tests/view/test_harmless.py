@@ -65,12 +65,15 @@ def write_evil(folder: Path) -> list[Case]:
     (folder / "labels.jsonl").write_bytes(msgspec.json.encode(label) + b"\n")
     named = zip(cases, PAYLOADS, strict=True)
     records = [
-        {"case": case.case, "types": [f"E {payload}"], "evidence": [{"type": "E", "what": f"W {payload}"}]}
-        for case, payload in named
+        {"case": case.case, "types": [f"E {payload}"], "evidence": [_evidence(payload)]} for case, payload in named
     ]
     (folder / "diagnose").mkdir()
     (folder / "diagnose" / "x.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
     return cases
+
+
+def _evidence(payload: str) -> dict[str, object]:
+    return {"type": "E", "what": f"W {payload}", "what_zh": payload, "cue": payload, "asked": payload, "found": payload}
 
 
 def judge(folder: Path, stored: Stored) -> None:

@@ -70,7 +70,8 @@ def _case(number: int) -> Case:
 
 
 def _evidence(evil: str) -> dict[str, object]:
-    return {"type": "E2", "what": f"{evil} as evidence", "document": 0, "start": 0, "end": 3, "cue": evil}
+    told = {"what": f"{evil} as evidence", "what_zh": evil, "cue": evil, "asked": evil, "found": evil}
+    return {"type": "E2", "document": 0, "start": 0, "end": 3} | told
 
 
 def _diagnose(folder: Path) -> None:
