@@ -56,7 +56,7 @@ def main() -> None:
         print(f"\nlabelled, {part}: {exact} of {len(pairs)} with exactly their types")
         tell(pairs)
     measure_parts()
-    lines = [line for part in ("dev", "held", "rare") for line in read_labelled(part)]
+    lines = [line for part in ("dev", "held") for line in read_labelled(part)]
     print(f"\ntwo passes over {len(lines)} errors: kappa")
     for name in [f"E{number}" for number in range(1, 14)]:
         if (value := kappa(lines, name)) is not None:

