@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import click
 
 from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.places import Place
 
 Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -20,6 +23,18 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
     twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
     shown = settings.get("default") is not None and not settings.get("is_flag")
     return click.option(*names, envvar=twin, show_default=shown, **settings)
+
+
+class PlaceType(click.ParamType):
+    """A path, or an address such as s3://bucket/folder."""
+
+    name = "place"
+
+    def convert(self, value: Any, *_: object) -> Place:  # noqa: ANN401 - as typed, or as read before
+        """What was typed as a place."""
+        from ragbed.places import parse_place
+
+        return parse_place(value) if isinstance(value, str) else value
 
 
 def together(*decorators: Decorator) -> Decorator:

@@ -1,0 +1,83 @@
+"""What can be written in parts: items, cases and trials, each record with the key that it is divided by.
+
+To add a format: a function that counts into `Written`, and one line in the table that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ragbed.datasets import Dataset, native
+from ragbed.datasets.parquet import item_row, item_schema, need_parquet
+from ragbed.exports.frozen import Layout
+from ragbed.exports.parquet import RowWriter, trial_rows, trial_schema
+from ragbed.exports.shards import LINES, Kind, Record
+from ragbed.exports.written import Run, Written
+from ragbed.runner.trials import trial_line
+from ragbed.schema import Case
+
+Keyed: TypeAlias = Iterator[tuple[str, Record]]
+_ROWS = 100
+"""Of a row group in each of many parts that are open at once."""
+
+
+def _rows(schema: Any) -> Kind:  # noqa: ANN401 - pyarrow has no types
+    return Kind(".parquet", partial(RowWriter, schema=schema, rows=_ROWS))
+
+
+def key_of(case: Case) -> str:
+    """What cases and trials are divided by: their question, or its event, so that what is compared stays together."""
+    return f"{case.data}/{case.item if case.event is None else case.event}"
+
+
+def item_lines(dataset: Dataset, written: Written) -> Keyed:
+    """Items in our own format."""
+    for item in dataset.items():
+        written.count += 1
+        yield item.id, native.to_line(item)
+
+
+def item_rows(dataset: Dataset, written: Written) -> Keyed:
+    """Items as rows."""
+    for item in dataset.items():
+        written.count += 1
+        yield item.id, item_row(item)
+
+
+def case_lines(layout: Layout, written: Written) -> Keyed:
+    """Cases as lines, infeasible ones too."""
+    encoder = msgspec.json.Encoder()
+    for case in layout.cases():
+        written.count += 1
+        yield key_of(case), encoder.encode(case) + b"\n"
+
+
+def _trial_lines(run: Run, written: Written) -> Keyed:
+    for result in run.results(written):
+        yield key_of(result.case), trial_line(result, canonical=run.canonical)
+
+
+def _trial_rows(run: Run, written: Written) -> Keyed:
+    return ((key_of(case), row) for case, row in trial_rows(run, written))
+
+
+ITEMS: dict[str, tuple[Callable[[], Kind], Callable[[Dataset, Written], Keyed]]] = {
+    "native": (lambda: LINES, item_lines),
+    "parquet": (lambda: _rows(item_schema()), item_rows),
+}
+CASES = {"jsonl": (lambda: LINES, case_lines)}
+TRIALS: dict[str, tuple[Callable[[], Kind], Callable[[Run, Written], Keyed]]] = {
+    "jsonl": (lambda: LINES, _trial_lines),
+    "parquet": (lambda: _rows(trial_schema()), _trial_rows),
+}
+"""By format: how parts are written, and the records."""
+
+
+def need_library(to: str) -> None:
+    """Ends with the install command if a format's library is missing."""
+    if to == "parquet":
+        need_parquet()
