@@ -17,8 +17,8 @@ from ragbed.exports.frozen import Layout
 from ragbed.exports.parquet import RowWriter, trial_rows, trial_schema
 from ragbed.exports.shards import LINES, Kind, Record
 from ragbed.exports.written import Run, Written
+from ragbed.runner.shard import key_of
 from ragbed.runner.trials import trial_line
-from ragbed.schema import Case
 
 Keyed: TypeAlias = Iterator[tuple[str, Record]]
 _ROWS = 100
@@ -27,11 +27,6 @@ _ROWS = 100
 
 def _rows(schema: Any) -> Kind:  # noqa: ANN401 - pyarrow has no types
     return Kind(".parquet", partial(RowWriter, schema=schema, rows=_ROWS))
-
-
-def key_of(case: Case) -> str:
-    """What cases and trials are divided by: their question, or its event, so that what is compared stays together."""
-    return f"{case.data}/{case.item if case.event is None else case.event}"
 
 
 def item_lines(dataset: Dataset, written: Written) -> Keyed:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ragbed.stats.binomial import Floats, probabilities, sign_test
+from ragbed.stats.binomial import probabilities, sign_test
 from ragbed.stats.rates import LEVEL, Interval, two_sided
 
 _EXACT_SUMS = 1_000_000
