@@ -72,11 +72,10 @@ def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
         files.append(folder / f"{shard}.jsonl")
         write_sums(sums, files[-1])
         seconds, used = time.monotonic() - begun, time.process_time() - cpu
-        print(
-            f"shard {shard + 1:2}: {trials:,} trials as {sums.questions:,} questions, {files[-1].stat().st_size / 1e6:.1f} MB,"
-            f" {seconds:.0f} s, {1e6 * used / trials:.0f} s of CPU a million (making them up included), {most_mb():.0f} MB",
-            flush=True,
-        )
+        size_mb, million = files[-1].stat().st_size / 1e6, 1e6 * used / trials
+        held = f"{trials:,} trials as {sums.questions:,} questions, {size_mb:.1f} MB"
+        cost = f"{seconds:.0f} s, {million:.0f} s of CPU a million (making them up included), {most_mb():.0f} MB"
+        print(f"shard {shard + 1:2}: {held}, {cost}", flush=True)
     return files
 
 
@@ -117,9 +116,8 @@ def main() -> int:
     begun, cpu = time.monotonic(), time.process_time()
     held = list(measure(made_up(0, questions)))
     seconds, used = time.monotonic() - begun, time.process_time() - cpu
-    print(
-        f"all held: {questions * len(CONDITIONS):,} trials, {seconds:.0f} s ({used:.0f} s of CPU), {most_mb():.0f} MB at the most"
-    )
+    told = f"{questions * len(CONDITIONS):,} trials, {seconds:.0f} s ({used:.0f} s of CPU)"
+    print(f"all held: {told}, {most_mb():.0f} MB at the most")
     differing = sum(differ(*pair) for pair in zip(summed, held, strict=True))
     print(f"cells that differ: {differing} of {len(held)}")
     return 1 if differing else 0

@@ -7,7 +7,6 @@ scheme's own package says who may: ragbed knows no key of it.
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,8 +74,7 @@ def brought(place: Place) -> Iterator[Path]:
         copy = Path(folder) / (place.name or "file")
         with naming(place, "read"):
             system, path = _open_system(place)
-            with system.open(path, "rb") as source, open(copy, "wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+            system.get_file(path, str(copy))
         yield copy
 
 
@@ -121,7 +119,7 @@ def remove(url: Url) -> None:
 def _open_system(url: Url) -> tuple[Any, str]:
     """Who opens it, and what it is called there."""
     try:
-        import fsspec  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - an extra
+        import fsspec  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         raise UsageError(f"{url}: addresses need the library fsspec, which is not installed: {INSTALL}") from None
     scheme = url.text.partition("://")[0].rpartition("::")[2]
@@ -150,9 +148,10 @@ def naming(place: Place, done: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(place, Path):
             raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
-        if isinstance(error, FileNotFoundError):
+        root = _root(error)
+        if isinstance(root, FileNotFoundError):
             raise NoSuchFile(place) from None
-        raise RagbedError(_tell(place, done, error)) from error
+        raise RagbedError(_tell(place, done, root)) from error
     except NotImplementedError as error:
         if isinstance(place, Path):
             raise
@@ -163,7 +162,14 @@ def naming(place: Place, done: str) -> Iterator[None]:
         raise RagbedError(_tell(place, done, error)) from error
 
 
-def _tell(url: Url, done: str, error: Exception) -> str:
+def _root(error: BaseException) -> BaseException:
+    """What it comes from: some drivers say that there is no file whatever went wrong."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _tell(url: Url, done: str, error: BaseException) -> str:
     if isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
         return (
             f"{url} cannot be {done}: no permission ({_brief(error)}). Give its package what it takes, as a profile, "
@@ -172,6 +178,6 @@ def _tell(url: Url, done: str, error: Exception) -> str:
     return f"{url} cannot be {done}: {_brief(error)}."
 
 
-def _brief(error: Exception) -> str:
+def _brief(error: BaseException) -> str:
     told = " ".join(str(error).split()) or type(error).__name__
     return told[:_SAID].rstrip(".")

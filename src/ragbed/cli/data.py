@@ -62,8 +62,9 @@ def open_output(output: Place | None, datasets: list[Dataset]) -> Iterator[IO[by
 
 
 def _is_same(one: Place, other: Place) -> bool:
-    both_here = isinstance(one, Path) and isinstance(other, Path)
-    return one.resolve() == other.resolve() if both_here else one == other
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    return one == other
 
 
 @data.command("get")

@@ -35,7 +35,7 @@ _SHOWN = 5
     "--output",
     "-o",
     required=True,
-    type=options.PlaceType(),
+    type=options.to_place,
     metavar="PATH",
     help="A file, or a new folder; also an address, as s3://bucket/folder.",
 )

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.PlaceType(), metavar="RUN...|SUMS...")
+@click.argument("runs", nargs=-1, required=True, type=options.to_place, metavar="RUN...|SUMS...")
 @options.option(
-    "--output", "-o", required=True, type=options.PlaceType(), metavar="RUN|SUMS", help="A new folder; a file for sums."
+    "--output", "-o", required=True, type=options.to_place, metavar="RUN|SUMS", help="A new folder; a file for sums."
 )
 @options.json_option
 def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:

@@ -25,16 +25,11 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
     return click.option(*names, envvar=twin, show_default=shown, **settings)
 
 
-class PlaceType(click.ParamType):
+def to_place(typed: str) -> Place:
     """A path, or an address such as s3://bucket/folder."""
+    from ragbed.places import parse_place
 
-    name = "place"
-
-    def convert(self, value: Any, *_: object) -> Place:  # noqa: ANN401 - as typed, or as read before
-        """What was typed as a place."""
-        from ragbed.places import parse_place
-
-        return parse_place(value) if isinstance(value, str) else value
+    return parse_place(typed)
 
 
 def together(*decorators: Decorator) -> Decorator:

@@ -21,7 +21,7 @@ _MOST_EVIDENCE = 2
 
 
 @click.command()
-@click.argument("runs", type=options.PlaceType(), nargs=-1, required=True, metavar="RUN...|SUMS...")
+@click.argument("runs", type=options.to_place, nargs=-1, required=True, metavar="RUN...|SUMS...")
 @options.option(
     "--format",
     "-f",

@@ -30,7 +30,7 @@ _SHOWN = 20
 )
 @options.option(
     "--sums",
-    type=options.PlaceType(),
+    type=options.to_place,
     metavar="FILE",
     help="Write what the runs come to, for `ragbed report` and `merge`, instead of the tables.",
 )

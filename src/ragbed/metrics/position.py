@@ -24,7 +24,7 @@ def measure(maker: Maker) -> Iterator[Cell]:
             here = mask & (sheet.k == k) & (sheet.noise == ratio)
             slots = [here & (sheet.slot == slot) for slot in range(k)]
             verdicts = np.column_stack([sheet.per_layout(slot, correct) for slot in slots])
-            whole = np.isfinite(verdicts).all(axis=1)
+            whole = np.asarray(np.isfinite(verdicts).all(axis=1))
             if k > 1 and whole.any():
                 counts = sheet.counts(sheet.layouts, len(whole))[whole]
                 yield from _cells(maker, slots, (verdicts[whole] > 0.5, counts), ratio)

@@ -96,8 +96,8 @@ class Sheet:
         counts[groups] = self.count
         return counts
 
-    def restricted(self, keep: Mask) -> Sheet:
-        """The same questions and clusters, some of the trials."""
+    def restricted(self, keep: Mask | Ints) -> Sheet:
+        """The same questions and clusters, some of the trials: by a mask, or by their places."""
         columns = {name: getattr(self, name)[keep] for name in _COLUMNS}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 

@@ -74,6 +74,13 @@ class Equal:
         for trials, count in other.questions.items():
             self.questions[pack(ours[np.array(one)] for one in unpack(trials))] += count
 
+    def in_order(self) -> Equal:
+        """The same, in an order that does not depend on how it came about."""
+        ordered = Equal({kind: number for number, kind in enumerate(sorted(self.kinds))})
+        ordered.add(self)
+        ordered.questions = Counter(dict(sorted(ordered.questions.items())))
+        return ordered
+
     def to_sheet(self, key: Key) -> Sheet:
         """The questions as a sheet, each with its count."""
         kinds = _sheet_of_kinds(key, [_KIND.decode(kind) for kind in self.kinds])
@@ -84,9 +91,7 @@ class Equal:
         begins = np.concatenate([[True], np.diff(cluster) > 0])[: len(numbers)]
         item = np.cumsum(begins | (numbers == _NEXT)) - 1
         there = numbers != _NEXT
-        sheet = (
-            kinds.restricted(np.zeros(len(kinds.item), np.bool_)) if not there.any() else _take(kinds, numbers[there])
-        )
+        sheet = kinds.restricted(numbers[there].astype(np.int64))
         names = ("",) * (int(item[-1]) + 1 if len(item) else 0)
         return replace(sheet, items=names, item=item[there], cluster=cluster[there], count=count[there])
 
@@ -101,12 +106,6 @@ def _sheet_of_kinds(key: Key, kinds: list[Kind]) -> Sheet:
         )
         for kind in kinds
     )[0]
-
-
-def _take(sheet: Sheet, numbers: NDArray[np.uint32]) -> Sheet:
-    """Some rows of a sheet, in any order and any number of times."""
-    columns = {name: column[numbers] for name, column in vars(sheet).items() if isinstance(column, np.ndarray)}
-    return replace(sheet, scores={name: values[numbers] for name, values in sheet.scores.items()}, **columns)
 
 
 def pack(items: Iterable[Sequence[int] | NDArray[np.uint32]]) -> bytes:
@@ -144,7 +143,8 @@ class Folding:
         key = Key(trial.model, trial.data, trial.lang, trial.profile)
         sheet, equal = self._sheets.setdefault(key, (len(self._sheets), Equal()))
         condition = (trial.testbed, trial.arm, trial.noise, trial.correct, trial.k, trial.seed, trial.repeat)
-        scores = {name: value for name, value in (trial.scores or {}).items() if isinstance(value, bool | float | int)}
+        told = (trial.scores or {}).items()
+        scores: dict[str, ScoreValue] = {name: one for name, one in told if isinstance(one, bool | float | int)}
         real = None if trial.noise_real is None else round(trial.noise_real, 3)
         slot = trial.slots[0] if trial.slots else -1
         placed = equal.number(Kind(*condition, slot, real, trial.outcome, scores))

@@ -89,7 +89,7 @@ class Sums:
                 raise UsageError(f"--track {track}: sums hold {', '.join(TRACKS)}; report the runs themselves.")
         for settings, model in {(one.settings, one.model) for one in self.runs}:
             check_shards([one.shard for one in self.runs if (one.settings, one.model) == (settings, model)])
-        sheets = [equal.to_sheet(key) for key, equal in sorted(self.sheets.items())]
+        sheets = [equal.in_order().to_sheet(key) for key, equal in sorted(self.sheets.items())]
         return measure_sheets(sheets, tracks, by_name=False)
 
     @property
@@ -106,10 +106,9 @@ class Sums:
         """Writes them as lines."""
         _put(sink, _Head(__version__, sorted(self.runs, key=_order)))
         for key, equal in sorted(self.sheets.items()):
-            whole = Equal({kind: number for number, kind in enumerate(sorted(equal.kinds))})
-            whole.add(equal)
-            _put(sink, _Sheet(key, [msgspec.Raw(kind) for kind in whole.kinds]))
-            for trials, count in sorted(whole.questions.items()):
+            ordered = equal.in_order()
+            _put(sink, _Sheet(key, [msgspec.Raw(kind) for kind in ordered.kinds]))
+            for trials, count in ordered.questions.items():
                 _put(sink, _Questions(count, unpack(trials)))
 
 
