@@ -185,7 +185,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
 class _Odd:
     """A hand that is another one in every process."""
 
-    room = 1
+    room, spare = 1, 0
 
     async def begin(self) -> str:
         return str(os.getpid())

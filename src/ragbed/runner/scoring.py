@@ -24,6 +24,8 @@ _READ = 32
 """Results that are read at a time while others are waited for."""
 _RESULTS = 500
 """Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
+_SHIPPED = 1_000
+"""The same where rows must travel: some 5 MB, and a cluster takes 20 ms for a task that has so much to bring."""
 
 Found = TypeVar("Found")
 
@@ -142,7 +144,8 @@ def spread_results(
     models = {number: name for number, (name, _) in store.models().items()}
     last = store.last_case()
     # Cases may have been asked many times each: what a job holds is counted in results.
-    size = max(1, _RESULTS * last * len(models) // max(1, store.noted_results()))
+    wanted = _RESULTS if engine.shares_disk else _SHIPPED
+    size = max(1, wanted * last * len(models) // max(1, store.noted_results()))
     firsts = range(1, last + 1, size)
     if engine.shares_disk:
         stretches = (_Stretch(folder, model, first, first + size) for model in models for first in firsts)
