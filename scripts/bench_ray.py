@@ -173,7 +173,7 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
     at_work = [size for done, size in sizes if done > asked * 0.2]
     print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
     if at_work:
-        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         first, last = at_work[0], at_work[-1]
         print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
 

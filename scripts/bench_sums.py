@@ -90,7 +90,7 @@ def report(files: list[Path]) -> list[Cell]:
 
 
 def most_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def differ(one: Cell, other: Cell) -> bool:

@@ -71,7 +71,7 @@ def brought(place: Place) -> Iterator[Path]:
         yield place
         return
     with tempfile.TemporaryDirectory(prefix="ragbed-") as folder:
-        copy = Path(folder) / (place.name or "file")
+        copy = Path(folder) / "file"
         with naming(place, "read"):
             system, path = _open_system(place)
             system.get_file(path, str(copy))
@@ -93,7 +93,6 @@ def sent(url: Url) -> Iterator[IO[bytes]]:
         file.flush()
         with naming(url, "written"):
             system, path = _open_system(url)
-            system.makedirs(path.rpartition("/")[0], exist_ok=True)
             system.put_file(file.name, path)
 
 
@@ -103,7 +102,6 @@ def open_sink(place: Place) -> IO[bytes]:
         if isinstance(place, Path):
             return open(place, "wb")
         system, path = _open_system(place)
-        system.makedirs(path.rpartition("/")[0], exist_ok=True)
         sink: IO[bytes] = system.open(path, "wb")
         return sink
 
@@ -124,7 +122,8 @@ def _open_system(url: Url) -> tuple[Any, str]:
         raise UsageError(f"{url}: addresses need the library fsspec, which is not installed: {INSTALL}") from None
     scheme = url.text.partition("://")[0].rpartition("::")[2]
     try:
-        system, path = fsspec.core.url_to_fs(url.text)
+        # Object stores have no folders to be made, and not everybody may look whether a bucket is there.
+        system, path = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
     except ImportError as error:
         package = _DRIVERS.get(scheme)
         install = f"pip install {package}" if package else str(error)
@@ -148,10 +147,9 @@ def naming(place: Place, done: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(place, Path):
             raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
-        root = _root(error)
-        if isinstance(root, FileNotFoundError):
+        if isinstance(error, FileNotFoundError):
             raise NoSuchFile(place) from None
-        raise RagbedError(_tell(place, done, root)) from error
+        raise RagbedError(_tell(place, done, error)) from error
     except NotImplementedError as error:
         if isinstance(place, Path):
             raise
@@ -162,14 +160,7 @@ def naming(place: Place, done: str) -> Iterator[None]:
         raise RagbedError(_tell(place, done, error)) from error
 
 
-def _root(error: BaseException) -> BaseException:
-    """What it comes from: some drivers say that there is no file whatever went wrong."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
-def _tell(url: Url, done: str, error: BaseException) -> str:
+def _tell(url: Url, done: str, error: Exception) -> str:
     if isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
         return (
             f"{url} cannot be {done}: no permission ({_brief(error)}). Give its package what it takes, as a profile, "
@@ -178,6 +169,6 @@ def _tell(url: Url, done: str, error: BaseException) -> str:
     return f"{url} cannot be {done}: {_brief(error)}."
 
 
-def _brief(error: BaseException) -> str:
+def _brief(error: Exception) -> str:
     told = " ".join(str(error).split()) or type(error).__name__
     return told[:_SAID].rstrip(".")

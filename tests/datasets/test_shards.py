@@ -15,6 +15,7 @@ from ragbed.datasets.shards import LIST, ShardedDataset, open_shards
 from ragbed.errors import DataError, UsageError
 from ragbed.exports.shards import LINES, write_shards
 from ragbed.places import Place, Url, remove
+from ragbed.schema import Item
 from ragbed.store import part_of
 from tests.items import base_item
 from tests.test_places import in_memory, serve_folder
@@ -67,7 +68,7 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
     dataset = _write(tmp_path / "made")
     last = tmp_path / "made" / dataset.parts[3].name
     last.write_bytes(last.read_bytes().replace(b"gold", b"lead"))
-    read = []
+    read: list[Item] = []
     with pytest.raises(DataError, match=r"part-00003\.jsonl: has other bytes than shards\.json says .*copy it again"):
         read.extend(dataset.items())
     assert not read or all(part_of(item.id, 4) < 3 for item in read)

@@ -78,3 +78,14 @@ def test_a_failed_trial_stands_in_its_part(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "jsonl", tmp_path / "parts", "--shards", "2")
     assert (done.code, "Trials without a reply: 1. They stand there with their outcome" in done.err) == (0, True)
     assert sorted(json.loads(line)["outcome"] for line in _lines(tmp_path / "parts")) == ["error", "ok", "ok"]
+
+
+def test_the_steps_of_a_build_are_written_in_parts(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"page-{number}", "text": "…"}) for number in range(40)]
+    (tmp_path / "pages.jsonl").write_text("\n".join([*lines, '{"outcome": "no id"}']))
+    assert _export(tmp_path / "pages.jsonl", "records", tmp_path / "parts", "--shards", "3").code == 0
+    written = _lines(tmp_path / "parts")
+    assert sorted(line.decode() for line in written) == sorted([*lines, '{"outcome": "no id"}'])
+    assert json.loads((tmp_path / "parts" / "shards.json").read_text())["what"] == "records"
+    done = _export(tmp_path / "pages.jsonl", "records", tmp_path / "one")
+    assert (done.code, "--shards N" in done.err) == (2, True)

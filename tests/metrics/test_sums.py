@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from ragbed.metrics.sheet import TRACKS, Key
 from ragbed.metrics.sums import Equal, Folding, pack, unpack
 from ragbed.metrics.trial import Scored, ScoreValue
 
-_WHO = {"model": "m", "data": "d", "lang": "en", "profile": "robust"}
+_WHO: dict[str, Any] = {"model": "m", "data": "d", "lang": "en", "profile": "robust"}
 _CONDITIONS: list[tuple[str, float | None, int, float]] = [
     ("noise", 0.0, 5, 0.0),
     ("noise", 0.4, 5, 0.0),
@@ -112,10 +113,10 @@ def _agree(ours: list[Cell], wanted: list[Cell]) -> None:
     "made", [{}, {"turned": True}, {"events": True}, {"repeats": 3}], ids=["plain", "turned", "events", "repeated"]
 )
 def test_every_cell_is_that_of_all_trials(made: dict[str, bool]) -> None:
-    wanted = list(measure(_trials(120, **made)))  # type: ignore[arg-type]
+    wanted = list(measure(_trials(120, **made)))
     assert {cell.table for cell in wanted} >= {"noise", "rejection", "integration", "counterfactual", "transitions"}
     assert ("position" in {cell.table for cell in wanted}) == ("turned" in made)
-    _agree(_cells(_fold(_trials(120, **made))), wanted)  # type: ignore[arg-type]
+    _agree(_cells(_fold(_trials(120, **made))), wanted)
 
 
 def test_equal_questions_are_held_once() -> None:

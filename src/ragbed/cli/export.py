@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import IO, TYPE_CHECKING, NamedTuple, Unpack
 
 import click
 
@@ -14,6 +14,7 @@ from ragbed.errors import UnknownName, UsageError
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
     from ragbed.datasets import Dataset
+    from ragbed.exports.records import InParts
     from ragbed.exports.written import Written
     from ragbed.places import Place
 
@@ -27,7 +28,7 @@ _SHOWN = 5
     "--to",
     required=True,
     metavar="FORMAT",
-    help="Items: native, rgb, parquet; corpus, withheld-corpus (their passages). "
+    help="Items: native, rgb, parquet; corpus, withheld-corpus (their passages). Any lines: records. "
     "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. "
     "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files).",
 )
@@ -43,7 +44,7 @@ _SHOWN = 5
     "--shards",
     type=click.IntRange(1, 512),
     metavar="N",
-    help="Write a folder of N parts with their hashes: native, parquet; jsonl.",
+    help="Write a folder of N parts with their hashes: native, parquet, jsonl, records.",
 )
 @options.option("--canonical", is_flag=True, help="Runs: sorted, without times and attempts; equal runs, equal bytes.")
 @options.option("--model", "-m", help="Runs: only this model's trials.")
@@ -128,14 +129,14 @@ def _export_run(folder: Path, to: str, output: _Target, model: str | None, canon
     with open_store(folder, create=False) as store:
         run = Run(folder, store, model, canonical)
         if output.shards is not None:
-            return _write_shards(TRIALS, to, run, "trials", output)
+            return _write_shards(TRIALS, to, run, output)
         if to in RUN_FOLDERS:
             with write_whole_folder(output.folder(to)) as into:
                 return RUN_FOLDERS[to](run, into)
         return _write_file(output.place, [], lambda sink: RUN_FILES[to](run, sink))
 
 
-def _write_shards(table: Mapping[str, tuple[Any, Any]], to: str, source: object, what: str, output: _Target) -> Written:
+def _write_shards(table: Mapping[str, InParts], to: str, source: object, output: _Target) -> Written:
     from ragbed.exports.records import need_library
     from ragbed.exports.shards import write_shards
     from ragbed.exports.written import Written
@@ -143,9 +144,9 @@ def _write_shards(table: Mapping[str, tuple[Any, Any]], to: str, source: object,
     if to not in table:
         raise UsageError(f"--shards: {to} is not written in parts; {' and '.join(table)} are.")
     need_library(to)
-    kind, records = table[to]
-    written = Written(what)
-    write_shards(output.place, what, output.shards or 1, records(source, written), kind())
+    chosen = table[to]
+    written = Written(chosen.what)
+    write_shards(output.place, chosen.what, output.shards or 1, chosen.records(source, written), chosen.kind())
     return written
 
 
@@ -172,14 +173,16 @@ def _export_data(
         if len(datasets) > 1:
             raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
         if output.shards is not None:
-            return _write_shards(ITEMS, to, datasets[0], "items", output)
+            return _write_shards(ITEMS, to, datasets[0], output)
+        if to == "records":
+            raise UsageError("records are lines as they are, for parts of them: say how many by --shards N.")
         return _write_items(datasets[0], to, output.place)
     names, settings = read_layout(layout)
     laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None)
     if to != "jsonl":
         laid.need_documents(to)
     if output.shards is not None:
-        return _write_shards(CASES, to, laid, "cases", output)
+        return _write_shards(CASES, to, laid, output)
     if to in DATA_FOLDERS:
         with write_whole_folder(output.folder(to)) as folder:
             return DATA_FOLDERS[to](laid, folder, output.folder(to).resolve().name)
