@@ -89,7 +89,7 @@ def typed(context: click.Context, *names: str) -> list[str]:
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-"""Files, NAME=FILE, or names of data that `ragbed data list` shows."""
+"""Files, folders of parts, addresses, NAME=FILE, or names of data that `ragbed data list` shows."""
 
 json_option: Decorator = option("--json", is_flag=True, help="Machine-readable summary as the last line on stdout.")
 
