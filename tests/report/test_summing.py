@@ -80,7 +80,13 @@ def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path])
 
 
 def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
-    for content, told in (("{}\n", ":1: is no line of sums ("), ("", "holds no sums"), ("\n", "holds no sums")):
+    head = '{"is":"sums","ragbed":"1","runs":[{"settings":"s","model":"m","shard":null,"data":[],"trials":1}]}\n'
+    for content, told in (
+        ("{}\n", ":1: is no line of sums ("),
+        ("", "holds no sums"),
+        (head + '{"is":"questions","n":1,"trials":[[0]]}\n', ":2: is no line of sums (a trial is of no kind"),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is no line of sums ("),
+    ):
         (tmp_path / "x.jsonl").write_text(content)
         done = type_command("report", str(tmp_path / "x.jsonl"))
         assert (done.code, told in done.err) == (1, True)

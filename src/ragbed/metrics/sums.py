@@ -68,6 +68,11 @@ class Equal:
         """The number of a kind, which may be new."""
         return self.kinds.setdefault(_ENCODER.encode(kind), len(self.kinds))
 
+    @property
+    def told(self) -> list[Kind]:
+        """The kinds, in the order of their numbers."""
+        return [_KIND.decode(kind) for kind in self.kinds]
+
     def add(self, other: Equal) -> None:
         """Adds those of another part."""
         ours = np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in other.kinds], np.uint32)
@@ -83,7 +88,7 @@ class Equal:
 
     def to_sheet(self, key: Key) -> Sheet:
         """The questions as a sheet, each with its count."""
-        kinds = _sheet_of_kinds(key, [_KIND.decode(kind) for kind in self.kinds])
+        kinds = _sheet_of_kinds(key, self.told)
         packed = [np.frombuffer(trials, "<u4") for trials in self.questions]
         numbers = np.concatenate(packed) if packed else np.empty(0, np.uint32)
         sizes = np.array([len(one) for one in packed], np.int64)

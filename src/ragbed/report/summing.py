@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ragbed import __version__
 from ragbed.engines import Engine
@@ -20,7 +20,7 @@ from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.metrics import measure_sheets
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import TRACKS, Key
-from ragbed.metrics.sums import Equal, Folding, pack, unpack
+from ragbed.metrics.sums import Equal, Folding, Kind, pack, unpack
 from ragbed.metrics.trial import Scored
 from ragbed.places import Place, brought
 from ragbed.report.reading import read_infeasible, to_trial
@@ -50,12 +50,12 @@ class _Head(Struct, tag="sums", tag_field="is"):
 
 class _Sheet(Struct, tag="sheet", tag_field="is"):
     of: Key
-    kinds: list[msgspec.Raw]
+    kinds: list[Kind]
 
 
 class _Questions(Struct, tag="questions", tag_field="is"):
-    n: int
-    trials: list[list[int]]
+    n: Annotated[int, Meta(ge=1)]
+    trials: list[Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=1)]]
 
 
 _DECODER = msgspec.json.Decoder(_Head | _Sheet | _Questions)
@@ -107,13 +107,13 @@ class Sums:
         _put(sink, _Head(__version__, sorted(self.runs, key=_order)))
         for key, equal in sorted(self.sheets.items()):
             ordered = equal.in_order()
-            _put(sink, _Sheet(key, [msgspec.Raw(kind) for kind in ordered.kinds]))
+            _put(sink, _Sheet(key, ordered.told))
             for trials, count in ordered.questions.items():
                 _put(sink, _Questions(count, unpack(trials)))
 
 
 def _put(sink: IO[bytes], line: Struct) -> None:
-    sink.write(msgspec.json.encode(line) + b"\n")
+    sink.write(msgspec.json.encode(line, order="deterministic") + b"\n")
 
 
 def _order(one: Summed) -> tuple[str, ...]:
@@ -149,7 +149,11 @@ def _read(path: Path, shown: Place) -> Sums:
             if isinstance(record, _Head):
                 found.runs += record.runs
             elif isinstance(record, _Sheet):
-                equal = found.sheets[Key(*record.of)] = Equal({bytes(kind): at for at, kind in enumerate(record.kinds)})
+                equal = found.sheets[Key(*record.of)] = Equal()
+                for kind in record.kinds:
+                    equal.number(kind)
+            elif max(map(max, record.trials), default=0) >= len(equal.kinds):
+                raise msgspec.ValidationError("a trial is of no kind that was told before")
             else:
                 equal.questions[pack(record.trials)] += record.n
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
