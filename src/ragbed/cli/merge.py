@@ -35,7 +35,7 @@ def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
     from ragbed.cli.sums import tell_apart
     from ragbed.runner.merging import merge as merge_runs
 
-    folders, files = tell_apart(runs)
+    folders, files = tell_apart(list(dict.fromkeys(runs)))
     if files:
         _merge_sums(files, output, to_json=json)
         return

@@ -10,14 +10,13 @@ from ragbed.places import Place
 
 
 def tell_apart(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
-    """The folders of runs, and the files of sums: one or the other, each once.
+    """The folders of runs, and the files of sums: one or the other.
 
     Raises:
         UsageError: There are both.
     """
-    once = list(dict.fromkeys(places))
-    files = [place for place in once if not isinstance(place, Path) or place.is_file()]
-    folders = [place for place in once if isinstance(place, Path) and place not in files]
+    files = [place for place in places if not isinstance(place, Path) or place.is_file()]
+    folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:
         raise UsageError(
             f"{files[0]} is a file of sums and {folders[0]} a run; name either, or sum the run up first: "
