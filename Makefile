@@ -12,7 +12,7 @@ TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
 .PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
-.PHONY: test-examples test-ports parity bench-cassette
+.PHONY: test-examples test-ports parity bench-cassette bench-sums
 
 demo: $(STAMP)  ## show what ragbed does
 	@$(BIN)/ragbed demo
@@ -135,6 +135,9 @@ torture: $(STAMP)  ## kills, full disks, damaged files: minutes
 
 bench-ray: $(STAMP)  ## --engine ray on several raylets: efficiency, the driver's CPU time, two cores, a large plan
 	@$(BIN)/python scripts/bench_ray.py
+
+bench-sums: $(STAMP)  ## reports of ten million trials from partial sums: some 10 minutes
+	@$(BIN)/python scripts/bench_sums.py
 
 torture-ray: $(STAMP)  ## nodes and drivers killed at random during runs and builds: some 20 minutes
 	@$(BIN)/python scripts/torture_ray.py

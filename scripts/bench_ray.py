@@ -80,13 +80,14 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
 
 
 def measure_cpu(nodes: Nodes, folder: Path) -> None:
-    """Two cores here against two cores there; each is warm before it is timed."""
-    pages = [_page(number) for number in range(600)]
-    make = [make_job(folder / "scored", 6000, LocalEngine().open_model("scripted/oracle", Wish("oracle", {})))]
-    run(make[0], lambda *_: None)
-    kinds: dict[str, Callable[[Engine], object]] = {
-        "read 600 pages": lambda engine: list(drain(_read_all(engine, pages))),
-        "score 6,000 trials": lambda engine: tabulate_run(folder / "scored", engine),
+    """Two cores here against two cores there; processes are started and have loaded what they need before the clock."""
+    pages = [_page(number) for number in range(1500)]
+    for name, cases in (("first", 1000), ("scored", 20_000)):
+        model = LocalEngine().open_model("scripted/oracle", Wish("oracle", {}))
+        run(make_job(folder / name, cases, model), lambda *_: None)
+    kinds: dict[str, Callable[[Engine], float]] = {
+        "read 1,400 pages": lambda engine: _time_reading(engine, pages),
+        "score 20,000 trials": lambda engine: _time_scoring(engine, folder),
     }
     for name, work in kinds.items():
         seconds: dict[str, float] = {}
@@ -94,13 +95,24 @@ def measure_cpu(nodes: Nodes, folder: Path) -> None:
             engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
             with closing(engine):
                 list(engine.spread(_nothing, range(8)))  # starts the processes
-                begun = time.monotonic()
-                work(engine)
-                seconds[where] = min(seconds.get(where, 1e9), time.monotonic() - begun)
+                seconds[where] = min(seconds.get(where, 1e9), work(engine))
         ratio = seconds["here"] / seconds["there"]
         print(
             f"{name:20} here {seconds['here']:6.2f} s, there {seconds['there']:6.2f} s: {ratio:.2f} of the local pool"
         )
+
+
+def _time_reading(engine: Engine, pages: list[Page]) -> float:
+    """From the fiftieth page to the fiftieth last: all children read by then, and none has ended."""
+    moments = [time.monotonic() for _ in drain(_read_all(engine, pages))]
+    return moments[-50] - moments[50]
+
+
+def _time_scoring(engine: Engine, folder: Path) -> float:
+    tabulate_run(folder / "first", engine)
+    begun = time.monotonic()
+    tabulate_run(folder / "scored", engine)
+    return time.monotonic() - begun
 
 
 async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[Reading, None]:
@@ -110,7 +122,7 @@ async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[Reading
 
     async with at_work(engine.staff(ReadingHand)) as hand:
         await hand.begin()
-        async for reading in in_order(lay_out(), 16):
+        async for reading in in_order(lay_out(), 64):  # as builds do
             yield reading
 
 
@@ -143,23 +155,25 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
     noting = threading.Thread(target=note)
     noting.start()
     begun = time.monotonic()
-    with closing(_open(nodes, 4)) as engine:
-        job = Job(
-            folder / "large",
-            {"cases": str(planned), "repeats": "1"},
-            lambda: _planned(planned, begun),
-            [engine.open_model("scripted/oracle", Wish("oracle", {}))],
-        )
-        cpu, started = time.process_time(), time.monotonic()
-        with suppress(KeyboardInterrupt):
-            run(job, watch)
-        seconds, used = time.monotonic() - started, time.process_time() - cpu
-    ended.set()
-    noting.join()
+    try:
+        with closing(_open(nodes, 4)) as engine:
+            job = Job(
+                folder / "large",
+                {"cases": str(planned), "repeats": "1"},
+                lambda: _planned(planned, begun),
+                [engine.open_model("scripted/oracle", Wish("oracle", {}))],
+            )
+            cpu, started = time.process_time(), time.monotonic()
+            with suppress(KeyboardInterrupt):
+                run(job, watch)
+            seconds, used = time.monotonic() - started, time.process_time() - cpu
+    finally:
+        ended.set()
+        noting.join()
     at_work = [size for done, size in sizes if done > asked * 0.2]
     print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
     if at_work:
-        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         first, last = at_work[0], at_work[-1]
         print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
 

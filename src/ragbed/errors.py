@@ -6,6 +6,7 @@
     ├── PluginFailed       another package's part cannot be used          exit 1
     ├── Stopped            told to end by the system                      exit 143
     └── UsageError         the command line asks for what cannot be       exit 2
+        ├── NoSuchFile     nothing lies where something is named          exit 2
         └── UnknownName    a name that is not among the known ones        exit 2
 
 A message says what is wrong, with the value, and what to do next. Anything else that
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
 
 
 class RagbedError(Exception):
@@ -39,13 +39,13 @@ class DataError(RagbedError):
     """A file holds something it should not; the message starts with `file:line: field`.
 
     Args:
-        path: The file.
+        path: The file, as it is to be shown.
         problem: What is wrong and what to do about it.
         line: The line it stands on, counted from 1, where there is one.
         field: The field it stands in, as `answer[1]`, where there is one.
     """
 
-    def __init__(self, path: str | Path, problem: str, *, line: int | None = None, field: str | None = None) -> None:
+    def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
         self.path, self.line, self.field, self.problem = str(path), line, field, problem
         place = str(path) if line is None else f"{path}:{line}"
         super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
@@ -75,6 +75,13 @@ class UsageError(RagbedError):
     """The command line asks for something that cannot be."""
 
     exit_code = 2
+
+
+class NoSuchFile(UsageError):
+    """Nothing lies where something is named."""
+
+    def __init__(self, place: object) -> None:
+        super().__init__(f"{place}: no such file.")
 
 
 class UnknownName(UsageError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -11,7 +12,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError
+from ragbed.places import Place, Url, naming, sent
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
@@ -26,19 +28,30 @@ _OTHER_ENCODINGS = {
 }
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yields each line that is not blank, with its number counted from 1, in bounded memory."""
-    with _open(path) as source, _naming(path, "read"):
+def part_of(key: str, count: int) -> int:
+    """Which of so many parts a key belongs to, counted from 0; the same on every machine and in every version."""
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % count
+
+
+def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yields each line that is not blank, with its number counted from 1, in bounded memory.
+
+    Args:
+        path: The file.
+        shown: Under which name errors tell of it, where that is another.
+    """
+    with _open(path) as source, naming(path, "read"):
         head = source.peek(4)  # type: ignore[attr-defined]
         for mark, problem in _OTHER_ENCODINGS.items():
             if head.startswith(mark):
-                raise DataError(path, problem, line=1)
+                raise DataError(shown or path, problem, line=1)
         number = 0
         while line := source.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 raise DataError(
-                    path,
+                    shown or path,
                     f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object a line",
                     line=number,
                 )
@@ -55,35 +68,39 @@ def _open(path: Path) -> IO[bytes]:
             raise UsageError(f"{path} is not a regular file; save what it gives to one first.")
         return open(path, "rb")
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file.") from None
+        raise NoSuchFile(path) from None
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 @contextmanager
-def write_whole(path: Path) -> Iterator[IO[bytes]]:
+def write_whole(path: Place) -> Iterator[IO[bytes]]:
     """Opens a file for writing that appears under its name only when the block ends well.
 
     The bytes go to a neighbour in the same folder, are synced and renamed; after an error or an interrupt the
     old file, or none, is there. A link is followed. What is no regular file (a pipe, /dev/null) is written to directly.
     """
+    if isinstance(path, Url):
+        with sent(path) as elsewhere:
+            yield elsewhere
+        return
     target = path.resolve()
     if target.exists() and not target.is_file():
         if target.is_dir():
             raise UsageError(f"{path} is a directory; name a file inside it.")
-        with _naming(path, "written"), open(target, "wb") as special:
+        with naming(path, "written"), open(target, "wb") as special:
             yield special
         return
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
-        with _naming(path, "written"):
+        with naming(path, "written"):
             sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
         with sink:
             yield sink
-            with _naming(path, "written"):
+            with naming(path, "written"):
                 sink.flush()
                 os.fsync(sink.fileno())
-        with _naming(path, "written"):
+        with naming(path, "written"):
             temporary.replace(target)
     finally:
         with suppress(OSError):  # it is gone, or could not be made
@@ -92,7 +109,7 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
 
 def make_folder(path: Path) -> None:
     """Makes a folder, and those around it, where there is none."""
-    with _naming(path, "made"):
+    with naming(path, "made"):
         path.mkdir(parents=True, exist_ok=True)
 
 
@@ -108,18 +125,9 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
         raise UsageError(f"{path} is there already; name a new folder.")
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
-        with _naming(path, "written"):
+        with naming(path, "written"):
             temporary.mkdir()
             yield temporary
             temporary.replace(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)  # it is gone, or what went wrong left it
-
-
-@contextmanager
-def _naming(path: Path, done: str) -> Iterator[None]:
-    """Turns what the system says into an error that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise RagbedError(f"{path} cannot be {done}: {error.strerror or error}.") from error

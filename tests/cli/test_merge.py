@@ -8,7 +8,7 @@ import pytest
 
 from ragbed.errors import UsageError
 from ragbed.runner.running import run
-from ragbed.runner.shard import parse_shard
+from ragbed.runner.shard import SETTING, parse_shard
 from ragbed.runner.status import read_status
 from ragbed.schema import Completion
 from tests.cli.typed import Done, type_command
@@ -21,7 +21,7 @@ _SETTINGS = {"seed": "0", "repeats": "1"}
 def _run(folder: Path, model: TalkingModel | None = None, shard: str | None = None, **settings: str) -> Path:
     cases = [make_case(number, feasible=number % 7 > 0) for number in range(_CASES)]
     if shard is not None:
-        settings["shard"] = shard
+        settings[SETTING] = shard
         cases = [case for case in cases if parse_shard(shard).keeps(case)]
     job = make_job(folder, 0, model or TalkingModel(agree), cases=lambda: cases, settings=_SETTINGS | settings)
     run(job, ask_nobody)

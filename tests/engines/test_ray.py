@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ from ragbed.datasets.native import to_line
 from ragbed.engines import Engine, Plan, Share, open_engine
 from ragbed.engines.crew import Crew
 from ragbed.engines.local import LocalEngine
+from ragbed.engines.replicas import ModelHand
 from ragbed.errors import RagbedError
+from ragbed.models import Wish
 from ragbed.runner.status import read_status
 from tests.cli.typed import type_command
 from tests.engines.building import build_with, write_pages
@@ -74,9 +77,11 @@ def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: No
         run, more = str(tmp_path / name), [*engine, *_copies(2)] if engine else []
         assert type_command("run", "-m", "scripted/first-doc", *DATA, "--out", run, *more).code == 0
         scores = type_command("score", run, "--json", *engine)
-        assert type_command("diagnose", run, *engine).code == 0
+        sums = type_command("score", run, "--sums", str(tmp_path / f"{name}.jsonl"), *engine)
+        assert (sums.code, type_command("diagnose", run, *engine).code) == (0, 0), sums.err
         diagnosis = (tmp_path / name / "diagnose" / "diagnosis.jsonl").read_bytes()
-        told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis)
+        summed = (tmp_path / f"{name}.jsonl").read_bytes()
+        told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis, summed)
     assert told["there"] == told["here"]
     assert len(told["here"][2].splitlines()) > 100
 
@@ -154,6 +159,22 @@ def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_pa
     assert resumed.code == 0, resumed.err
 
 
+def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
+    missing = tmp_path / "model.gguf"
+    with closing(_open(nodes)):
+        hand = partial(ModelHand, f"llamacpp/{missing}", Wish(str(missing), {}))
+        crew = Crew(ray, hand, Share(count=1, cpus=0.5), print)
+
+        async def begin() -> None:
+            try:
+                await crew.begin()
+            finally:
+                await crew.close()
+
+        with pytest.raises(RagbedError, match=rf"on a worker: .*{missing}"):
+            asyncio.run(asyncio.wait_for(begin(), 60))
+
+
 def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
     done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))
@@ -185,7 +206,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
 class _Odd:
     """A hand that is another one in every process."""
 
-    room = 1
+    room, spare = 1, 0
 
     async def begin(self) -> str:
         return str(os.getpid())

@@ -35,7 +35,7 @@ def test_every_language_and_testbed_is_a_configuration(tmp_path: Path) -> None:
 
 def test_a_licence_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     (dataset,) = open_datasets(["ragbed-mini-en_base"])
-    (tmp_path / "en_refine.json").write_bytes(dataset.path.read_bytes())
+    (tmp_path / "en_refine.json").write_bytes(Path(str(dataset.path)).read_bytes())
     source = str(tmp_path / "en_refine.json")
     type_command("export", source, "--to", "hf", "-o", str(tmp_path / "f"), "--testbeds", "rejection", "--limit", "1")
     assert (

@@ -29,8 +29,9 @@ from ragbed.web.reading import Reading
 
 _FORMAT = 1
 """Of what is kept; raised when documents are read otherwise than before."""
-_READY = 4
-"""Documents for each child, of which it reads one: the next is there when one is done, however far it comes from."""
+_READY = 16
+"""Documents for each child, of which it reads one: others are there when one is done, however far they come from, and
+results travel together. A document may be 20 MB, and few are more than 0.1."""
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
@@ -86,7 +87,7 @@ class ReadingHand:
 
     def __init__(self, cores: int) -> None:
         self._extractor = Extractor(cores)
-        self.room = _READY * cores
+        self.room, self.spare = _READY * cores, (_READY - 1) * cores
 
     async def begin(self) -> str:
         """Reading is the same everywhere."""

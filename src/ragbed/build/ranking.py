@@ -76,7 +76,7 @@ class EncodingHand:
         cores: It takes what it is given.
     """
 
-    room = 2  # one is encoded, the next one waits
+    room, spare = 2, 1  # one is encoded, the next one waits
 
     def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002  # libraries find out by themselves
         encoder = _open(name)

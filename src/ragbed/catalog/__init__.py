@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from ragbed.datasets import Dataset
+from ragbed.datasets.shards import LIST, open_shards
 from ragbed.errors import UsageError
+from ragbed.places import parse_place
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,9 @@ CATALOG: dict[str, Entry] = {
     )
 }
 
+_FILES = (".jsonl", ".json", ".ndjson", ".parquet")
+"""How files of items end, where nobody can look whether something is a folder."""
+
 PLACES = {"lm-eval": str(files("ragbed") / "harnesses" / "lm_eval_tasks")}
 """Folders of ragbed that other programs are pointed to."""
 
@@ -157,7 +162,7 @@ def dataset_names() -> dict[str, tuple[Entry, File]]:
 
 
 def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
-    """Datasets from what a user types: `PATH`, `NAME=PATH` or a name that `ragbed data list` shows.
+    """Datasets from what a user types: a path or an address, `NAME=PATH`, or a name that `ragbed data list` shows.
 
     A file wins over a name of the catalogue.
 
@@ -180,11 +185,23 @@ def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
 
 def _open_dataset(spec: str, root: Path | None) -> Dataset:
     name, equals, target = spec.partition("=")
-    if not equals or _is_there(Path(spec)):
-        return Dataset(Path(spec).stem, find_dataset(spec, root))
+    if not equals or "://" in name or _is_there(Path(spec)):  # an address may hold signs of its own
+        return _open_place(None, spec, root)
     if not name or "/" in name:
         raise UsageError(f"{spec!r}: the name before '=' must not be empty or hold a '/'.")
-    return Dataset(name, find_dataset(target, root))
+    return _open_place(name, target, root)
+
+
+def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
+    """A file, or a folder of shards: here known by its list, elsewhere by having no file's ending."""
+    place = parse_place(spec)
+    if isinstance(place, Path):
+        found = find_dataset(spec, root)
+        is_sharded, place = (found / LIST).is_file(), found
+    else:
+        is_sharded = not place.name.endswith(_FILES)
+    called = name or (place.name if is_sharded else place.stem)
+    return open_shards(called, place) if is_sharded else Dataset(called, place)
 
 
 def find_dataset(spec: str, root: Path | None = None) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ragbed.catalog import dataset_names, folder_of
 from ragbed.datasets import Dataset
 from ragbed.web.pins import is_right
@@ -11,6 +13,8 @@ UNKNOWN = "licence unknown, say it before you pass this on"
 
 def licence_of(dataset: Dataset) -> str:
     """The licence of a dataset of the catalogue, known by its bytes rather than by its name."""
+    if not isinstance(dataset.path, Path):
+        return UNKNOWN
     for entry, file in dataset_names().values():
         if entry.source is None:
             is_it = dataset.path == folder_of(entry, dataset.path.parent) / file.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -11,6 +10,7 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
+    from ragbed.places import Place
     from ragbed.testbeds.tally import Tally
 
 
@@ -20,13 +20,11 @@ _FEW = 2
 
 @click.command()
 @options.data_argument
-@options.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For the case lines; '-' is stdout."
-)
+@options.option("--output", "-o", type=options.to_place, metavar="FILE", help="For the case lines; '-' is stdout.")
 @options.layout_options
 @options.json_option
 @options.config_option
-def cases(data: tuple[str, ...], output: Path | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
+def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
     """Lay out the testbeds of a dataset and count what is feasible.
 
     Every testbed that the items allow, one case a line, ready to be asked; nobody is asked. Without -o

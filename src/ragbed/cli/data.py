@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ragbed.catalog import Entry
     from ragbed.catalog.bring import Arrival
     from ragbed.datasets import Dataset
+    from ragbed.places import Place
 
 _NAME_WIDTH = 13
 name_argument = click.argument("name", metavar="NAME")
@@ -44,7 +45,7 @@ def open_data(specs: list[str]) -> list[Dataset]:
 
 
 @contextmanager
-def open_output(output: Path | None, datasets: list[Dataset]) -> Iterator[IO[bytes] | None]:
+def open_output(output: Place | None, datasets: list[Dataset]) -> Iterator[IO[bytes] | None]:
     """Where a command's lines go: nowhere, standard output for '-', or a file that appears when it is whole."""
     from ragbed.store import write_whole
 
@@ -53,11 +54,17 @@ def open_output(output: Path | None, datasets: list[Dataset]) -> Iterator[IO[byt
     elif str(output) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif any(output.resolve() == dataset.path.resolve() for dataset in datasets):
+    elif any(_is_same(output, dataset.path) for dataset in datasets):
         raise UsageError(f"--output {output} is the data itself; name another file.")
     else:
         with write_whole(output) as sink:
             yield sink
+
+
+def _is_same(one: Place, other: Place) -> bool:
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    return one == other
 
 
 @data.command("get")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Unpack
+from typing import IO, TYPE_CHECKING, NamedTuple, Unpack
 
 import click
 
@@ -14,7 +14,9 @@ from ragbed.errors import UnknownName, UsageError
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
     from ragbed.datasets import Dataset
+    from ragbed.exports.records import InParts
     from ragbed.exports.written import Written
+    from ragbed.places import Place
 
 _SHOWN = 5
 """Trials without a reply that are named on the screen; --json has them all."""
@@ -26,12 +28,23 @@ _SHOWN = 5
     "--to",
     required=True,
     metavar="FORMAT",
-    help="Items: native, rgb; corpus, withheld-corpus (their passages). "
+    help="Items: native, rgb, parquet; corpus, withheld-corpus (their passages). Any lines: records. "
     "Testbeds: jsonl, inspect, lm-eval, hf, ragas, ragchecker. "
     "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files).",
 )
 @options.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="PATH", help="A file, or a new folder."
+    "--output",
+    "-o",
+    required=True,
+    type=options.to_place,
+    metavar="PATH",
+    help="A file, or a new folder; also an address, as s3://bucket/folder.",
+)
+@options.option(
+    "--shards",
+    type=click.IntRange(1, 512),
+    metavar="N",
+    help="Write a folder of N parts with their hashes: native, parquet, jsonl, records.",
 )
 @options.option("--canonical", is_flag=True, help="Runs: sorted, without times and attempts; equal runs, equal bytes.")
 @options.option("--model", "-m", help="Runs: only this model's trials.")
@@ -42,7 +55,8 @@ def export(
     context: click.Context,
     sources: tuple[str, ...],
     to: str,
-    output: Path,
+    output: Place,
+    shards: int | None,
     canonical: bool,
     model: str | None,
     json: bool,
@@ -54,7 +68,7 @@ def export(
     inside. Inspect AI and lm-evaluation-harness score it by ragbed's own scorers. A run is written one trial a line,
     or as a cassette: one sealed file from which `ragbed import --from cassette` makes the same run again. Trials that
     have no reply are named; a format without a place for them makes the exit code 3. A corpus is all passages of a
-    dataset, for a system to index (docs/own-system.md).
+    dataset, for a system to index (docs/own-system.md). Parts (--shards) and addresses: docs/scale.md.
 
     \b
     Examples:
@@ -65,15 +79,17 @@ def export(
       ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
       ragbed export runs/qwen --to cassette -o qwen.cassette
       ragbed export runs/qwen --to rgb -o results
+      ragbed export news.jsonl --to native --shards 64 -o s3://bucket/news
+      ragbed export runs/qwen --to parquet --shards 64 -o gs://bucket/qwen
     """
     from ragbed.cli.console import print_json, say
 
     if len(sources) == 1 and (Path(sources[0]) / "run.sqlite").is_file():
         _refuse(options.typed(context, *layout), "runs are written as they were asked")
-        written = _export_run(Path(sources[0]), to, output, model, canonical)
+        written = _export_run(Path(sources[0]), to, _Target(output, shards), model, canonical)
     else:
         _refuse(options.typed(context, "canonical", "model"), f"{sources[0]} is no run (no run.sqlite in it)")
-        written = _export_data(sources, to, output, layout, options.typed(context, *layout))
+        written = _export_data(sources, to, _Target(output, shards), layout, options.typed(context, *layout))
     for line in _tell(written, ", ".join(sources), output, to):
         say(line)
     if json:
@@ -82,14 +98,28 @@ def export(
         raise click.exceptions.Exit(3)
 
 
+class _Target(NamedTuple):
+    """Where an export goes."""
+
+    place: Place
+    shards: int | None
+
+    def folder(self, to: str) -> Path:
+        """A folder of this machine, for formats that are several files."""
+        if not isinstance(self.place, Path):
+            raise UsageError(f"{to} is a folder of several files; write it here, and copy it to {self.place}.")
+        return self.place
+
+
 def _refuse(typed: list[str], why: str) -> None:
     """What would be ignored is refused."""
     if typed:
         raise UsageError(f"{typed[0]} has no meaning here: {why}.")
 
 
-def _export_run(folder: Path, to: str, output: Path, model: str | None, canonical: bool) -> Written:
+def _export_run(folder: Path, to: str, output: _Target, model: str | None, canonical: bool) -> Written:
     from ragbed.exports import RUN_FILES, RUN_FOLDERS
+    from ragbed.exports.records import TRIALS
     from ragbed.exports.written import Run
     from ragbed.runner.store import open_store
     from ragbed.store import write_whole_folder
@@ -98,40 +128,68 @@ def _export_run(folder: Path, to: str, output: Path, model: str | None, canonica
         raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
         run = Run(folder, store, model, canonical)
+        if output.shards is not None:
+            return _write_shards(TRIALS, to, run, output)
         if to in RUN_FOLDERS:
-            with write_whole_folder(output) as into:
+            with write_whole_folder(output.folder(to)) as into:
                 return RUN_FOLDERS[to](run, into)
-        return _write_file(output, [], lambda sink: RUN_FILES[to](run, sink))
+        return _write_file(output.place, [], lambda sink: RUN_FILES[to](run, sink))
 
 
-def _export_data(sources: tuple[str, ...], to: str, output: Path, layout: LayoutOptions, typed: list[str]) -> Written:
+def _write_shards(table: Mapping[str, InParts], to: str, source: object, output: _Target) -> Written:
+    from ragbed.exports.records import need_library
+    from ragbed.exports.shards import write_shards
+    from ragbed.exports.written import Written
+
+    if to not in table:
+        raise UsageError(f"--shards: {to} is not written in parts; {' and '.join(table)} are.")
+    need_library(to)
+    chosen = table[to]
+    written = Written(chosen.what)
+    write_shards(output.place, chosen.what, output.shards or 1, chosen.records(source, written), chosen.kind())
+    return written
+
+
+def _export_data(
+    sources: tuple[str, ...], to: str, output: _Target, layout: LayoutOptions, typed: list[str]
+) -> Written:
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
     from ragbed.datasets import FORMATS
     from ragbed.datasets.corpus import EDITIONS
     from ragbed.exports import DATA_FILES, DATA_FOLDERS
     from ragbed.exports.frozen import Layout
+    from ragbed.exports.records import CASES, ITEMS
     from ragbed.store import write_whole_folder
     from ragbed.testbeds.choose import choose_testbeds
 
-    known = [*FORMATS, *EDITIONS, *DATA_FILES, *DATA_FOLDERS]
+    items = {**FORMATS, **EDITIONS, **ITEMS}
+    known = [*items, *DATA_FILES, *DATA_FOLDERS]
     if to not in known:
         raise UnknownName("format", to, known)
     datasets = open_data(list(sources))
-    if to in FORMATS or to in EDITIONS:
+    if to in items:
         _refuse(typed, f"{to} has whole items and no layout")
-        return _write_items(datasets, to, output)
+        if len(datasets) > 1:
+            raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
+        if output.shards is not None:
+            return _write_shards(ITEMS, to, datasets[0], output)
+        if to == "records":
+            raise UsageError("records are lines as they are, for parts of them: say how many by --shards N.")
+        return _write_items(datasets[0], to, output.place)
     names, settings = read_layout(layout)
     laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None)
     if to != "jsonl":
         laid.need_documents(to)
+    if output.shards is not None:
+        return _write_shards(CASES, to, laid, output)
     if to in DATA_FOLDERS:
-        with write_whole_folder(output) as folder:
-            return DATA_FOLDERS[to](laid, folder, output.resolve().name)
-    return _write_file(output, datasets, lambda sink: DATA_FILES[to](laid, sink))
+        with write_whole_folder(output.folder(to)) as folder:
+            return DATA_FOLDERS[to](laid, folder, output.folder(to).resolve().name)
+    return _write_file(output.place, datasets, lambda sink: DATA_FILES[to](laid, sink))
 
 
-def _write_file(output: Path, datasets: list[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
+def _write_file(output: Place, datasets: list[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
     from ragbed.cli.data import open_output
 
     with open_output(output, datasets) as sink:
@@ -140,18 +198,19 @@ def _write_file(output: Path, datasets: list[Dataset], write: Callable[[IO[bytes
         return write(sink)
 
 
-def _write_items(datasets: list[Dataset], to: str, output: Path) -> Written:
+def _write_items(dataset: Dataset, to: str, output: Place) -> Written:
     from ragbed.datasets import FORMATS
     from ragbed.datasets.corpus import EDITIONS, Corpus
+    from ragbed.exports.parquet import write_items
     from ragbed.exports.written import Written
 
-    if len(datasets) > 1:
-        raise UsageError(f"{to} is one file for one dataset; {len(datasets)} are named.")
+    if to == "parquet":
+        return _write_file(output, [dataset], lambda sink: write_items(dataset, sink))
     if to in EDITIONS:
-        corpus = Corpus(datasets[0], EDITIONS[to])
+        corpus = Corpus(dataset, EDITIONS[to])
         written, lines = Written("passages", notes=[f"Cases name this corpus {corpus.id}."]), corpus.lines()
     else:
-        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in datasets[0].items())
+        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
 
     def write(sink: IO[bytes]) -> Written:
         for line in lines:
@@ -159,10 +218,10 @@ def _write_items(datasets: list[Dataset], to: str, output: Path) -> Written:
             written.count += 1
         return written
 
-    return _write_file(output, datasets, write)
+    return _write_file(output, [dataset], write)
 
 
-def _tell(written: Written, source: str, output: Path, to: str) -> list[str]:
+def _tell(written: Written, source: str, output: Place, to: str) -> list[str]:
     lines = [f"{written.count:,} {written.what} of {source} written to {output} as {to}."]
     if infeasible := sum(written.infeasible.values()):
         lines.append(f"{infeasible:,} cases have no such mix of documents and are not in it; `ragbed cases` says why.")
@@ -175,7 +234,7 @@ def _tell(written: Written, source: str, output: Path, to: str) -> list[str]:
     return lines + written.notes
 
 
-def _summary(written: Written, output: Path, to: str) -> dict[str, object]:
+def _summary(written: Written, output: Place, to: str) -> dict[str, object]:
     summary: dict[str, object] = {written.what: written.count, "format": to, "output": str(output)}
     if written.infeasible:
         summary["infeasible"] = dict(written.infeasible)

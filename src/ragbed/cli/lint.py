@@ -256,7 +256,7 @@ class _Progress:
     def _show(self, check: Check, elapsed: float) -> None:
         from ragbed.cli.console import console, say
 
-        size = check.dataset.path.stat().st_size
+        size = check.dataset.size()
         out = console(to_stderr=True)
         if out.is_terminal:
             self._next_look_s = elapsed + 0.1

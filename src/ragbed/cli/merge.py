@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.places import Place
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@options.option("--output", "-o", required=True, type=click.Path(path_type=Path), metavar="RUN", help="A new folder.")
+@click.argument("runs", nargs=-1, required=True, type=options.to_place, metavar="RUN...|SUMS...")
+@options.option(
+    "--output", "-o", required=True, type=options.to_place, metavar="RUN|SUMS", help="A new folder; a file for sums."
+)
 @options.json_option
-def merge(runs: tuple[Path, ...], output: Path, json: bool) -> None:
-    """Put shards, or runs of several machines, together as one run.
+def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
+    """Put shards, or runs of several machines, together as one run; or sums of them (`ragbed score --sums`).
 
     They must have been begun with the same settings, apart from --shard, and all shards must be there. A case that
     two runs asked the same model about must have the same reply in both; an error gives way to a reply.
@@ -22,13 +29,31 @@ def merge(runs: tuple[Path, ...], output: Path, json: bool) -> None:
     \b
     Examples:
       ragbed merge runs/part-1 runs/part-2 runs/part-3 -o runs/whole
+      ragbed merge s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -o sums.jsonl
     """
     from ragbed.cli.console import print_json, say
+    from ragbed.cli.sums import tell_apart
     from ragbed.runner.merging import merge as merge_runs
 
-    merged = merge_runs(list(dict.fromkeys(runs)), output)
+    folders, files = tell_apart(list(dict.fromkeys(runs)))
+    if files:
+        _merge_sums(files, output, to_json=json)
+        return
+    if not isinstance(output, Path):
+        raise UsageError(f"--output {output}: a run is a folder of this machine; export it, or its sums, to there.")
+    merged = merge_runs(folders, output)
     twice = f"; {merged.twice:,} stood in more than one of them" if merged.twice else ""
     say(f"{merged.cases:,} cases and {merged.results:,} results of {len(runs)} runs written to {output}{twice}.")
     if json:
         told = {"cases": merged.cases, "results": merged.results, "twice": merged.twice, "output": str(output)}
         print_json(told)
+
+
+def _merge_sums(files: list[Place], output: Place, *, to_json: bool) -> None:
+    from ragbed.cli.console import print_json, say
+    from ragbed.report.summing import read_sums, write_sums
+
+    sums = read_sums(files)
+    say(f"{write_sums(sums, output)} of {len(files)} files written to {output}.")
+    if to_json:
+        print_json({"trials": sums.trials, "questions": sums.questions, "output": str(output)})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import click
 
 from ragbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragbed.places import Place
 
 Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -20,6 +23,13 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
     twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
     shown = settings.get("default") is not None and not settings.get("is_flag")
     return click.option(*names, envvar=twin, show_default=shown, **settings)
+
+
+def to_place(typed: str) -> Place:
+    """A path, or an address such as s3://bucket/folder."""
+    from ragbed.places import parse_place
+
+    return parse_place(typed)
 
 
 def together(*decorators: Decorator) -> Decorator:
@@ -79,7 +89,7 @@ def typed(context: click.Context, *names: str) -> list[str]:
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")
-"""Files, NAME=FILE, or names of data that `ragbed data list` shows."""
+"""Files, folders of parts, addresses, NAME=FILE, or names of data that `ragbed data list` shows."""
 
 json_option: Decorator = option("--json", is_flag=True, help="Machine-readable summary as the last line on stdout.")
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.places import Place
     from ragbed.report.tables import Report, Table
     from ragbed.schema import Lang
 
@@ -19,7 +21,7 @@ _MOST_EVIDENCE = 2
 
 
 @click.command()
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", type=options.to_place, nargs=-1, required=True, metavar="RUN...|SUMS...")
 @options.option(
     "--format",
     "-f",
@@ -39,14 +41,15 @@ _MOST_EVIDENCE = 2
 @options.option(
     "--words", type=click.Choice(["en", "zh"]), default="en", help="Language of figures, and of html as it opens."
 )
-def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
+def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
     """Write the tables of one or more runs.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
     marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
     layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are held
     against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the figures.
-    html writes all of it, and the cases, as one file that opens by double-click and needs nothing else.
+    html writes all of it, and the cases, as one file that opens by double-click and needs nothing else. Sums
+    (`ragbed score --sums`) stand for runs of any size; they hold no cases, and no question by name.
 
     \b
     Examples:
@@ -56,14 +59,19 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --words zh
+      ragbed report s3://bucket/sums-1.jsonl s3://bucket/sums-2.jsonl -f md
     """
     from ragbed.cli.console import say
     from ragbed.cli.paged import read_report, write_report_page
+    from ragbed.cli.sums import tell_apart
     from ragbed.pages.picture import PICTURES
     from ragbed.report import FORMATS
     from ragbed.store import write_whole
 
-    made = read_report(runs, [str(run) for run in runs], track)
+    folders, files = tell_apart(runs)
+    if files and format_ == "html":
+        raise UsageError("html holds the cases, which sums do not have; use text, md, latex, csv, json or figures.")
+    made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format_ in PICTURES:
         _draw(made, format_, words, output)
         return
@@ -72,7 +80,7 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
         return
     if format_ == "html":
         target = output or Path("report.html")
-        size = write_report_page(made, runs, words, target)
+        size = write_report_page(made, folders, words, target)
         say(f"Written to {target} ({size / 1e6:.1f} MB). Open it in any browser.")
         return
     text = FORMATS["md" if format_ == "text" else format_](made)
@@ -82,6 +90,17 @@ def report(runs: tuple[Path, ...], format_: str, track: str, output: Path | None
     with write_whole(output) as sink:
         sink.write(text.encode())
     say(f"Written to {output}.")
+
+
+def _read_sums(files: Sequence[Place], track: str) -> Report:
+    from ragbed.cli.console import say
+    from ragbed.metrics.sheet import TRACKS
+    from ragbed.report.summing import read_sums
+    from ragbed.report.tables import make_report
+
+    sums = read_sums(files)
+    say("Sums name no question: what compares models or remedies question by question, judges and causes are not here.")
+    return make_report([str(file) for file in files], list(sums.cells(list(dict.fromkeys([*TRACKS, track])))), track)
 
 
 def _print(report: Report) -> None:
@@ -140,7 +159,6 @@ def _print_claims(report: Report) -> None:
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
     from ragbed.cli.console import say
-    from ragbed.errors import UsageError
     from ragbed.pages.picture import PICTURES
     from ragbed.report.causes import draw_causes
     from ragbed.report.figures import make_figures

@@ -51,7 +51,11 @@ class RunOptions(LayoutOptions, AskingOptions):
     "--model", "-m", multiple=True, default=(DEFAULT_MODEL,), help="Who is asked, as openai/gpt-4o-mini; repeatable."
 )
 @options.option(
-    "--data", "-d", multiple=True, required=True, help="A file or a name, as in `ragbed cases`; repeatable."
+    "--data",
+    "-d",
+    multiple=True,
+    required=True,
+    help="A file, a folder of parts, an address or a name, as in `ragbed cases`; repeatable.",
 )
 @options.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Folder; an existing run is resumed.")
 @options.layout_options
@@ -69,7 +73,9 @@ class RunOptions(LayoutOptions, AskingOptions):
 )
 @options.option("--trust-remote-code", is_flag=True, help="hf/org/model@<40 digits>: run the code of that revision.")
 @asking_options
-@options.option("--shard", metavar="I/N", help="Ask the I-th of N parts; `ragbed merge` puts them together.")
+@options.option(
+    "--shard", metavar="I/N", help="Ask about the I-th of N parts of the questions; `ragbed merge` puts runs together."
+)
 @options.option(
     "--fail-under",
     multiple=True,

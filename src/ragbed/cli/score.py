@@ -9,8 +9,11 @@ import click
 
 from ragbed.cli import options
 from ragbed.cli.engine import EngineOptions, engine_options, open_chosen
+from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.engines import Engine
+    from ragbed.places import Place
     from ragbed.scorers.audit import Disagreement
 
 _SHOWN = 20
@@ -25,24 +28,39 @@ _SHOWN = 20
     metavar="TRACK",
     help="List the replies that this track (code or paper) and the robust one see differently.",
 )
+@options.option(
+    "--sums",
+    type=options.to_place,
+    metavar="FILE",
+    help="Write what the runs come to, for `ragbed report` and `merge`, instead of the tables.",
+)
 @engine_options
 @options.json_option
-def score(runs: tuple[Path, ...], disagreements: str | None, json: bool, **chosen: Unpack[EngineOptions]) -> None:
+def score(
+    runs: tuple[Path, ...], disagreements: str | None, sums: Place | None, json: bool, **chosen: Unpack[EngineOptions]
+) -> None:
     """Score runs again from what is stored; nobody is asked.
 
     Three tracks: code (what the original code counts, to the letter), paper (what the paper says) and robust
     (what a careful reader would count). A reply that the first counts and the last does not is false credit; the
     reverse is missed credit.
 
+    --sums writes equal questions once, with how many there are: some megabytes for any number of trials, from which
+    `ragbed report` makes the tables that it makes of the runs (docs/scale.md). It may go to an address, as s3://….
+
     \b
     Examples:
       ragbed score runs/qwen
       ragbed score runs/qwen --disagreements code
       ragbed score runs/qwen --disagreements paper --json
+      ragbed score runs/part-7 --sums sums/part-7.jsonl --engine ray
     """
     from ragbed.cli.console import print_json
     from ragbed.cli.results import print_cells, read_cells
 
+    if sums is not None:
+        _write_sums(runs, sums, disagreements, open_chosen(chosen), to_json=json)
+        return
     cells = [cell for run in runs for cell in read_cells(run, open_chosen(chosen))]
     print_cells(cells, to_stderr=json)
     told: dict[str, object] = {"cells": [cell.as_json() for cell in cells]}
@@ -52,6 +70,22 @@ def score(runs: tuple[Path, ...], disagreements: str | None, json: bool, **chose
         told["disagreements"] = found
     if json:
         print_json(told)
+
+
+def _write_sums(
+    runs: tuple[Path, ...], place: Place, disagreements: str | None, engine: Engine, *, to_json: bool
+) -> None:
+    from ragbed.cli.console import print_json, say
+    from ragbed.report.summing import Sums, sum_run, write_sums
+
+    if disagreements:
+        raise UsageError("--disagreements lists replies, which sums do not hold; type them apart.")
+    sums = Sums()
+    for run in dict.fromkeys(runs):
+        sums.add(sum_run(run, engine))
+    say(f"{write_sums(sums, place)} written to {place}.")
+    if to_json:
+        print_json({"trials": sums.trials, "questions": sums.questions, "sums": str(place)})
 
 
 def _disagreements(run: Path, track: str) -> list[Disagreement]:

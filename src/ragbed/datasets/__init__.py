@@ -17,7 +17,9 @@ import msgspec
 
 from ragbed.datasets import native, rgb
 from ragbed.datasets.decode import decode_line
+from ragbed.datasets.parquet import ENDING, read_rows
 from ragbed.errors import DataError
+from ragbed.places import Place, brought
 from ragbed.schema import Item, Kind
 from ragbed.store import read_lines
 
@@ -27,7 +29,7 @@ class Format(Protocol):
 
     SIGN: str
 
-    def read_item(self, path: Path, number: int, line: bytes) -> Item:
+    def read_item(self, path: Place, number: int, line: bytes) -> Item:
         """Reads one line."""
         ...
 
@@ -59,7 +61,7 @@ class Dataset:
     """A named file of items, read afresh and streaming each time it is iterated."""
 
     name: str
-    path: Path
+    path: Place
 
     def items(self) -> Iterator[Item]:
         """Yields the items in file order, or raises what is wrong with the first line that is none."""
@@ -70,46 +72,66 @@ class Dataset:
 
     def lines(self) -> Iterator[Line]:
         """Yields every line as an item or as what is wrong with it; ends early only where nothing more can be read."""
-        spelling = ""
-        seen: set[str] = set()
-        number = 0
-        try:
-            for number, line in read_lines(self.path):
-                try:
-                    spelling = spelling or self._tell_format(number, line)
-                    item = FORMATS[spelling].read_item(self.path, number, line)
-                    if item.id in seen:
-                        problem = f"{item.id!r} stands on an earlier line too; ids must be unique"
-                        raise DataError(self.path, problem, line=number, field="id")
-                except DataError as error:
-                    yield Line(number, error, len(line), spelling)
-                else:
-                    seen.add(item.id)
-                    yield Line(number, item, len(line), spelling)
-        except DataError as error:  # another encoding, or a line without end
-            yield Line(error.line or 1, error, 0, spelling)
-        else:
-            if not number:
-                yield Line(1, DataError(self.path, "is empty; expected one JSON object a line"), 0, spelling)
-
-    def _tell_format(self, number: int, line: bytes) -> str:
-        """The name of the format, by the fields of the first line that is an object."""
-        fields = decode_line(_OBJECT, self.path, number, line)
-        for name, candidate in FORMATS.items():
-            if candidate.SIGN in fields:
-                return name
-        signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
-        found = ", ".join(fields) or "no field"
-        raise DataError(self.path, f"is neither format: a record needs {signs}; found {found}", line=number)
+        with brought(self.path) as here:
+            yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
         """How many items a limit lets through: itself, that fraction of them rounded up, or all (None)."""
-        return ceil(limit * sum(1 for _ in self.items())) if isinstance(limit, Fraction) else limit
+        return ceil(limit * self.count()) if isinstance(limit, Fraction) else limit
+
+    def count(self) -> int:
+        """How many items there are."""
+        return sum(1 for _ in self.items())
+
+    def size(self) -> int:
+        """In bytes; 0 where that is not known beforehand."""
+        return self.path.stat().st_size if isinstance(self.path, Path) else 0
 
     def sha256(self) -> str:
         """The hash of the file's bytes."""
-        with open(self.path, "rb") as source:
+        with brought(self.path) as here, open(here, "rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def read_file(path: Path, shown: Place) -> Iterator[Line]:
+    """Every line of a file here as an item or as what is wrong with it.
+
+    Args:
+        path: The file.
+        shown: What errors call it.
+    """
+    spelling = ""
+    seen: set[str] = set()
+    number = 0
+    try:
+        for number, line in read_rows(path, shown) if shown.name.endswith(ENDING) else read_lines(path, shown):
+            try:
+                spelling = spelling or _tell_format(shown, number, line)
+                item = FORMATS[spelling].read_item(shown, number, line)
+                if item.id in seen:
+                    problem = f"{item.id!r} stands on an earlier line too; ids must be unique"
+                    raise DataError(shown, problem, line=number, field="id")
+            except DataError as error:
+                yield Line(number, error, len(line), spelling)
+            else:
+                seen.add(item.id)
+                yield Line(number, item, len(line), spelling)
+    except DataError as error:  # another encoding, or a line without end
+        yield Line(error.line or 1, error, 0, spelling)
+    else:
+        if not number:
+            yield Line(1, DataError(shown, "is empty; expected one JSON object a line"), 0, spelling)
+
+
+def _tell_format(shown: Place, number: int, line: bytes) -> str:
+    """The name of the format, by the fields of the first line that is an object."""
+    fields = decode_line(_OBJECT, shown, number, line)
+    for name, candidate in FORMATS.items():
+        if candidate.SIGN in fields:
+            return name
+    signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
+    found = ", ".join(fields) or "no field"
+    raise DataError(shown, f"is neither format: a record needs {signs}; found {found}", line=number)
 
 
 def kind_of(item: Item) -> Kind:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from ragbed.errors import DataError
+from ragbed.places import Place
 
 RecordT = TypeVar("RecordT")
 _ALLOWED = {"lang": "; allowed are en and zh", "stance": "; allowed are supports, distracts and contradicts"}
@@ -17,7 +17,7 @@ _AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTAL
 _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
 
 
-def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int, line: bytes) -> RecordT:
+def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
     """Decodes one line, or raises a DataError that names the place."""
     try:
         return decoder.decode(line)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from ragbed.datasets.decode import decode_line
 from ragbed.errors import DataError
+from ragbed.places import Place
 from ragbed.schema import Item
 
 SIGN = "question"
@@ -17,7 +16,7 @@ _DECODER = msgspec.json.Decoder(Item)
 _ENCODER = msgspec.json.Encoder()
 
 
-def read_item(path: Path, number: int, line: bytes) -> Item:
+def read_item(path: Place, number: int, line: bytes) -> Item:
     """Reads one line as an item."""
     item = decode_line(_DECODER, path, number, line)
     for field, problem in _faults(item):

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ragbed.datasets.decode import decode_line
 from ragbed.errors import DataError, RagbedError
+from ragbed.places import Place
 from ragbed.schema import Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
@@ -41,7 +41,7 @@ _DECODER = msgspec.json.Decoder(_RgbRecord)
 _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 
 
-def read_item(path: Path, number: int, line: bytes) -> Item:
+def read_item(path: Place, number: int, line: bytes) -> Item:
     """Reads one line as an item."""
     record = decode_line(_DECODER, path, number, line)
     place = _Place(path, number)
@@ -107,7 +107,7 @@ def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
 class _Place:
     """Where a record stands, so that what is wrong with it can be named."""
 
-    def __init__(self, path: Path, number: int) -> None:
+    def __init__(self, path: Place, number: int) -> None:
         self._path, self._number = path, number
 
     def wrong(self, field: str, problem: str) -> DataError:

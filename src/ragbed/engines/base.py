@@ -23,6 +23,11 @@ class Hand(Protocol[Job_contra, Result_co]):
         """How many jobs it takes at once; may grow."""
         ...
 
+    @property
+    def spare(self) -> int:
+        """How many of these wait so that it never runs dry; their results can travel together."""
+        ...
+
     async def begin(self) -> str:
         """Gets ready, and tells what it is: hands that do the same work must be the same."""
         ...

@@ -27,6 +27,8 @@ _LOOK_S, _PATIENCE_S = 0.5, 60.0
 """Between two looks whether a worker has a place, and until the user hears that it has none."""
 _SAID = 300
 """Characters of what Ray says; the rest is its own concern."""
+_HOLD_S = 0.02
+"""So long a job waits for others to travel with, to a worker that has enough to do."""
 _AT_ONCE = 100
 """Calls that a worker's process takes at a time: one that waits for results, and those that bring jobs."""
 
@@ -40,6 +42,8 @@ class _Member:
     """Hands jobs over, and nobody waits for an answer."""
     room: int = 0
     """0 as long as it is not ready."""
+    spare: int = 0
+    """How many of its jobs only wait."""
     jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     """What it has, by number."""
     outbox: list[tuple[int, object]] = field(default_factory=list)
@@ -50,6 +54,11 @@ class _Member:
     @property
     def free(self) -> int:
         return self.room - len(self.jobs)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has jobs for a while yet."""
+        return len(self.jobs) - len(self.outbox) > self.room - self.spare // 2
 
     def settle(self, taken: Taken, given: int) -> None:
         """Results came; what it was given before it seemed to be lost is known no more, and nobody waits for it.
@@ -111,6 +120,11 @@ class Crew:
         """Of all together."""
         return sum(member.room for member in self._members)
 
+    @property
+    def spare(self) -> int:
+        """Of all together."""
+        return sum(member.spare for member in self._members)
+
     async def begin(self) -> str:
         """Starts the workers and waits for the first of them.
 
@@ -152,7 +166,9 @@ class Crew:
 
     def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        if not member.outbox:
+        if not member.outbox and member.is_busy:
+            loop.call_later(_HOLD_S, self._send, member)
+        elif not member.outbox:
             loop.call_soon(self._send, member)  # with all that comes up before the loop is round
         self._given += 1
         member.outbox.append((self._given, job))
@@ -201,7 +217,7 @@ class Crew:
         if isinstance(ready, RagbedError):
             raise RagbedError(f"on a worker: {ready}")
         self._check(ready)
-        member.room, self._what = ready.room, self._what or ready.what
+        member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
         self._tell()
         return int(ready.opened)
 

@@ -69,12 +69,12 @@ class RayEngine:
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
         """See `Engine`; a job whose worker or node ends is given to another one by Ray."""
-        task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(work)
+        task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
         waiting: deque[Any] = deque()
         most = self.workers * _AHEAD
         try:
             for job in jobs:
-                waiting.append(task.remote(job))
+                waiting.append(task.remote(work, job))
                 if len(waiting) >= most:
                     yield self._result(waiting.popleft())
             while waiting:
@@ -138,6 +138,11 @@ class RayEngine:
             raise
         except self._ray.exceptions.RayError as error:
             raise RagbedError(explain_missing(error)) from None
+
+
+def _do(work: Callable[[Job], Result], job: Job) -> Result:
+    """A task of the cluster: Ray makes one of a plain function only, and work may have arguments bound."""
+    return work(job)
 
 
 def _import_ray() -> Any:

@@ -39,6 +39,11 @@ class ModelHand:
         """What the model takes; cases that it has set aside do not count."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
+    @property
+    def spare(self) -> int:
+        """None: a case that has ended makes room for another at once."""
+        return 0
+
     async def begin(self) -> str:
         """The model's identity."""
         return await self._model.identity()

@@ -20,6 +20,9 @@ from ragbed.errors import RagbedError
 _GATHER_S = 0.005
 """After a result others are waited for: answers often come in bursts, and none is later by more than this."""
 
+_TOGETHER_S = 0.1
+"""So long where its next jobs are there already: half of those that wait may end before somebody must bring others."""
+
 _QUIET_S = 20.0
 """Without a result; then a worker at least says what it has."""
 
@@ -34,6 +37,8 @@ class Ready(NamedTuple):
     room: int
     opened: int
     """How often it was opened: the answers to older questions are stale."""
+    spare: int = 0
+    """How many of its jobs only wait."""
 
 
 class Ended(NamedTuple):
@@ -61,7 +66,7 @@ class Station:
         self._hand: Hand[Any, Any] | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._ended: list[Ended] = []
-        self._some = asyncio.Event()
+        self._some, self._many = asyncio.Event(), asyncio.Event()
         self._opened = 0
 
     async def is_there(self) -> bool:
@@ -80,13 +85,15 @@ class Station:
         self._tasks.clear()
         self._ended.clear()
         self._some.clear()
+        self._many.clear()
         self._opened += 1
         with suppress(OSError):
             os.chdir(folder)
         try:
             if self._hand is None:
                 self._hand = await asyncio.to_thread(make)
-            return Ready(__version__, await self._hand.begin(), self._hand.room, self._opened)
+            what = await self._hand.begin()
+            return Ready(__version__, what, self._hand.room, self._opened, self._hand.spare)
         except RagbedError as error:
             return error
 
@@ -106,16 +113,23 @@ class Station:
                 await self._some.wait()
         except TimeoutError:
             return Taken(self._room, [], frozenset(self._tasks).union(ended.number for ended in self._ended))
-        await asyncio.sleep(_GATHER_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TOGETHER_S if self._spare else _GATHER_S):
+                await self._many.wait()
         if opened != self._opened:
             return Taken(0, [])
         self._some.clear()
+        self._many.clear()
         ended, self._ended = self._ended, []
         return Taken(self._room, ended)
 
     @property
     def _room(self) -> int:
         return 0 if self._hand is None else self._hand.room
+
+    @property
+    def _spare(self) -> int:
+        return 0 if self._hand is None else self._hand.spare
 
     async def _do(self, number: int, job: object) -> None:
         assert self._hand is not None  # noqa: S101  # for the type checker: nothing is given before it is open
@@ -128,3 +142,5 @@ class Station:
         self._tasks.pop(number, None)
         self._ended.append(ended)
         self._some.set()
+        if self._spare and len(self._ended) >= max(1, self._spare // 2):
+            self._many.set()

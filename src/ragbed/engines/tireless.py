@@ -25,6 +25,11 @@ class Tireless:
         """Of the crew."""
         return self._crew.room
 
+    @property
+    def spare(self) -> int:
+        """Of the crew."""
+        return self._crew.spare
+
     async def begin(self) -> str:
         """Starts the crew."""
         return await self._crew.begin()

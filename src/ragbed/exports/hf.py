@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragbed.catalog.licence import licence_of
+from ragbed.datasets.parquet import need_parquet
 from ragbed.exports.frozen import Frozen, Layout, Part, freeze, read_part
-from ragbed.exports.parquet import case_row, case_schema, need_parquet, write_rows
+from ragbed.exports.parquet import case_row, case_schema, write_rows
 from ragbed.exports.written import Written
 
 _CARD = """---

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
-from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import msgspec
 
-from ragbed.errors import UsageError
+from ragbed.datasets import Dataset
+from ragbed.datasets.parquet import item_row, item_schema, need_parquet
 from ragbed.exports.written import Run, Written
 from ragbed.prompts import prompt_hash
 from ragbed.runner.trials import to_trial
@@ -19,22 +18,33 @@ _ROWS = 1_000
 """Of a row group: some 10 MB of documents, which is what is held at once."""
 
 
-def need_parquet() -> None:
-    """Ends with the install command if the library is missing."""
-    if find_spec("pyarrow") is None:
-        raise UsageError("Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.")
-
-
 def write_trials(run: Run, sink: IO[bytes]) -> Written:
     """Every trial a row; one without a reply has its outcome and error, and neither reply nor scores."""
     need_parquet()
     written = Written("trials")
-    rows = (
-        _asked(to_trial(result, canonical=run.canonical)) | {"prompt": prompt_hash(result.case.messages)}
-        for result in run.results(written)
-    )
-    write_rows(rows, _trial_schema(), sink)
+    write_rows((row for _, row in trial_rows(run, written)), trial_schema(), sink)
     return written
+
+
+def write_items(dataset: Dataset, sink: IO[bytes]) -> Written:
+    """Every item a row."""
+    need_parquet()
+    written = Written("items")
+
+    def rows() -> Iterator[dict[str, object]]:
+        for item in dataset.items():
+            written.count += 1
+            yield item_row(item)
+
+    write_rows(rows(), item_schema(), sink)
+    return written
+
+
+def trial_rows(run: Run, written: Written) -> Iterator[tuple[Case, dict[str, object]]]:
+    """Every trial's case, and the trial as a row."""
+    for result in run.results(written):
+        row = _asked(to_trial(result, canonical=run.canonical))
+        yield result.case, row | {"prompt": prompt_hash(result.case.messages)}
 
 
 def case_row(case: Case) -> dict[str, object]:
@@ -49,14 +59,50 @@ def _asked(fields: dict[str, object]) -> dict[str, object]:
 
 def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) -> None:  # noqa: ANN401 - pyarrow has no types
     """Writes rows, a group at a time."""
-    import pyarrow as arrow  # noqa: PLC0415 - an extra
-    from pyarrow import parquet  # noqa: PLC0415
+    with RowWriter(sink, schema) as writer:
+        for row in rows:
+            writer.write(row)
 
-    with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for group in _groups(iter(rows)):
-            builtins = msgspec.to_builtins(group)
-            _need_columns(builtins, schema)
-            writer.write_table(arrow.Table.from_pylist(builtins, schema=schema))
+
+class RowWriter:
+    """Writes rows as they come, a group at a time.
+
+    Args:
+        sink: Where to.
+        schema: The columns.
+        rows: Of a group.
+    """
+
+    def __init__(self, sink: Any, schema: Any, rows: int = _ROWS) -> None:  # noqa: ANN401 - pyarrow has no types
+        from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+        self._schema, self._rows = schema, rows
+        self._writer = parquet.ParquetWriter(sink, schema, compression="zstd")
+        self._group: list[dict[str, object]] = []
+
+    def write(self, row: dict[str, object]) -> None:
+        """Takes a row."""
+        self._group.append(row)
+        if len(self._group) >= self._rows:
+            self._flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._flush()
+        finally:
+            self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow as arrow  # noqa: PLC0415 - an extra
+
+        group, self._group = msgspec.to_builtins(self._group), []
+        if group:
+            _need_columns(group, self._schema)
+            self._writer.write_table(arrow.Table.from_pylist(group, schema=self._schema))
 
 
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
@@ -64,12 +110,7 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
-            raise ValueError(f"no column for {', '.join(sorted(lost))} of {row['case']}")
-
-
-def _groups(rows: Iterator[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
-    while group := list(islice(rows, _ROWS)):
-        yield group
+            raise ValueError(f"no column for {', '.join(sorted(lost))} of {row.get('case', row.get('id'))}")
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
@@ -79,7 +120,8 @@ def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     return arrow.schema(_case_fields(arrow))
 
 
-def _trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
+def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
+    """The columns of a trial."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()

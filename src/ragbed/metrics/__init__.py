@@ -49,7 +49,17 @@ _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterator[Cell]:
     """All cells of all models and datasets, and what only several together can tell."""
-    sheets = make_sheets(trials)
+    return measure_sheets(make_sheets(trials), tracks)
+
+
+def measure_sheets(sheets: Sequence[Sheet], tracks: Sequence[str], *, by_name: bool = True) -> Iterator[Cell]:
+    """The same of sheets.
+
+    Args:
+        sheets: Of all models and datasets.
+        tracks: Whose verdicts.
+        by_name: Whether sheets name their questions, so that they can be compared question by question.
+    """
     for track in tracks:
         scored = [sheet for sheet in sheets if sheet.has("correct", track) or sheet.is_silent]
         plain = {sheet.key for sheet in scored if MARK not in sheet.key.profile}
@@ -59,10 +69,11 @@ def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterato
                 yield cell
                 if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
                     tests.append(cell)
-        if len(scored) > 1:
+        if len(scored) > 1 and by_name:
             yield from remedies.measure(scored, track)
-            if len(plain) > 1:  # remedies leave the numbers of the plain prompt alone
-                yield from adjust_board(tests)
+        if len(plain) > 1:  # remedies leave the numbers of the plain prompt alone
+            yield from adjust_board(tests)
+        if len(scored) > 1 and by_name:
             yield from measure_common(scored, track)
 
 

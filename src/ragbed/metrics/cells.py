@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypedDict, Unpack
 import msgspec
 import numpy as np
 
-from ragbed.metrics.sheet import Key, Mask, Sheet
+from ragbed.metrics.sheet import Ints, Key, Mask, Sheet
 from ragbed.schema import Estimate
 from ragbed.stats.binomial import Floats
 from ragbed.stats.bootstrap import Statistic, bootstrap
@@ -71,21 +71,24 @@ class Maker:
     def rate(self, metric: str, mask: Mask, values: Floats, **place: Unpack[Place]) -> Cell:
         """The mean of a score over the trials that have one, failures counting 0."""
         there = mask & np.isfinite(values)
-        hits, asked = self.sheet.sums((mask, values)).T if there.any() else (np.empty(0), np.empty(0))
-        interval = clustered_wilson(hits.tolist(), asked.tolist()) if len(asked) else _NOTHING
-        return self._cell(metric, interval, int(there.sum()), mask, place)
+        interval = _NOTHING
+        if there.any():
+            rows, counts = self.sheet.sums((mask, values))
+            hits, asked = rows.T.tolist()
+            interval = clustered_wilson(hits, asked, counts=counts.tolist())
+        return self._cell(metric, interval, self.sheet.size(there), mask, place)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats, **place: Unpack[Place]) -> Cell:
         """Second minus first, over the questions asked both ways; n is their number."""
-        moved = self.moved(first, second, values)
-        return self._cell(
-            metric, paired_difference(moved) if len(moved) else _NOTHING, len(moved), first | second, place
-        )
+        moved, counts = self.moved(first, second, values)
+        interval = paired_difference(moved, counts=counts) if len(moved) else _NOTHING
+        return self._cell(metric, interval, int(counts.sum()), first | second, place)
 
-    def moved(self, first: Mask, second: Mask, values: Floats) -> Floats:
-        """The difference of every question (or event) that was asked both ways."""
+    def moved(self, first: Mask, second: Mask, values: Floats) -> tuple[Floats, Ints]:
+        """The difference of every question (or event) that was asked both ways; and how many each stands for."""
         moved = self.sheet.per_cluster(second, values) - self.sheet.per_cluster(first, values)
-        return moved[np.isfinite(moved)]
+        there = np.isfinite(moved)
+        return moved[there], self.sheet.counts(self.sheet.cluster, self.sheet.clusters)[there]
 
     def resampled(
         self,
@@ -95,9 +98,9 @@ class Maker:
         **place: Unpack[Place],
     ) -> list[Cell]:
         """Statistics of totals (the sums of all parts, then their trials) with bootstrap intervals."""
-        rows = self.sheet.sums(*parts)
-        intervals = bootstrap(rows, statistic) if len(rows) else [_NOTHING] * len(metrics)
-        mask, n = np.logical_or.reduce([mask for mask, _ in parts]), int(self.sheet.whole(*parts).sum())
+        rows, counts = self.sheet.sums(*parts)
+        intervals = bootstrap(rows, statistic, counts=counts) if len(rows) else [_NOTHING] * len(metrics)
+        mask, n = np.logical_or.reduce([mask for mask, _ in parts]), self.sheet.size(self.sheet.whole(*parts))
         return [
             self._cell(metric, interval, n, mask, place) for metric, interval in zip(metrics, intervals, strict=True)
         ]
@@ -122,9 +125,9 @@ class Maker:
             low=low,
             high=high,
             n=n,
-            asked=int((mask & self.sheet.asked).sum()),
-            errors=int((mask & self.sheet.failed).sum()),
-            infeasible=int((mask & ~self.sheet.asked).sum()),
+            asked=self.sheet.size(mask & self.sheet.asked),
+            errors=self.sheet.size(mask & self.sheet.failed),
+            infeasible=self.sheet.size(mask & ~self.sheet.asked),
         )
         return Cell(self.table, self.sheet.key, self.track, self.scope, estimate, place)
 

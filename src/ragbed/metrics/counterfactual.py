@@ -102,8 +102,9 @@ def _dose(maker: Maker, mask: Mask, k: int) -> Iterator[Cell]:
         values = maker.score(name)
         there = mask & np.isfinite(values)
         if len(np.unique(maker.sheet.correct[there])) > 1:
-            trend = clustered_slope(1 - maker.sheet.correct[there], values[there], maker.sheet.cluster[there])
-            yield maker.interval(f"{name}_by_false_share", trend.slope, int(there.sum()), mask, k=k)
+            sheet, false = maker.sheet, 1 - maker.sheet.correct[there]
+            trend = clustered_slope(false, values[there], sheet.cluster[there], counts=sheet.count[there])
+            yield maker.interval(f"{name}_by_false_share", trend.slope, sheet.size(there), mask, k=k)
 
 
 def _both_ways(totals: Floats) -> Floats:
@@ -119,5 +120,6 @@ def _gate(maker: Maker) -> Iterator[Cell]:
         return
     known = of_items(sheet, known_items(sheet, maker.track))
     yield maker.rate("closed_book_of_known", closed & known & ~gate_samples(sheet), correct)
-    accuracy = float(np.nanmean(correct[closed])) if np.isfinite(correct[closed]).any() else np.nan
-    yield maker.number("passes_paper_gate", float(accuracy > PAPER_GATE), int(closed.sum()), closed)
+    told = closed & np.isfinite(correct)
+    accuracy = np.average(correct[told], weights=sheet.count[told]) if told.any() else np.nan
+    yield maker.number("passes_paper_gate", float(accuracy > PAPER_GATE), sheet.size(closed), closed)

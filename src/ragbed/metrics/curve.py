@@ -88,8 +88,8 @@ def _bounded(cell: Cell, last: float) -> Cell:
 
 def _trend(maker: Maker, mask: Mask, correct: Floats, k: int) -> Iterator[Cell]:
     there = mask & np.isfinite(correct)
-    trend = clustered_slope(maker.sheet.noise[there], correct[there], maker.sheet.cluster[there])
-    n = int(there.sum())
+    sheet, n = maker.sheet, maker.sheet.size(there)
+    trend = clustered_slope(sheet.noise[there], correct[there], sheet.cluster[there], counts=sheet.count[there])
     yield maker.interval("slope", trend.slope, n, mask, k=k)
     yield maker.number("falls_p", trend.falls, n, mask, k=k)
 
@@ -97,21 +97,22 @@ def _trend(maker: Maker, mask: Mask, correct: Floats, k: int) -> Iterator[Cell]:
 def _declines(maker: Maker, ratios: Floats, points: list[Mask], correct: Floats, k: int) -> Iterator[Cell]:
     """Each ratio against the lowest: the change, and p values as such and adjusted (Holm) for the number of ratios."""
     moved = [maker.moved(points[0], point, correct) for point in points[1:]]
-    if not all(len(one) for one in moved):
+    if not all(len(one) for one, _ in moved):
         return
     raw = {
-        "drop": [sign_flips(one) for one in moved],
-        "decline": [decline_test(one, LEAST_DROP) for one in moved],
-        "same": [equivalence_test(one, LEAST_DROP) for one in moved],
+        "drop": [sign_flips(one, counts=counts) for one, counts in moved],
+        "decline": [decline_test(one, LEAST_DROP, counts) for one, counts in moved],
+        "same": [equivalence_test(one, LEAST_DROP, counts) for one, counts in moved],
     }
+    sizes = [int(counts.sum()) for _, counts in moved]
     adjusted = {name: holm(values) for name, values in raw.items()}
     for place, ratio in enumerate(ratios[1:].tolist()):
-        both, n = points[0] | points[place + 1], len(moved[place])
+        both, n = points[0] | points[place + 1], sizes[place]
         yield maker.difference("change", points[0], points[place + 1], correct, noise=ratio, k=k)
         for name, values in raw.items():
             yield maker.number(f"{name}_p", values[place], n, both, noise=ratio, k=k)
             yield maker.number(f"{name}_holm", float(adjusted[name][place]), n, both, noise=ratio, k=k)
     declined = np.flatnonzero(adjusted["decline"] < ALPHA)
     first = float(ratios[declined[0] + 1]) if len(declined) else np.nan
-    n = len(moved[declined[0]]) if len(declined) else min(len(one) for one in moved)
+    n = sizes[declined[0]] if len(declined) else min(sizes)
     yield maker.number("first_decline", first, n, np.logical_or.reduce(points), k=k)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.metrics.cells import Cell, Maker
-from ragbed.metrics.sheet import Mask
-from ragbed.stats.binomial import Floats
+from ragbed.metrics.sheet import Ints, Mask
 from ragbed.stats.paired import cochran_q
 
 
@@ -25,15 +24,17 @@ def measure(maker: Maker) -> Iterator[Cell]:
             here = mask & (sheet.k == k) & (sheet.noise == ratio)
             slots = [here & (sheet.slot == slot) for slot in range(k)]
             verdicts = np.column_stack([sheet.per_layout(slot, correct) for slot in slots])
-            whole = np.isfinite(verdicts).all(axis=1)
+            whole = np.asarray(np.isfinite(verdicts).all(axis=1))
             if k > 1 and whole.any():
-                yield from _cells(maker, slots, correct, verdicts[whole] > 0.5, ratio)
+                counts = sheet.counts(sheet.layouts, len(whole))[whole]
+                yield from _cells(maker, slots, (verdicts[whole] > 0.5, counts), ratio)
 
 
-def _cells(maker: Maker, slots: list[Mask], correct: Floats, verdicts: Mask, ratio: float) -> Iterator[Cell]:
-    k, n, everywhere = len(slots), len(verdicts), np.logical_or.reduce(slots)
+def _cells(maker: Maker, slots: list[Mask], asked: tuple[Mask, Ints], ratio: float) -> Iterator[Cell]:
+    (verdicts, counts), correct = asked, maker.score("correct")
+    k, n, everywhere = len(slots), int(counts.sum()), np.logical_or.reduce(slots)
     for slot, mask in enumerate(slots):
         yield maker.rate("accuracy_by_slot", mask, correct, noise=ratio, k=k, slot=slot)
-    yield maker.number("position_p", cochran_q(verdicts), n, everywhere, noise=ratio, k=k)
+    yield maker.number("position_p", cochran_q(verdicts, counts), n, everywhere, noise=ratio, k=k)
     alike = (verdicts == verdicts[:, :1]).all(axis=1)
-    yield maker.share("order_robustness", int(alike.sum()), n, everywhere, noise=ratio, k=k)
+    yield maker.share("order_robustness", int(counts[alike].sum()), n, everywhere, noise=ratio, k=k)

@@ -59,6 +59,8 @@ class Sheet:
     asked: Mask
     failed: Mask
     """Asked, and no reply came."""
+    count: Ints
+    """How many trials it stands for: of equal questions one is held (`sums`), otherwise 1."""
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
         """The trials of a testbed, infeasible ones too."""
@@ -84,8 +86,18 @@ class Sheet:
             return np.full(len(self.item), nan)
         return np.where(self.failed, 0.0, nan if values is None else values)
 
-    def restricted(self, keep: Mask) -> Sheet:
-        """The same questions and clusters, some of the trials."""
+    def size(self, mask: Mask) -> int:
+        """How many trials there are."""
+        return int(self.count[mask].sum())
+
+    def counts(self, groups: Ints, size: int) -> Ints:
+        """How many questions (or whatever trials are grouped by) every group stands for."""
+        counts = np.zeros(size, np.int64)
+        counts[groups] = self.count
+        return counts
+
+    def restricted(self, keep: Mask | Ints) -> Sheet:
+        """The same questions and clusters, some of the trials: by a mask, or by their places."""
         columns = {name: getattr(self, name)[keep] for name in _COLUMNS}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
@@ -93,35 +105,54 @@ class Sheet:
         """The mean of a score for every question; NaN where it was not asked so."""
         return _means(self.item, mask, values, len(self.items))
 
+    @property
+    def item_counts(self) -> Ints:
+        """How many questions each stands for."""
+        return self.counts(self.item, len(self.items))
+
+    @property
+    def layouts(self) -> Ints:
+        """Of every trial: its question as its seed lays it out, numbered."""
+        seeds, seed = np.unique(self.seed, return_inverse=True)
+        return np.asarray(self.item * max(1, len(seeds)) + seed)
+
     def per_layout(self, mask: Mask, values: Floats) -> Floats:
         """The mean of a score for every question as every seed lays it out; NaN where it was not asked so."""
-        seeds, seed = np.unique(self.seed, return_inverse=True)
-        return _means(self.item * len(seeds) + seed, mask, values, len(self.items) * len(seeds))
+        return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
+
+    @property
+    def clusters(self) -> int:
+        """The highest number of a cluster, and one more."""
+        return int(self.cluster.max(initial=-1)) + 1
 
     def per_cluster(self, mask: Mask, values: Floats) -> Floats:
         """The mean of a score for every cluster; NaN where it was not asked so."""
-        return _means(self.cluster, mask, values, int(self.cluster.max(initial=-1)) + 1)
+        return _means(self.cluster, mask, values, self.clusters)
 
     def whole(self, *parts: tuple[Mask, Floats]) -> Mask:
         """The trials of any part that have a score in each of theirs, so that parts of one mask add up the same."""
         complete = [~mask | np.isfinite(values) for mask, values in parts]
         return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
 
-    def sums(self, *parts: tuple[Mask, Floats]) -> Floats:
-        """One row a cluster that occurs: for each part the sum of the score, and then of each the trials."""
-        size, whole = int(self.cluster.max(initial=-1)) + 1, self.whole(*parts)
+    def sums(self, *parts: tuple[Mask, Floats]) -> tuple[Floats, Ints]:
+        """One row a cluster that occurs: for each part the sum of the score, and then of each the trials.
+
+        With it, how many clusters each row stands for.
+        """
+        size, whole = self.clusters, self.whole(*parts)
         hits, asked = [], []
         for mask, values in parts:
             there = mask & whole
             hits.append(np.bincount(self.cluster[there], weights=values[there], minlength=size))
             asked.append(np.bincount(self.cluster[there], minlength=size).astype(np.float64))
         rows = np.column_stack([*hits, *asked])
-        return np.asarray(rows[rows[:, len(parts) :].sum(axis=1) > 0])
+        there = rows[:, len(parts) :].sum(axis=1) > 0
+        return np.asarray(rows[there]), self.counts(self.cluster, size)[there]
 
 
 _COLUMNS = (
     *("item", "cluster", "kind", "noise", "noise_real", "correct"),
-    *("k", "slot", "seed", "repeat", "asked", "failed"),
+    *("k", "slot", "seed", "repeat", "asked", "failed", "count"),
 )
 
 
@@ -195,6 +226,7 @@ class _Growing:
             items=tuple(self._items),
             kinds=tuple(self._kinds),
             scores={name: np.array(column) for name, column in self._scores.items()},
+            count=np.ones(self._size, np.int64),
             **columns,
         )
 

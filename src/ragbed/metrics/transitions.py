@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from ragbed.metrics.cells import Cell, Maker
-from ragbed.metrics.sheet import Mask
+from ragbed.metrics.sheet import Ints, Mask
 
 
 def measure(maker: Maker) -> Iterator[Cell]:
@@ -27,18 +27,20 @@ def measure(maker: Maker) -> Iterator[Cell]:
             for ratio, point in zip(ratios, points, strict=True):
                 settings = [closed, points[0], point]
                 verdicts = np.column_stack([sheet.per_item(one, correct) for one in settings])
-                whole = verdicts[np.isfinite(verdicts).all(axis=1)] > 0.5
-                if len(whole):
-                    yield from _cells(maker, whole, np.logical_or.reduce(settings), ratio, k)
+                whole = np.isfinite(verdicts).all(axis=1)
+                if whole.any():
+                    asked = verdicts[whole] > 0.5, sheet.item_counts[whole]
+                    yield from _cells(maker, asked, np.logical_or.reduce(settings), ratio, k)
 
 
-def _cells(maker: Maker, verdicts: Mask, mask: Mask, ratio: float, k: int) -> Iterator[Cell]:
-    n = len(verdicts)
+def _cells(maker: Maker, asked: tuple[Mask, Ints], mask: Mask, ratio: float, k: int) -> Iterator[Cell]:
+    verdicts, counts = asked
+    n = int(counts.sum())
     before, after = verdicts[:, 0], verdicts[:, 2]
-    harmed = int((before & ~after).sum())
+    harmed = int(counts[before & ~after].sum())
     yield maker.share("no_degradation", n - harmed, n, mask, noise=ratio, k=k)
     yield maker.share("harmed_by_documents", harmed, n, mask, noise=ratio, k=k)
-    yield maker.share("helped_by_documents", int((after & ~before).sum()), n, mask, noise=ratio, k=k)
+    yield maker.share("helped_by_documents", int(counts[after & ~before].sum()), n, mask, noise=ratio, k=k)
     for path in product((False, True), repeat=3):
         name = "_".join("right" if right else "wrong" for right in path)
-        yield maker.share(name, int((verdicts == path).all(axis=1).sum()), n, mask, noise=ratio, k=k)
+        yield maker.share(name, int(counts[(verdicts == path).all(axis=1)].sum()), n, mask, noise=ratio, k=k)

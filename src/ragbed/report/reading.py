@@ -10,7 +10,7 @@ from ragbed.metrics import measure
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.trial import Scored, to_scored
 from ragbed.runner.scoring import open_scored
-from ragbed.runner.store import RunStore
+from ragbed.runner.store import RunStore, Stored
 from ragbed.schema import Case, Completion
 from ragbed.scorers import Track, open_tracks
 from ragbed.scorers.retrieval import score_retrieval
@@ -34,12 +34,27 @@ def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
         has_remedies = "remedies" in store.settings()
         yield from _infeasible(store)
         for stored in store.results():
-            completion = stored.completion
-            scores = None
-            if completion.outcome == "ok":
-                scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
-                scores |= costs_of(completion) if has_remedies else {}
-            yield stored.case, to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
+            yield stored.case, to_trial(stored, score, costs=has_remedies)
+
+
+def to_trial(stored: Stored, score: Track, *, costs: bool = False) -> Scored:
+    """A result as metrics see it.
+
+    Args:
+        stored: The result.
+        score: Who scores it.
+        costs: Whether what it took is told too.
+    """
+    completion, scores = stored.completion, None
+    if completion.outcome == "ok":
+        scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
+        scores |= costs_of(completion) if costs else {}
+    return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
+
+
+def read_infeasible(store: RunStore) -> Iterator[Scored]:
+    """The cases that could not be asked, for every model."""
+    return (trial for _, trial in _infeasible(store))
 
 
 def costs_of(completion: Completion) -> dict[str, float]:

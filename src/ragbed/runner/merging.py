@@ -11,7 +11,7 @@ import msgspec
 
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runner.lock import hold, holder
-from ragbed.runner.shard import SETTING, parse_shard
+from ragbed.runner.shard import SETTING, check_shards
 from ragbed.runner.store import LOSE, RECORD, Ask, RunStore, Stored, open_store
 from ragbed.schema import Case, Completion
 
@@ -60,21 +60,8 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
                 raise UsageError(
                     f"{parts[0]} was run with {name} = {old}, {part} with {new}; they do not belong together."
                 )
-    _check_shards([told.get(SETTING) for told in all_settings])
+    check_shards([told.get(SETTING) for told in all_settings])
     return first
-
-
-def _check_shards(told: Sequence[str | None]) -> None:
-    """All shards of one division must be there, or N would shrink unseen; whole runs count as themselves."""
-    shards = {parse_shard(text) for text in told if text is not None}
-    counts = sorted({shard.count for shard in shards})
-    if not shards or None in told:
-        return
-    if len(counts) > 1:
-        raise UsageError(f"these are shards of different divisions: {', '.join(f'n = {count}' for count in counts)}.")
-    missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
-    if missing:
-        raise UsageError(f"shard {', '.join(f'{index}/{counts[0]}' for index in missing)} is missing.")
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ragbed.engines import Engine
 from ragbed.engines.local import LocalEngine
@@ -22,6 +24,10 @@ _READ = 32
 """Results that are read at a time while others are waited for."""
 _RESULTS = 500
 """Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
+_SHIPPED = 1_000
+"""The same where rows must travel: some 5 MB, and a cluster takes 20 ms for a task that has so much to bring."""
+
+Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
@@ -41,10 +47,11 @@ class _Shipment(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
-class _Part(NamedTuple):
+@dataclass(frozen=True)
+class Part(Generic[Found]):
     """What came of some cases, and what of the ledger they are."""
 
-    cells: list[Cell]
+    found: Found
     rows: int
     seals: int
 
@@ -108,14 +115,14 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[Cell]:
     used = engine or LocalEngine()
     try:
         with open_scored(folder) as store:
-            parts = _spread(store, folder, used)
+            parts = spread_results(store, folder, used, tabulate)
             rows, seals = 0, 0
 
             def cells() -> Iterator[list[Cell]]:
                 nonlocal rows, seals
                 for part in parts:
                     rows, seals = rows + part.rows, seals + part.seals
-                    yield part.cells
+                    yield part.found
 
             found = merge_cells(cells())
             if not store.is_whole(rows, seals):
@@ -127,17 +134,24 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[Cell]:
             used.close()
 
 
-def _spread(store: RunStore, folder: Path, engine: Engine) -> Iterator[_Part]:
+def spread_results(
+    store: RunStore, folder: Path, engine: Engine, work: Callable[[Iterable[Stored]], Found]
+) -> Iterator[Part[Found]]:
+    """What a function of a module makes of a run's results, some at a time, by whoever an engine has.
+
+    Whether they were all is for who takes the parts to compare with the ledger.
+    """
     models = {number: name for number, (name, _) in store.models().items()}
     last = store.last_case()
     # Cases may have been asked many times each: what a job holds is counted in results.
-    size = max(1, _RESULTS * last * len(models) // max(1, store.noted_results()))
+    wanted = _RESULTS if engine.shares_disk else _SHIPPED
+    size = max(1, wanted * last * len(models) // max(1, store.noted_results()))
     firsts = range(1, last + 1, size)
     if engine.shares_disk:
         stretches = (_Stretch(folder, model, first, first + size) for model in models for first in firsts)
-        return engine.spread(_score_stretch, stretches)
+        return engine.spread(partial(_do_stretch, work), stretches)
     return engine.spread(
-        _score_shipment,
+        partial(_do_shipment, work),
         (
             _Shipment(store.path, name, store.rows_between(model, first, first + size))
             for model, name in models.items()
@@ -146,15 +160,15 @@ def _spread(store: RunStore, folder: Path, engine: Engine) -> Iterator[_Part]:
     )
 
 
-def _score_stretch(stretch: _Stretch) -> _Part:
+def _do_stretch(work: Callable[[Iterable[Stored]], Found], stretch: _Stretch) -> Part[Found]:
     with open_store(stretch.folder, create=False) as store:
         name = store.models()[stretch.model][0]
         rows = store.rows_between(stretch.model, stretch.first, stretch.end)
-        return _score_shipment(_Shipment(store.path, name, rows))
+        return _do_shipment(work, _Shipment(store.path, name, rows))
 
 
-def _score_shipment(shipment: _Shipment) -> _Part:
+def _do_shipment(work: Callable[[Iterable[Stored]], Found], shipment: _Shipment) -> Part[Found]:
     reader = Rows(shipment.path)
     seals = sum(map(reader.check, shipment.rows))
-    cells = tabulate(reader.stored(shipment.model, row) for row in shipment.rows)
-    return _Part(cells, len(shipment.rows), seals)
+    found = work(reader.stored(shipment.model, row) for row in shipment.rows)
+    return Part(found, len(shipment.rows), seals)

@@ -11,6 +11,9 @@ from ragbed.schema import Completion, Step
 from ragbed.scorers import score
 from ragbed.scorers.retrieval import score_retrieval
 
+_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
+"""By whether equal runs are to be equal bytes."""
+
 
 def trial_lines(results: Iterable[Stored], *, canonical: bool) -> Iterator[bytes]:
     """One JSON line a result.
@@ -19,9 +22,13 @@ def trial_lines(results: Iterable[Stored], *, canonical: bool) -> Iterator[bytes
         results: Of a run; by name where equal runs are to be equal bytes.
         canonical: Without what differs between equal runs: times, attempts and the wording of errors.
     """
-    encoder = msgspec.json.Encoder(order="sorted" if canonical else None)
     for result in results:
-        yield encoder.encode(to_trial(result, canonical=canonical)) + b"\n"
+        yield trial_line(result, canonical=canonical)
+
+
+def trial_line(result: Stored, *, canonical: bool) -> bytes:
+    """A result as its line."""
+    return _ENCODERS[canonical].encode(to_trial(result, canonical=canonical)) + b"\n"
 
 
 def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:

@@ -27,12 +27,13 @@ _CHUNK_CELLS = 4_000_000
 class Patterns:
     """The rows of all clusters, equal ones together."""
 
-    def __init__(self, rows: ArrayLike) -> None:
+    def __init__(self, rows: ArrayLike, counts: ArrayLike | None = None) -> None:
         table = np.asarray(rows, np.float64)
-        patterns, counts = np.unique(table, axis=0, return_counts=True)
+        times = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
+        patterns, which = np.unique(table, axis=0, return_inverse=True)
         self.rows: Floats = patterns
-        self.counts: NDArray[np.int64] = counts.astype(np.int64)
-        self.totals: Floats = table.sum(axis=0)
+        self.counts: NDArray[np.int64] = np.bincount(which.reshape(-1), weights=times).astype(np.int64)
+        self.totals: Floats = (table * times[:, None]).sum(axis=0)
 
     def resampled(self, replicates: int, seed: int) -> Iterator[Floats]:
         """Totals of resamples, some at a time."""
@@ -54,6 +55,7 @@ def bootstrap(
     level: float = LEVEL,
     replicates: int = REPLICATES,
     seed: int = 0,
+    counts: ArrayLike | None = None,
 ) -> list[Interval]:
     """Bias-corrected and accelerated intervals, one a statistic.
 
@@ -66,8 +68,9 @@ def bootstrap(
         level: Of confidence.
         replicates: How many resamples.
         seed: Of the draws.
+        counts: How many questions each row stands for, where equal ones are told once.
     """
-    patterns = Patterns(rows)
+    patterns = Patterns(rows, counts)
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = statistic(patterns.totals)
         drawn = np.concatenate([statistic(totals) for totals in patterns.resampled(replicates, seed)])

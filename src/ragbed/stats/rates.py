@@ -52,7 +52,9 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
 
 
-def clustered_wilson(hits: Sequence[float], asked: Sequence[float], level: float = LEVEL) -> Interval:
+def clustered_wilson(
+    hits: Sequence[float], asked: Sequence[float], level: float = LEVEL, counts: Sequence[int] | None = None
+) -> Interval:
     """Wilson's interval where trials come in clusters, as the same question asked in several ways.
 
     The number of trials is replaced by the number of independent ones that would vary as much (trials over the
@@ -62,14 +64,20 @@ def clustered_wilson(hits: Sequence[float], asked: Sequence[float], level: float
         hits: Of every cluster.
         asked: Trials of every cluster.
         level: Of confidence.
+        counts: How many clusters each of these stands for, where equal ones are told once.
     """
-    clusters, trials, total = len(asked), sum(asked), sum(hits)
+    counts = [1] * len(asked) if counts is None else counts
+    clusters, trials, total = sum(counts), _total(asked, counts), _total(hits, counts)
     if clusters == trials:
         return wilson(total, trials, level)
     share = total / trials
-    spread = sum((hit - share * n) ** 2 for hit, n in zip(hits, asked, strict=True))
+    spread = sum(count * (hit - share * n) ** 2 for hit, n, count in zip(hits, asked, counts, strict=True))
     effective = float(clusters)
     if spread > 0 and clusters > 1 and 0 < share < 1:
         effective = share * (1 - share) * trials**2 / (spread * clusters / (clusters - 1))
     interval = wilson(share * effective, effective, level)
     return interval._replace(value=share)
+
+
+def _total(values: Sequence[float], counts: Sequence[int]) -> float:
+    return sum(value * count for value, count in zip(values, counts, strict=True))

@@ -22,7 +22,13 @@ class Trend(NamedTuple):
     falls: float
 
 
-def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, level: float = LEVEL) -> Trend:
+def clustered_slope(
+    scale: ArrayLike,
+    scores: ArrayLike,
+    clusters: ArrayLike,
+    level: float = LEVEL,
+    counts: ArrayLike | None = None,
+) -> Trend:
     """Least-squares slope of scores on a scale; its error allows for trials of one question being alike.
 
     Args:
@@ -30,18 +36,22 @@ def clustered_slope(scale: ArrayLike, scores: ArrayLike, clusters: ArrayLike, le
         scores: Of every trial.
         clusters: The question of every trial, as numbers 0, 1, ….
         level: Of confidence.
+        counts: How many questions the trial's question stands for, where equal ones are told once.
     """
     x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
-    groups = np.asarray(clusters, np.int64)
-    x = x - (x.mean() if len(x) else 0.0)
-    spread = float(x @ x)
-    if spread == 0 or groups.max(initial=0) == 0:
+    times = np.ones(len(x)) if counts is None else np.asarray(counts, np.float64)
+    present, first, groups = np.unique(np.asarray(clusters, np.int64), return_index=True, return_inverse=True)
+    x = x - ((x * times).sum() / times.sum() if len(x) else 0.0)
+    spread = float((x * times) @ x)
+    questions = float(times[first].sum()) if len(present) else 0.0
+    if spread == 0 or questions <= 1:
         return Trend(Interval(math.nan, math.nan, math.nan), math.nan)
     if float(np.ptp(y)) == 0:  # what rounding would leave of nothing is no trend
         return Trend(Interval(0.0, math.nan, math.nan), math.nan)
-    slope = float(x @ y) / spread
-    parts = np.bincount(groups, weights=x * (y - y.mean() - slope * x))
-    error = math.sqrt(float(parts @ parts) * len(parts) / (len(parts) - 1)) / spread
+    slope = float((x * times) @ y) / spread
+    mean = float((y * times).sum() / times.sum())
+    parts = np.bincount(groups.reshape(-1), weights=x * (y - mean - slope * x))
+    error = math.sqrt(float((parts * times[first]) @ parts) * questions / (questions - 1)) / spread
     if error <= _NOTHING * abs(slope):  # questions that all move alike cannot tell how far the truth may be
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
     reach = two_sided(level) * error

@@ -6,6 +6,7 @@ To add a family of figures: a file with a class that has `add` and `tell`, and o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
@@ -81,7 +82,8 @@ def measure_quality(
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
         # Every build probes; items of other origin, or changed since, may have been asked of nobody.
-        is_probed = listed_files(dataset.path.parent).get(dataset.path.name) == digest
+        here = dataset.path
+        is_probed = isinstance(here, Path) and listed_files(here.parent).get(here.name) == digest
         for item in dataset.items():
             look = Look(item, is_labelled=passages < MOST_LABELLED, is_probed=is_probed)
             items, passages = items + 1, passages + len(item.passages)

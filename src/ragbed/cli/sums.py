@@ -1,0 +1,25 @@
+"""Runs and sums of runs on one command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragbed.errors import UsageError
+from ragbed.places import Place
+
+
+def tell_apart(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
+    """The folders of runs, and the files of sums: one or the other.
+
+    Raises:
+        UsageError: There are both.
+    """
+    files = [place for place in places if not isinstance(place, Path) or place.is_file()]
+    folders = [place for place in places if isinstance(place, Path) and place not in files]
+    if files and folders:
+        raise UsageError(
+            f"{files[0]} is a file of sums and {folders[0]} a run; name either, or sum the run up first: "
+            f"ragbed score {folders[0]} --sums FILE"
+        )
+    return folders, files

@@ -1,0 +1,174 @@
+"""Where files lie: a path of this machine, or an address such as `s3://bucket/folder`, which fsspec opens.
+
+What is read from elsewhere is brought here file by file, whole; what is written there appears when it is whole. A
+scheme's own package says who may: ragbed knows no key of it.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, TypeAlias
+
+from ragbed.errors import NoSuchFile, RagbedError, UsageError
+
+INSTALL = "pip install 'ragbed[remote]'"
+_DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
+            "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
+"""The package that opens a scheme, where fsspec alone does not."""
+_SAID = 300
+"""Characters of what a driver says; the rest is its own concern."""
+_WHO = re.compile(r"(?<=://)[^/@]*@")
+
+
+@dataclass(frozen=True)
+class Url:
+    """An address elsewhere; it is joined and named as a path is."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return _WHO.sub("…@", self.text)
+
+    def __truediv__(self, name: str) -> Url:
+        return Url(f"{self.text.rstrip('/')}/{name}")
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.text.partition("?")[0].rstrip("/").rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """The last part without its ending."""
+        return PurePosixPath(self.name).stem
+
+
+Place: TypeAlias = Path | Url
+
+
+def parse_place(text: str) -> Place:
+    """What a user types: an address has a scheme, all else is a path."""
+    return Url(text) if "://" in text else Path(text)
+
+
+@contextmanager
+def brought(place: Place) -> Iterator[Path]:
+    """A file here: itself, or a copy that is removed in the end.
+
+    Raises:
+        NoSuchFile: There is none.
+        UsageError: Its scheme needs a package that is not installed.
+        RagbedError: It cannot be read.
+    """
+    if isinstance(place, Path):
+        if not place.exists():
+            raise NoSuchFile(place)
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="ragbed-") as folder:
+        copy = Path(folder) / "file"
+        with naming(place, "read"):
+            system, path = _open_system(place)
+            system.get_file(path, str(copy))
+        yield copy
+
+
+def is_there(url: Url) -> bool:
+    """Whether there is a file at an address."""
+    with naming(url, "read"):
+        system, path = _open_system(url)
+        return bool(system.exists(path))
+
+
+@contextmanager
+def sent(url: Url) -> Iterator[IO[bytes]]:
+    """Opens a file that goes to an address when the block ends well."""
+    with tempfile.NamedTemporaryFile(prefix="ragbed-") as file:
+        yield file.file
+        file.flush()
+        with naming(url, "written"):
+            system, path = _open_system(url)
+            system.put_file(file.name, path)
+
+
+def open_sink(place: Place) -> IO[bytes]:
+    """Opens a file to be written as it comes, for what is larger than this disk; who opens it names what goes wrong."""
+    with naming(place, "written"):
+        if isinstance(place, Path):
+            return open(place, "wb")
+        system, path = _open_system(place)
+        sink: IO[bytes] = system.open(path, "wb")
+        return sink
+
+
+def remove(url: Url) -> None:
+    """Deletes a file; that there is none is well."""
+    with naming(url, "deleted"):
+        system, path = _open_system(url)
+        if system.exists(path):
+            system.rm_file(path)
+
+
+def _open_system(url: Url) -> tuple[Any, str]:
+    """Who opens it, and what it is called there."""
+    try:
+        import fsspec  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise UsageError(f"{url}: addresses need the library fsspec, which is not installed: {INSTALL}") from None
+    scheme = url.text.partition("://")[0].rpartition("::")[2]
+    try:
+        # Object stores have no folders to be made, and not everybody may look whether a bucket is there.
+        system, path = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
+    except ImportError as error:
+        package = _DRIVERS.get(scheme)
+        install = f"pip install {package}" if package else str(error)
+        raise UsageError(f"{url}: {scheme}:// needs a package that is not installed: {install}") from None
+    except ValueError as error:
+        raise UsageError(f"{url}: {_brief(error)}; known are {', '.join(sorted(_known(fsspec)))}.") from None
+    return system, path
+
+
+def _known(fsspec: Any) -> set[str]:  # noqa: ANN401 - the library has no types
+    return {"file", "memory", "http", "https", "ftp", *_DRIVERS} & set(fsspec.available_protocols())
+
+
+@contextmanager
+def naming(place: Place, done: str) -> Iterator[None]:
+    """Turns what the system or a driver says into an error that names the place; every driver has errors of its own."""
+    try:
+        yield
+    except RagbedError:
+        raise
+    except OSError as error:
+        if isinstance(place, Path):
+            raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
+        if isinstance(error, FileNotFoundError):
+            raise NoSuchFile(place) from None
+        raise RagbedError(_tell(place, done, error)) from error
+    except NotImplementedError as error:
+        if isinstance(place, Path):
+            raise
+        raise UsageError(f"{place} cannot be {done}: its scheme has no way to do so.") from error
+    except Exception as error:
+        if isinstance(place, Path):
+            raise
+        raise RagbedError(_tell(place, done, error)) from error
+
+
+def _tell(url: Url, done: str, error: Exception) -> str:
+    if isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
+        return (
+            f"{url} cannot be {done}: no permission ({_brief(error)}). Give its package what it takes, as a profile, "
+            "a token or an endpoint."
+        )
+    return f"{url} cannot be {done}: {_brief(error)}."
+
+
+def _brief(error: Exception) -> str:
+    told = " ".join(str(error).split()) or type(error).__name__
+    return told[:_SAID].rstrip(".")

@@ -1,0 +1,116 @@
+"""Files of sums, typed as a user types them: what is reported of them is what is reported of the runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from ragbed.engines.local import LocalEngine
+from ragbed.report.summing import sum_run
+from tests.cli.typed import Done, type_command
+from tests.test_places import in_memory
+
+_DATA = ("-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_fact", "--noise", "0,0.8,1")
+_NAMES = ("value", "low", "high", "n", "asked", "errors", "infeasible")
+
+
+def _run(folder: Path, *words: str) -> Path:
+    asked = ("-m", "scripted/gullible", "-m", "baseline/lexical", *_DATA, "--limit", "9", "--no-cache")
+    assert type_command("run", *asked, *words, "--out", str(folder)).code == 0
+    return folder
+
+
+def _sum(run: Path, place: object) -> Done:
+    done = type_command("score", str(run), "--sums", str(place))
+    assert done.code == 0, done.err
+    return done
+
+
+def _cells(*sources: object) -> dict[str, list[float | None]]:
+    done = type_command("report", *map(str, sources), "-f", "json")
+    assert done.code == 0, done.err
+    return {
+        json.dumps({name: cell[name] for name in cell if name not in _NAMES}): [cell[name] for name in _NAMES]
+        for cell in json.loads(done.out)
+    }
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("parts")
+    return [_run(folder / str(index), "--shard", f"{index}/3") for index in (1, 2, 3)]
+
+
+def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: list[Path]) -> None:
+    files = [in_memory() / "sums.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
+    for part, file in zip(parts, files, strict=True):
+        _sum(part, str(getattr(file, "text", file)))
+    done = type_command("merge", *(str(getattr(file, "text", file)) for file in files), "-o", str(tmp_path / "all"))
+    assert (done.code, "different questions of 3 files written to" in done.err) == (0, True)
+    whole = _run(tmp_path / "whole")
+    wanted, found = _cells(whole), _cells(tmp_path / "all")
+    missing = [json.loads(name) for name in wanted.keys() - found.keys()]
+    assert {cell["scope"] for cell in missing} <= {"common"}
+    for name, numbers in found.items():
+        for one, other in zip(numbers, wanted[name], strict=True):
+            assert one == other or math.isclose(one or 0, other or 0, abs_tol=1e-9), name
+    _sum(whole, tmp_path / "whole.jsonl")
+    ours, theirs = ((tmp_path / name).read_bytes().partition(b"\n")[2] for name in ("all", "whole.jsonl"))
+    assert ours == theirs
+
+
+def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path]) -> None:
+    files = [tmp_path / f"{index}.jsonl" for index in (1, 2)]
+    for part, file in zip(parts, files, strict=False):
+        _sum(part, file)
+    done = type_command("report", *map(str, files))
+    assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing.")
+    assert type_command("merge", *map(str, files), "-o", str(tmp_path / "both")).code == 0
+    done = type_command("report", str(files[0]), str(tmp_path / "both"))
+    assert (done.code, "(shard 1/3) with the same settings is in two of these" in done.err) == (2, True)
+    done = type_command("report", str(files[0]), str(parts[0]))
+    assert (done.code, "is a file of sums and" in done.err) == (2, True)
+    done = type_command("report", str(files[0]), "-f", "html")
+    assert (done.code, "html holds the cases, which sums do not have" in done.err) == (2, True)
+    done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
+    assert done.code == 2
+
+
+def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
+    head = '{"is":"sums","ragbed":"1","runs":[{"settings":"s","model":"m","shard":null,"data":[],"trials":1}]}\n'
+    for content, told in (
+        ("{}\n", ":1: is no line of sums ("),
+        ("", "holds no sums"),
+        (head + '{"is":"questions","n":1,"trials":[[0]]}\n', ":2: is no line of sums (a trial is of no kind"),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is no line of sums ("),
+    ):
+        (tmp_path / "x.jsonl").write_text(content)
+        done = type_command("report", str(tmp_path / "x.jsonl"))
+        assert (done.code, told in done.err) == (1, True)
+
+
+def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
+    for name, number in (("a", "3"), ("b", "4")):
+        made = type_command("world", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
+        assert made.code == 0, made.err
+        (data, *_) = sorted((tmp_path / name).glob("*base*.jsonl"))
+        words = ("run", "-m", "scripted/oracle", "-d", f"same={data}", "--testbeds", "closed-book", "--no-cache")
+        assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
+        _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
+    done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert (done.code, "different 'same' under one name" in done.err) == (2, True)
+
+
+def test_processes_come_to_the_same_sums(parts: list[Path]) -> None:
+    alone, together = LocalEngine(1), LocalEngine(2, alone_s=0)
+    try:
+        one, other = sum_run(parts[0], alone), sum_run(parts[0], together)
+    finally:
+        together.close()
+    assert one.runs == other.runs
+    assert {key: equal.questions.total() for key, equal in one.sheets.items()} == {
+        key: equal.questions.total() for key, equal in other.sheets.items()
+    }

@@ -1,0 +1,126 @@
+"""Places: files here, in memory, behind a real HTTP server; and those that nobody may read."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from unittest.mock import patch
+from uuid import uuid4
+
+import pytest
+
+from ragbed.errors import NoSuchFile, RagbedError, UsageError
+from ragbed.places import Url, brought, is_there, open_sink, parse_place, remove
+from ragbed.store import write_whole
+
+
+class _Guarded(SimpleHTTPRequestHandler):
+    """Serves a folder; what is called secret is forbidden."""
+
+    def do_GET(self) -> None:
+        if "secret" in self.path:
+            self.send_error(403)
+        else:
+            super().do_GET()
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def serve_folder(folder: Path) -> Iterator[str]:
+    """The address of a server of a folder's files."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Guarded, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def in_memory() -> Url:
+    """A folder of this process alone."""
+    return Url(f"memory://{uuid4().hex}")
+
+
+def test_what_has_a_scheme_is_an_address() -> None:
+    assert parse_place("data/news.jsonl") == Path("data/news.jsonl")
+    news = parse_place("s3://bucket/news.jsonl?version=2")
+    assert isinstance(news, Url)
+    assert (news.name, news.stem) == ("news.jsonl", "news")
+    assert str(Url("s3://bucket/news/") / "part") == "s3://bucket/news/part"
+
+
+def test_who_may_read_is_not_printed() -> None:
+    assert str(Url("https://me:word@host/a@b.jsonl")) == "https://…@host/a@b.jsonl"
+
+
+def test_a_file_elsewhere_appears_when_it_is_whole() -> None:
+    place = in_memory() / "deep" / "file.txt"
+
+    def fail() -> None:
+        with write_whole(place) as sink:
+            sink.write(b"half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not is_there(place)
+    with write_whole(place) as sink:
+        sink.write(b"whole")
+    with brought(place) as here:
+        assert here.read_bytes() == b"whole"
+    assert not here.exists()
+    remove(place)
+    remove(place)
+    assert not is_there(place)
+
+
+def test_a_file_of_this_machine_has_an_address_too(tmp_path: Path) -> None:
+    with open_sink(Url(f"file://{tmp_path}/new/a.txt")) as sink:
+        sink.write(b"a")
+    assert (tmp_path / "new" / "a.txt").read_bytes() == b"a"
+
+
+def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a" * 3_000_000)
+    with serve_folder(tmp_path) as address:
+        with brought(Url(f"{address}/a.txt")) as here:
+            assert here.read_bytes() == b"a" * 3_000_000
+        with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), brought(Url(f"{address}/b.txt")):
+            pass
+        with pytest.raises(UsageError, match="cannot be written: its scheme has no way to do so"):
+            open_sink(Url(f"{address}/c.txt"))
+
+
+def test_what_nobody_may_read_is_told_so(tmp_path: Path) -> None:
+    with serve_folder(tmp_path) as address:
+        told = r"/secret\.txt cannot be read: no permission \(403.*\)\. Give its package what it takes"
+        with pytest.raises(RagbedError, match=told), brought(Url(f"{address}/secret.txt")):
+            pass
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with (
+        pytest.raises(RagbedError, match=r"http://127\.0\.0\.1:9/a\.txt cannot be read: "),
+        brought(Url("http://127.0.0.1:9/a.txt")),
+    ):
+        pass
+
+
+def test_a_missing_package_is_named_with_its_command() -> None:
+    with pytest.raises(UsageError, match=r"s3:// needs a package that is not installed: pip install s3fs$"):
+        is_there(Url("s3://bucket/a"))
+    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known are .*file.*memory"):
+        is_there(Url("nowhere://bucket/a"))
+    with patch.dict(sys.modules, {"fsspec": None}), pytest.raises(UsageError, match=r"pip install 'ragbed\[remote\]'$"):
+        is_there(Url("s3://bucket/a"))
