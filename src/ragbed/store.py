@@ -19,6 +19,9 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
 surely a file of another kind (one big JSON array), and must not fill the memory."""
 
+_BUFFER_BYTES = 256 * 1024
+"""Read at once: lines are longer than what Python would take."""
+
 _OTHER_ENCODINGS = {
     b"\xef\xbb\xbf": "starts with a byte order mark; save it as plain UTF-8 (`sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`)",
     b"\xff\xfe": "is UTF-16; convert it (`iconv -f UTF-16 -t UTF-8 FILE`)",
@@ -66,7 +69,7 @@ def _open(path: Path) -> IO[bytes]:
             raise UsageError(f"{path} is a directory; name the file inside it.")
         if not stat.S_ISREG(mode):  # a pipe could be read once, and we read more often
             raise UsageError(f"{path} is not a regular file; save what it gives to one first.")
-        return open(path, "rb")
+        return open(path, "rb", buffering=_BUFFER_BYTES)
     except FileNotFoundError:
         raise NoSuchFile(path) from None
     except OSError as error:

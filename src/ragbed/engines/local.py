@@ -7,14 +7,15 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ragbed.engines.base import Hand
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Model
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 _ALONE_S = 1.0
 """A process takes about so long to start and to import what it needs: shorter work is done before it would begin."""
@@ -65,9 +66,7 @@ class LocalEngine:
 
     def _spread_wide(self, work: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt
-            )
+            self._pool = _start_pool(self.workers)
         waiting: deque[Future[Result]] = deque()
         try:
             for job in jobs:
@@ -79,6 +78,14 @@ class LocalEngine:
         finally:
             for left in waiting:
                 left.cancel()
+
+
+def _start_pool(workers: int) -> ProcessPoolExecutor:
+    # Takes long to load, and most work ends before others are needed for it.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
 
 
 def _ignore_interrupt() -> None:

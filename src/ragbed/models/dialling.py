@@ -171,7 +171,8 @@ def _look_up(host: str, port: int) -> asyncio.Future[_Addresses]:
         addresses: _Addresses = []
         problem = None
         try:
-            addresses = list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            # As bytes, since it is in ASCII already; of a text Python would load its own encoder of names.
+            addresses = list(socket.getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
             problem = error
         with suppress(RuntimeError):  # the loop has ended meanwhile

@@ -55,20 +55,20 @@ class Instructions:
     def messages(self, lang: Lang, question: str, documents: Sequence[str] | None) -> tuple[Message, ...]:
         """Renders a prompt: with None the closed-book one, with no documents the usual one around nothing."""
         prefix = "closed-book." if documents is None else ""
-        values = {
-            "DOCS": "\n".join(self._document(lang, *one) for one in enumerate(documents or (), 1)),
-            "QUERY": question,
-        }
-        user = fill(self._texts[lang, f"{prefix}user.md"], values)
+        shown = "\n".join(self._documents(lang, documents or ()))
+        user = fill(self._texts[lang, f"{prefix}user.md"], {"DOCS": shown, "QUERY": question})
         system = self._texts[lang, f"{prefix}system.md"]
         if documents is not None:
             system = self._remedied(lang, system)
         turns = [Message(role="system", content=system)] if system else []
         return (*turns, Message(role="user", content=user))
 
-    def _document(self, lang: Lang, number: int, text: str) -> str:
-        template = read_texts(self.remedy, lang).get("document.md")
-        return text if template is None else fill(template, {"NUMBER": str(number), "DOC": text})
+    def _documents(self, lang: Lang, texts: Sequence[str]) -> Sequence[str]:
+        """The documents as they are shown: by themselves, or each in a remedy's frame."""
+        frame = read_texts(self.remedy, lang).get("document.md")
+        if frame is None:
+            return texts
+        return [fill(frame, {"NUMBER": str(number), "DOC": text}) for number, text in enumerate(texts, 1)]
 
     def _remedied(self, lang: Lang, system: str) -> str:
         """The instruction with what a remedy adds, or without what it takes out."""

@@ -22,9 +22,26 @@ _GOLDEN, _WHOLE = 618_033_988_749_895, 10**15
 
 def digest(*parts: object) -> bytes:
     """A hash that is the same on every machine and in every process."""
-    encoded = [str(part).encode("utf-8", "surrogatepass") for part in parts]
-    together = b"".join([len(part).to_bytes(8, "big") + part for part in encoded])
-    return hashlib.blake2b(together, digest_size=16).digest()
+    hasher = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        hasher.update(_framed(part))
+    return hasher.digest()
+
+
+def _digests(first: object, seconds: Iterable[object]) -> list[bytes]:
+    """The hash of each pair that begins alike."""
+    begun, digests = hashlib.blake2b(_framed(first), digest_size=16), []
+    for second in seconds:
+        hasher = begun.copy()
+        hasher.update(_framed(second))
+        digests.append(hasher.digest())
+    return digests
+
+
+def _framed(part: object) -> bytes:
+    """A part with its length, so that no two lists of parts look alike."""
+    encoded = str(part).encode("utf-8", "surrogatepass")
+    return len(encoded).to_bytes(8, "big") + encoded
 
 
 @dataclass(frozen=True)
@@ -57,8 +74,8 @@ class Ordered:
 
     def _ordered(self, stance: Stance) -> list[int]:
         pool = [index for index, passage in enumerate(self.item.passages) if passage.stance == stance]
-        chosen = sorted(pool, key=lambda index: (digest(self.key, _mark(self.item, index)), index))
-        return _doubtful_last(self.item, chosen)
+        drawn = sorted(zip(_digests(self.key, [_mark(self.item, index) for index in pool]), pool, strict=True))
+        return _doubtful_last(self.item, [index for _, index in drawn])
 
 
 def order_item(item: Item, seed: int) -> Ordered:
@@ -110,8 +127,8 @@ class Turns:
         """
         used = self._used.setdefault((lang, docs), [[0] * docs for _ in range(docs + 1)])
         rows = [used[distracting] for distracting in mixes]
-        turns = ((self._start + step) % docs for step in range(docs))
-        best = min(turns, key=lambda turn: sum(row[turn] for row in rows))
+        times = [sum(column) for column in zip(*rows, strict=True)] or [0] * docs
+        best = min(((self._start + step) % docs for step in range(docs)), key=times.__getitem__)
         for row in rows:
             row[best] += 1
         return best

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from ragbed.schema import Answer, Lang
 
@@ -48,9 +49,18 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Whether a text holds an alias of every slot, spaces ignored on both sides in Chinese."""
+    folded = (spaceless if lang == "zh" else plain)(text)
+    for aliases in _folded(answer, lang):
+        if not any(alias in folded for alias in aliases):
+            return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _folded(answer: Answer, lang: Lang) -> Answer:
+    """An answer as it is compared; all passages of an item are held against the same."""
     fold = spaceless if lang == "zh" else plain
-    folded = fold(text)
-    return all(any(fold(alias) in folded for alias in aliases) for aliases in answer)
+    return tuple(tuple(map(fold, aliases)) for aliases in answer)
 
 
 def mentions_answer(text: str, answer: Answer) -> bool:
