@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,8 +12,9 @@ from typing import Any
 from ragbed.engines.local import LocalEngine
 from ragbed.runner.running import run
 from ragbed.runner.scoring import Tally, tabulate_run
+from ragbed.runner.store import RunStore, Stored
 from ragbed.schema import Case, Completion
-from tests.runner.harness import TalkingModel, ask_nobody, make_job
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 def _answer(case: Case) -> Completion:
@@ -29,26 +31,47 @@ def test_several_processes_count_what_one_counts(tmp_path: Path) -> None:
         assert tabulate_run(tmp_path / "run", engine) == [alone]
 
 
+class _Scoring:
+    """Follows a run and scores what comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.came: deque[tuple[Stored, int]] = deque()
+        self.scored: list[bool] = []
+
+    def begin(self, store: RunStore) -> None:
+        self.tally = Tally(self._folder, store.last_result(), self.came)
+
+    def take(self, result: Stored, seal: int) -> None:
+        self.came.append((result, seal))
+
+    def go_on(self) -> bool:
+        self.scored.append(self.tally.go_on())
+        return self.scored[-1]
+
+
 def test_what_is_scored_while_others_are_waited_for_is_what_the_run_holds(tmp_path: Path) -> None:
-    early: list[Tally] = []
-    calls: list[bool] = []
+    early = _Scoring(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=early), ask_nobody)
+    assert any(early.scored)
+    assert early.tally.finish() == tabulate_run(tmp_path / "run")
 
-    def score_one() -> bool:
-        early[:] = early or [Tally(tmp_path / "run")]
-        calls.append(early[0].go_on())
-        return calls[-1]
 
-    job = make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03))
-    run(replace(job, meanwhile=score_one), ask_nobody)
-    assert any(calls)
-    assert early[0].finish() == tabulate_run(tmp_path / "run")
+def test_what_earlier_sessions_brought_is_scored_with_the_rest(tmp_path: Path) -> None:
+    first, second = TalkingModel(agree), TalkingModel(agree, "test/second")
+    run(make_job(tmp_path / "run", 60, first), ask_nobody)
+    early = _Scoring(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, first, second, follower=early), ask_nobody)
+    assert (len(first.asked), len(second.asked)) == (60, 60)
+    assert [(cell.asked, cell.hits["correct"]) for cell in early.tally.finish() or ()] == [(60, 60)] * 2
 
 
 def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
-    early = Tally(tmp_path / "run")
-    assert [early.go_on() for _ in range(61)] == [True] * 60 + [False]
-    run(make_job(tmp_path / "run", 60, TalkingModel(lambda _: Completion(outcome="ok", reply="gold-1"))), ask_nobody)
+    early = Tally(tmp_path / "run", 60, deque())
+    while early.go_on():
+        pass
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree)), ask_nobody)
     assert early.finish() is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,8 +14,11 @@ from ragbed.errors import RagbedError
 if TYPE_CHECKING:
     from ragbed.engines import Engine
     from ragbed.runner.scoring import Tally
+    from ragbed.runner.store import RunStore, Stored
     from ragbed.runner.tables import Cell
 
+_MOST_WAITING = 1_000
+"""Results that are held until they are scored: 15 MB of them with RGB's documents."""
 SCORES = {
     "noise": ("accuracy", "correct"),
     "rejection": ("rejection", "refused"),
@@ -37,26 +41,43 @@ class EarlyTables:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder, self._before = folder, 0
+        self._came: deque[tuple[Stored, int]] = deque()
         self._loading = Thread(target=_load, daemon=True)
         self._tally: Tally | None = None
         self._is_given_up = False
 
+    def begin(self, store: RunStore) -> None:
+        """See `Follower`: loads what tables are made with, in another thread."""
+        self._before = store.last_result()
+        self._loading.start()
+
+    def take(self, result: Stored, seal: int) -> None:
+        """See `Follower`: of too many that wait some are scored at once."""
+        if self._is_given_up:
+            return
+        self._came.append((result, seal))
+        if len(self._came) > _MOST_WAITING:
+            self._loading.join()
+            self.go_on()
+
     def go_on(self) -> bool:
-        """Loads what tables are made with, in another thread, and then scores what has come; whether there was any."""
-        if self._loading.ident is None:
-            self._loading.start()
+        """See `Follower`: scores what has come, once all is loaded."""
         if self._loading.is_alive() or self._is_given_up:
             return False
         try:
-            self._tally = self._tally or _begin_tally(self._folder)
+            self._tally = self._tally or _begin_tally(self._folder, self._before, self._came)
             return self._tally.go_on()
         except RagbedError:  # whoever reads the tables is told
             self._is_given_up = True
+            self._came.clear()
             return False
 
     def cells(self, engine: Engine) -> list[Cell]:
         """What the run holds, now that all was asked; an engine scores what could not be before."""
+        if self._loading.ident is not None:
+            self._loading.join()
+            self.go_on()
         cells = None if self._tally is None or self._is_given_up else self._tally.finish()
         return read_cells(self._folder, engine) if cells is None else cells
 
@@ -66,10 +87,10 @@ def _load() -> None:
         import_module(name)
 
 
-def _begin_tally(folder: Path) -> Tally:
+def _begin_tally(folder: Path, before: int, came: deque[tuple[Stored, int]]) -> Tally:
     from ragbed.runner.scoring import Tally
 
-    return Tally(folder)
+    return Tally(folder, before, came)
 
 
 def read_cells(folder: Path, engine: Engine | None = None) -> list[Cell]:

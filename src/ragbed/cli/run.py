@@ -127,7 +127,7 @@ def run(
     tables = EarlyTables(job.folder)
     try:
         with RunProgress() as progress:
-            run_job(replace(job, meanwhile=tables.go_on), progress.watch)
+            run_job(replace(job, follower=tables), progress.watch)
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise

@@ -18,7 +18,7 @@ from ragbed.runner.budget import Budget
 from ragbed.runner.cache import Cache, key_of
 from ragbed.runner.hope import Hope
 from ragbed.runner.steps import Called, ask_through
-from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore
+from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore, Stored
 from ragbed.runner.writer import Writer
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
@@ -57,8 +57,8 @@ class _HandedIn(NamedTuple):
     """A result on its way to the disk."""
 
     durable: asyncio.Future[None]
-    completion: Completion
-    cached: bool
+    result: Stored
+    seal: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class Session:
     cache: Cache | None
     budget: Budget | None
     repeats: int
+    kept: Callable[[Stored, int], None] | None = None
+    """Told of every result that is on the disk, with its seal."""
 
 
 @dataclass
@@ -213,14 +215,17 @@ class Asking:
         except UnicodeEncodeError:
             completion = _without_surrogates(completion)
             row = store.row(ask, number, called.key, completion, called.cached)
-        return _HandedIn(self.session.writer.put(RECORD, row), completion, called.cached)
+        result = Stored(ask.case, self.model.name, ask.repeat, completion, called.key, called.cached)
+        return _HandedIn(self.session.writer.put(RECORD, row), result, row.seal)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""
         if last is not None:
             await last.durable
-            self.progress.count(last.completion, cached=last.cached)
+            self.progress.count(last.result.completion, cached=last.result.cached)
             self.watch(self.progress)
+            if self.session.kept is not None:
+                self.session.kept(last.result, last.seal)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

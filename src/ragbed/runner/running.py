@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Protocol
 
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import Model
@@ -23,13 +24,29 @@ from ragbed.runner.file import connect, naming
 from ragbed.runner.hope import GivenUp
 from ragbed.runner.lock import hold
 from ragbed.runner.mark import Mark, lost, noted
-from ragbed.runner.store import RunStore, open_store
+from ragbed.runner.store import RunStore, Stored, open_store
 from ragbed.runner.writer import WriteFailed, Writer
 from ragbed.schema import Case
 
 _REST_S = 0.02
 _CLOSE_S = 2.0
 """Connections get so long to close: an interrupted run ends within five seconds whatever a server does."""
+
+
+class Follower(Protocol):
+    """Makes something of results while others are waited for."""
+
+    def begin(self, store: RunStore) -> None:
+        """Asking begins; the store holds what earlier sessions brought."""
+        ...
+
+    def take(self, result: Stored, seal: int) -> None:
+        """A result is on the disk, under this seal."""
+        ...
+
+    def go_on(self) -> bool:
+        """Does a millisecond's work; whether there was any to do."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -47,9 +64,7 @@ class Job:
     """Whether cases that came since it was planned are added: those of a judge, whose run may have gone on."""
     cache: Path | None = None
     budget: Budget | None = None
-    meanwhile: Callable[[], bool] | None = None
-    """Called while models are asked, for what can be done in that time: a fraction of a millisecond of it at once.
-    Says whether there is more to do."""
+    follower: Follower | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
     """Told what the user should know and the run survives."""
 
@@ -110,9 +125,10 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
         with _second_connection(store) as connection:
             writer = Writer(store.path, connection, Mark(job.folder, connection))
             cache = None if job.cache is None else Cache(job.cache, job.tell)
-            session = Session(store, writer, number, cache, job.budget, job.repeats)
+            keep = None if job.follower is None else job.follower.take
+            session = Session(store, writer, number, cache, job.budget, job.repeats, keep)
             given_up: list[GivenUp] = []
-            beside = asyncio.create_task(_meanwhile(job.meanwhile))
+            beside = asyncio.create_task(_follow(job.follower, store))
             try:
                 await _together(
                     _ask_one(_begin(session, model, numbers[place], models[place][1], watch), job, given_up)
@@ -131,10 +147,13 @@ async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], N
                 await asyncio.gather(*(model.close() for model in job.models), return_exceptions=True)
 
 
-async def _meanwhile(work: Callable[[], bool] | None) -> None:
+async def _follow(follower: Follower | None, store: RunStore) -> None:
     """Works in the gaps: whatever came from servers goes first, at every turn of the loop."""
-    while work is not None:
-        await asyncio.sleep(0 if work() else _REST_S)
+    if follower is None:
+        return
+    follower.begin(store)
+    while True:
+        await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
 async def _identify(models: Sequence[Model]) -> list[tuple[Model, str]]:

@@ -20,8 +20,8 @@ from ragbed.runner.tables import Cell, add_planned, add_result, merge_cells, tab
 
 _EARLY = 20_000
 """Results that are scored while others are waited for; the rest is left to an engine."""
-_READ = 32
-"""Results that are read at a time while others are waited for."""
+_AT_ONCE = 8
+"""Results that are scored at once while others are waited for: a millisecond's work."""
 _RESULTS = 500
 """Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
 _SHIPPED = 1_000
@@ -72,26 +72,37 @@ def open_scored(folder: Path) -> RunStore:
 
 
 class Tally:
-    """Scores the results of a run as they come, while others are waited for; what is stored stays the truth."""
+    """Scores the results of a run while others are waited for; what is stored stays the truth.
 
-    def __init__(self, folder: Path) -> None:
-        self._store = open_store(folder, create=False)
+    Args:
+        folder: The run's.
+        before: The last row of the results that were there when the asking began.
+        came: Results that came since, with their seals; they are taken out of it.
+    """
+
+    def __init__(self, folder: Path, before: int, came: deque[tuple[Stored, int]]) -> None:
+        self._store, self._before, self._came = open_store(folder, create=False), before, came
         self._cells: dict[Condition, Cell] = {}
-        self._read: deque[tuple[int, Stored, int]] = deque()
         self._last, self._rows, self._seals = 0, 0, 0
 
     def go_on(self) -> bool:
-        """Scores one of those that came since, if there is one; whether it did. A large run is left to an engine."""
+        """Scores a few, if there are any; whether there were. A large run is left to an engine."""
         if self._rows >= _EARLY:
+            self._came.clear()
             return False
-        if not self._read:
-            self._read.extend(self._store.results_after(self._last, _READ))
-            if not self._read:
-                return False
-        self._last, result, seal = self._read.popleft()
-        add_result(self._cells, result)
-        self._rows, self._seals = self._rows + 1, self._seals + seal
-        return True
+        some = [self._came.popleft() for _ in range(min(_AT_ONCE, len(self._came)))] or self._earlier()
+        for result, seal in some:
+            add_result(self._cells, result)
+            self._rows, self._seals = self._rows + 1, self._seals + seal
+        return bool(some)
+
+    def _earlier(self) -> list[tuple[Stored, int]]:
+        """The next few of those that were there."""
+        if self._last >= self._before:
+            return []
+        found = [one for one in self._store.results_after(self._last, _AT_ONCE) if one[0] <= self._before]
+        self._last = found[-1][0] if found else self._before
+        return [(result, seal) for _, result, seal in found]
 
     def finish(self) -> list[Cell] | None:
         """The sums, if they are those of all that the run holds; None where a result took the place of an error."""

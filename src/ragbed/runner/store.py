@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -80,6 +80,20 @@ class Ask(Call):
     """One thing to be asked of a model."""
 
     case: Case
+
+
+class Row(NamedTuple):
+    """A result as it is written."""
+
+    model: int
+    item: int
+    repeat: int
+    session: int
+    request: str
+    outcome: str
+    cached: int
+    seal: int
+    completion: bytes
 
 
 class RunStore:
@@ -180,11 +194,11 @@ class RunStore:
             connection.execute("DELETE FROM intents")
         return session, numbers
 
-    def row(self, call: Call, session: int, request: str, completion: Completion, cached: bool) -> tuple[object, ...]:
+    def row(self, call: Call, session: int, request: str, completion: Completion, cached: bool) -> Row:
         """A result as its row for RECORD, sealed with a checksum."""
         encoded = self._encoder.encode(completion)
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
-        return (*fields, seal_of(encoded, *fields), encoded)
+        return Row(*fields, seal_of(encoded, *fields), encoded)
 
     # Reading.
 
@@ -266,6 +280,11 @@ class RunStore:
     def is_whole(self, rows: int, seals: int) -> bool:
         """Whether as many results as were read, with these seals together, are what the ledger says."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
+
+    def last_result(self) -> int:
+        """The row of the result that came last; 0 if there is none."""
+        ((last,),) = self.read("SELECT COALESCE(MAX(rowid), 0) FROM results")
+        return int(last)
 
     def noted_results(self) -> int:
         """How many results there are, as the ledger says."""
