@@ -7,7 +7,6 @@ POST after the other is little, and a general client does much more at every cal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import httptools
@@ -30,12 +29,29 @@ class Reply(NamedTuple):
     """As it was sent; of an error no more than its beginning."""
 
 
+class Limits(NamedTuple):
+    """How long a reply may take, and how large it may be."""
+
+    end: float
+    """When it must be whole, by the clock of the loop."""
+    silence_s: float
+    """Without a byte, once it has begun."""
+    body_bytes: int
+
+
 class Connection(asyncio.Protocol):
     """A connection that is kept: asks, reads the reply, and is then free for the next."""
 
     def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiting: asyncio.Future[Reply] | None = None
+        self._end, self._alarm = 0.0, cast("asyncio.TimerHandle | None", None)
+        self._parser = httptools.HttpResponseParser(self)
+        # Real servers are not all strict, and a browser or aiohttp reads these too.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
         self._headers: dict[str, str] = {}
         self._in_body = False
         self.free_since = 0.0
@@ -45,26 +61,17 @@ class Connection(asyncio.Protocol):
         """Whether another request can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def ask(self, request: bytes, limit: int, heard: Callable[[], None]) -> Reply:
-        """Sends a request and waits for the reply; whatever goes wrong closes the connection.
-
-        Args:
-            request: All of it, as it goes out.
-            limit: Bytes of the body.
-            heard: Called at every piece but the last, so that silence can be told from slowness.
+    async def ask(self, request: bytes, limits: Limits) -> Reply:
+        """Sends a request, all of it, and waits for the reply; whatever goes wrong closes the connection.
 
         Raises:
             Failure: The connection broke, or what came is no reply.
+            TimeoutError: It was not whole in time.
         """
         if self._transport is None:
             raise Failure("network", "the connection is closed", again=True)
-        self._waiting = asyncio.get_running_loop().create_future()
-        self._limit, self._heard = limit, heard
-        self._parser = httptools.HttpResponseParser(self)
-        # Real servers are not all strict, and a browser or aiohttp reads these too.
-        self._parser.set_dangerous_leniencies(
-            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
-        )
+        self._waiting, self._limits = self._loop.create_future(), limits
+        self._wait_until(limits.end)
         self._headers, self._in_body = {}, False
         self._pieces: list[bytes] = []
         self._size = self._head_size = 0
@@ -81,6 +88,31 @@ class Connection(asyncio.Protocol):
         """Ends the connection at once."""
         if self._transport is not None:
             self._transport.abort()
+
+    def _wait_until(self, end: float) -> None:
+        """Has the wait end at a moment.
+
+        An alarm that is set for an earlier one stays, and looks at the clock again then: most calls come back long
+        before, and need not set and stop one each.
+        """
+        self._end = end
+        if self._alarm is None or self._alarm.when() > end:
+            self._stop_alarm()
+            self._alarm = self._loop.call_at(end, self._look_at_the_clock)
+
+    def _look_at_the_clock(self) -> None:
+        self._alarm = None
+        if self._waiting is None or self._waiting.done():
+            return
+        if self._loop.time() < self._end:
+            self._wait_until(self._end)
+        else:
+            self._waiting.set_exception(TimeoutError())
+
+    def _stop_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
 
     # What asyncio calls.
 
@@ -102,11 +134,12 @@ class Connection(asyncio.Protocol):
         self._head_size += 0 if self._in_body else len(data)
         if self._head_size > _HEAD_BYTES:
             self._fail(Failure("protocol", "the reply's headers have no end", again=True))
-        self._heard()
+        self._wait_until(min(self._limits.end, self._loop.time() + self._limits.silence_s))
 
     def connection_lost(self, error: Exception | None) -> None:
         """It broke, or the server closed it: the end of a reply that has no length."""
         self._transport = None
+        self._stop_alarm()
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if error is None and self._in_body and not has_length:
             self._finish()
@@ -128,7 +161,7 @@ class Connection(asyncio.Protocol):
         """The body follows, if there is one."""
         self._in_body = self._parser.get_status_code() >= 200
         announced = self._headers.get("content-length", "0")
-        if self._parser.get_status_code() == 200 and int(announced) > self._limit:
+        if self._parser.get_status_code() == 200 and int(announced) > self._limits.body_bytes:
             self._fail(self._too_large())
 
     def on_body(self, piece: bytes) -> None:
@@ -139,7 +172,7 @@ class Connection(asyncio.Protocol):
             if self._size > _MESSAGE_BYTES:
                 self._finish()
                 self.close()
-        elif self._size > self._limit:
+        elif self._size > self._limits.body_bytes:
             self._fail(self._too_large())
 
     def on_message_complete(self) -> None:
@@ -160,4 +193,4 @@ class Connection(asyncio.Protocol):
         self.close()
 
     def _too_large(self) -> Failure:
-        return Failure("protocol", f"the reply is larger than {self._limit >> 10:,} KiB")
+        return Failure("protocol", f"the reply is larger than {self._limits.body_bytes >> 10:,} KiB")

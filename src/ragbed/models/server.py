@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from yarl import URL
 
 from ragbed import __version__
 from ragbed.models.dialling import Dialler, basic, proxy_authorization
-from ragbed.models.exchange import Connection, Reply
+from ragbed.models.exchange import Connection, Limits, Reply
 
 _KEEP_S = 15.0
 """A connection that was free for longer may just be being closed by the server, and is not used again."""
@@ -35,20 +36,20 @@ class Server:
         if self._is_relayed and proxy is not None:
             self._head += proxy_authorization(proxy)
 
-    async def ask(
-        self, url: URL, headers: Mapping[str, str], body: bytes | None, limit: int, heard: Callable[[], None]
-    ) -> Reply:
+    async def ask(self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: Limits) -> Reply:
         """Posts a body to an address of this server, or gets what is there where there is none.
 
         Raises:
             Failure: No reply came.
+            TimeoutError: None came in time.
         """
         connection = self._take_free()
         if connection is None:
-            connection = await self._dialler.dial(self._connect_s)
+            async with asyncio.timeout_at(limits.end):
+                connection = await self._dialler.dial(self._connect_s)
             self._all.add(connection)
         try:
-            return await connection.ask(self._write(url, headers, body), limit, heard)
+            return await connection.ask(self._write(url, headers, body), limits)
         finally:
             if connection.is_open:
                 connection.free_since = time.monotonic()

@@ -13,6 +13,7 @@ from yarl import URL
 
 from ragbed.models.body import read_body, read_message
 from ragbed.models.door import Door
+from ragbed.models.exchange import Limits
 from ragbed.models.failure import PAID, Failure, failed, from_status, wait_asked
 from ragbed.models.pace import Lane, Pace
 from ragbed.models.patience import Patience
@@ -66,7 +67,8 @@ class Transport:
         """Posts a body until a reply can be read or patience ends; every ask ends in an outcome."""
         begun: float | None = None
         lane: Lane | None = None
-        attempt, usage = 0, Counter[str]()
+        attempt = 0
+        usage: Counter[str] = Counter()
         while True:
             attempt += 1
             came = self._pace.clock()
@@ -91,11 +93,10 @@ class Transport:
 
     async def look_up(self, url: URL) -> bytes | None:
         """Gets a small page of the server, or None if it has no such page; for what it says of itself."""
-        limit = self._patience.max_bytes
+        limits = self._limits(_LOOK_UP_S)
         try:
-            async with asyncio.timeout(_LOOK_UP_S):
-                reply = await self._servers[url.origin()].ask(url, self._headers(), None, limit, lambda: None)
-            return read_body(reply, limit) if reply.status == 200 else None
+            reply = await self._servers[url.origin()].ask(url, self._headers(), None, limits)
+            return read_body(reply, limits.body_bytes) if reply.status == 200 else None
         except (TimeoutError, Failure):
             return None
 
@@ -169,7 +170,8 @@ class Transport:
     def _keep_secret(self, reply: Completion) -> Completion:
         """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
         named = [one.id for one in (*(reply.retrieved or ()), *(reply.citations or ()))]
-        if not self._scrubber.holds("\n".join([str(reply.reply), str(reply.reasoning), str(reply.finish), *named])):
+        told = (reply.reply, reply.reasoning, reply.finish, *named)
+        if not self._scrubber.holds("\n".join([text for text in told if text])):
             return reply
         hide = self._scrubber.hide
         return replace(
@@ -182,17 +184,15 @@ class Transport:
         )
 
     async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:
-        clock, patience = asyncio.get_running_loop().time, self._patience
-        end = clock() + limit_s
+        limits = self._limits(limit_s)
         try:
-            async with asyncio.timeout_at(end) as deadline:
-                reply = await self._servers[url.origin()].ask(
-                    url, self._headers(), body, patience.max_bytes,
-                    # Silence in the middle of a reply ends it early, but no piece puts the end off for ever.
-                    lambda: deadline.reschedule(min(end, clock() + patience.silence_s)),
-                )  # fmt: skip
+            reply = await self._servers[url.origin()].ask(url, self._headers(), body, limits)
         except TimeoutError:
             raise Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True) from None
         if reply.status == 200:
-            return read_body(reply, patience.max_bytes)
+            return read_body(reply, limits.body_bytes)
         raise from_status(reply.status, read_message(reply), wait_asked(reply.headers, datetime.now(UTC)))
+
+    def _limits(self, within_s: float) -> Limits:
+        patience = self._patience
+        return Limits(asyncio.get_running_loop().time() + within_s, patience.silence_s, patience.max_bytes)

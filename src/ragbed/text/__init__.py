@@ -50,10 +50,7 @@ def holds_answer(folded_text: str, answer: Answer) -> bool:
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Whether a text holds an alias of every slot, spaces ignored on both sides in Chinese."""
     folded = (spaceless if lang == "zh" else plain)(text)
-    for aliases in _folded(answer, lang):
-        if not any(alias in folded for alias in aliases):
-            return False
-    return True
+    return all(any(alias in folded for alias in aliases) for aliases in _folded(answer, lang))
 
 
 @lru_cache(maxsize=64)
