@@ -9,7 +9,6 @@ import importlib.util
 from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -123,7 +122,8 @@ CATALOG: dict[str, Entry] = {
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")
 """How files of items end, where nobody can look whether something is a folder."""
 
-PLACES = {"lm-eval": str(files("ragbed") / "harnesses" / "lm_eval_tasks")}
+_PACKAGE = Path(__file__).parent.parent
+PLACES = {"lm-eval": str(_PACKAGE / "harnesses" / "lm_eval_tasks")}
 """Folders of ragbed that other programs are pointed to."""
 
 
@@ -137,7 +137,7 @@ def default_root() -> Path:
 def folder_of(entry: Entry, root: Path) -> Path:
     """Where the files of an entry lie, or would."""
     if entry.source is None:
-        return Path(str(files("ragbed") / "bundled"))
+        return _PACKAGE / "bundled"
     return root / entry.name / entry.version
 
 

@@ -1,6 +1,6 @@
 """The command line: parsing and printing only; one file per command, heavy imports inside them.
 
-To add a command: a module with one function, and one line in COMMANDS.
+To add a command: a module with one function of its name, and one line in COMMANDS.
 """
 
 from __future__ import annotations
@@ -10,62 +10,39 @@ import io
 import os
 import signal
 import sys
+from importlib import import_module
+from keyword import iskeyword
 
 import click
 
 from ragbed import __version__
-from ragbed.cli import (
-    board,
-    build,
-    cache,
-    cases,
-    compare,
-    data,
-    demo,
-    diagnose,
-    doctor,
-    export,
-    import_,
-    judge,
-    lint,
-    merge,
-    paper,
-    plan,
-    report,
-    review,
-    run,
-    score,
-    status,
-    view,
-    world,
-)
 from ragbed.cli.console import say
 from ragbed.errors import RagbedError
 
 COMMANDS = (
-    demo.demo,
-    run.run,
-    status.status,
-    score.score,
-    judge.judge,
-    report.report,
-    board.board,
-    compare.compare,
-    view.view,
-    diagnose.diagnose,
-    data.data,
-    lint.lint,
-    cases.cases,
-    import_.import_,
-    export.export,
-    merge.merge,
-    cache.cache,
-    world.world,
-    build.build,
-    review.review,
-    plan.plan,
-    paper.paper,
-    doctor.doctor,
+    "demo",
+    "run",
+    "status",
+    "score",
+    "judge",
+    "report",
+    "board",
+    "compare",
+    "view",
+    "diagnose",
+    "data",
+    "lint",
+    "cases",
+    "import",
+    "export",
+    "merge",
+    "cache",
+    "world",
+    "build",
+    "review",
+    "plan",
+    "paper",
+    "doctor",
 )
 """In the order in which the help lists them."""
 
@@ -75,13 +52,24 @@ cycle, and the default of 700 spends a fifteenth of a run on looking."""
 
 
 class _Group(click.Group):
-    """Lists the commands in our order rather than by the alphabet."""
+    """Knows the commands by name, and loads one when it is typed; all of them for the help, in our order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self.commands:
+            return None
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
+        return command
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(
+    cls=_Group,
+    commands=[click.Command(name) for name in COMMANDS],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="ragbed %(version)s")
 def app() -> None:
     """A test bed for language models that are handed retrieved documents.
@@ -98,10 +86,6 @@ def app() -> None:
       ragbed lint en_refine
       ragbed cases en_refine -o cases.jsonl
     """
-
-
-for _command in COMMANDS:
-    app.add_command(_command)
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ class RunProgress:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._on_terminal = sys.stderr.isatty()
         self._bars: Bars | None = None
         self._tasks: dict[str, TaskID] = {}
         self._clock, self._begun, self._last = clock, clock(), clock()
@@ -50,7 +51,7 @@ class RunProgress:
 
     def watch(self, model: str, progress: Progress) -> None:
         """Moves the bar of a model, or says a line now and then."""
-        now, on_terminal = self._clock(), sys.stderr.isatty()
+        now, on_terminal = self._clock(), self._on_terminal
         since, had = self._first.setdefault(model, (now, progress.done))
         if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
             return

@@ -8,7 +8,6 @@ per sub-question, and `asnwer1` (sic), `answer2`; counterfactual with `fakeanswe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import msgspec
@@ -66,6 +65,8 @@ def to_line(item: Item) -> bytes:
         RagbedError: RGB's shape cannot hold the item.
     """
     spelled = item.rgb or {}
+    import json  # noqa: PLC0415 - msgspec leaves no spaces, and who only reads needs none
+
     number = spelled.get("id")
     record: dict[str, object] = {
         "id": number if str(number) == item.id else item.id,

@@ -76,6 +76,15 @@ class Parking(Protocol):
 
 
 @runtime_checkable
+class Posting(Protocol):
+    """A model that is sent its request as it is, so that it need not be made again for that."""
+
+    async def post(self, request: bytes, case: Case) -> Completion:
+        """Asks as `complete` does, by what `request` gave for the case."""
+        ...
+
+
+@runtime_checkable
 class PrefixReusing(Protocol):
     """A model that need not read again what a prompt has in common with the one before: the runner sorts for it."""
 

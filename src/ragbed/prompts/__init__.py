@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UnknownName, UsageError
@@ -105,7 +104,7 @@ def prompt_hash(messages: Sequence[Message]) -> str:
 @cache
 def _shipped(sets: tuple[str, ...], lang: str, name: str) -> str:
     for chosen in sets:
-        source = files(__name__) / chosen / lang / name
+        source = Path(__file__).parent / chosen / lang / name
         if source.is_file():
             return source.read_bytes().decode().removesuffix("\n")
     return ""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.models.base import AnsweringAfresh, Model, Parking, PrefixReusing, WorkerLost
+from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
 from ragbed.models.failure import Failure, failed
 from ragbed.prompts.remedies import flow_of
 from ragbed.runner.budget import Budget
@@ -96,6 +96,7 @@ class Asking:
     def __post_init__(self) -> None:
         self._hope = Hope(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
+        self._posting = self.model if isinstance(self.model, Posting) else None
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome, or the budget allows no more.
@@ -165,10 +166,12 @@ class Asking:
 
         return call
 
-    async def _complete(self, ask: Ask, case: Case) -> Completion:
+    async def _complete(self, ask: Ask, case: Case, request: bytes) -> Completion:
         """Asks until there is an outcome; a call whose worker ended goes on record, since it may have been paid."""
         for lost in range(_WORKERS):
             try:
+                if self._posting is not None:
+                    return await self._posting.post(request, case)
                 completion = await self.model.complete(case, ask.repeat)
             except WorkerLost as error:
                 last = error
@@ -184,7 +187,8 @@ class Asking:
         Raises:
             _NotAllowed: The budget is spent.
         """
-        key = key_of(self.model.name, self.identity, self.model.request(case), ask.repeat)
+        request = self.model.request(case)
+        key = key_of(self.model.name, self.identity, request, ask.repeat)
         found = self._cache.find(key) if self._cache is not None else None
         if found is not None:
             return Called(found, key, cached=True)
@@ -193,7 +197,7 @@ class Asking:
         intent = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
         await self.session.writer.put(INTEND, intent)
         await self._settle(last)
-        completion = await self._complete(ask, case)
+        completion = await self._complete(ask, case, request)
         return Called(self._account(key, completion), key)
 
     def _account(self, key: str, completion: Completion) -> Completion:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.schema import Case, Lang, Message
@@ -118,5 +118,5 @@ def read_texts(remedy: str | None, lang: Lang) -> Mapping[str, str]:
     """The files of a remedy, by name; none of no remedy."""
     if remedy is None:
         return {}
-    folder = files(__name__) / remedy / lang
+    folder = Path(__file__).parent / remedy / lang
     return {one.name: one.read_bytes().decode().removesuffix("\n") for one in folder.iterdir()}
