@@ -46,7 +46,7 @@ COMMANDS = (
 )
 """In the order in which the help lists them."""
 
-_GC_EVERY = 20_000
+_GC_EVERY = 100_000
 """New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a
 cycle, and the default of 700 spends a fifteenth of a run on looking."""
 

@@ -6,86 +6,86 @@ import re
 from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
-from ragbed.scorers.robust.phrases import FALSE_ZH, NOT_RIGHT, WRONG
+from ragbed.scorers.robust.phrases import FALSE_ZH, NOT_RIGHT, WRONG, late
 from ragbed.scorers.robust.seen import NEGATIONS, Seen, words
 
 _REACH = 240
 """Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
 
-_SENTENCE_END = re.compile(
+_SENTENCE_END = late(
     r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
-_CLAUSE_END = re.compile(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
+_CLAUSE_END = late(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
-_DENIED_BEFORE = re.compile(
+_DENIED_BEFORE = late(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
-_LEFT_OUT = re.compile(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
-_BLAMED_BEFORE = re.compile(
+_LEFT_OUT = late(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
+_BLAMED_BEFORE = late(
     r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.,]{0,80}$"
     r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
 )
-_DENIED_AFTER = re.compile(
+_DENIED_AFTER = late(
     r"(?:并不是|不是|并非)"
     r"|[\"')\]]* (?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))"
     r"|[\"')\]]* (?:did|does)(?: not|n't)\b"
 )
-_ASKED_AND_DENIED = re.compile(
+_ASKED_AND_DENIED = late(
     r"[^.;\n。?]{0,80}\?[\"')\]]* ?"
     rf"(?:no\b(?! (?:doubt|question|wonder))|nope\b|{WRONG}\b"
     r"|(?:\w+ ){0,2}(?:not\b|\w+n't\b)(?! only\b| just\b| merely\b)"
     r"|不(?:是|对|,|。)|并非|没有|否)"
 )
-_ONCE_BELIEVED = re.compile(
+_ONCE_BELIEVED = late(
     r"\b(?:formerly|previously|once|originally|initially|at first)\b (?:\w+ )?"
     r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$|[原曾本]经?以为[^。]{0,20}$"
 )
 _NO = frozenset({"no", "不", "无", "否"})
 _NONE = frozenset({"none", "nothing", "没有"})
 """Answers that are also the words by which anything is denied."""
-_ALL_SAID = re.compile(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
-_NEGATES = re.compile(
+_ALL_SAID = late(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
+_NEGATES = late(
     r"(?: [\w']+){0,6}? (?:documents?|passages?|texts?|articles?|sources?|information|known|said|stated|mentioned)\b"
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
-_WRONG_AFTER = re.compile(
+_WRONG_AFTER = late(
     r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
 )
-_OTHER_SUBJECT = re.compile(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
-_SOURCE = re.compile(
+_OTHER_SUBJECT = late(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
+_SOURCE = late(
     r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
     r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
     r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
     r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"
     r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
 )
-_CONTRADICTED = re.compile(
+_CONTRADICTED = late(
     rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b|{FALSE_ZH}|矛盾|不对"
     r"|\b(?:but|however),? (?:actually|in fact|in reality|the (?:actual|correct|right|true))\b"
     r"|但实际|但事实|实际上|事实上|其实|正确的?(?:说法|答案)"
 )
-_CORRECTING = re.compile(
+_CORRECTING = late(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
     r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
     r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是)[^。]{0,25}$"
 )
-_OR_BEFORE = re.compile(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
-_OR_AFTER = re.compile(
+_OR_BEFORE = late(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
+_OR_AFTER = late(
     r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
     r"|[\"')]*(?:或者|或(?!许)|还是)"
 )
-_CALLED_RIGHT = re.compile(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
+_CALLED_RIGHT = late(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
-_TERM_AFTER = re.compile(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
-_TERM_BEFORE = re.compile(rf"{_TERM} ?[-+*/×÷] ?$")
-_MAYBE = re.compile("可能|也许|或许|maybe|perhaps|possibly")
+_TERM_AFTER = late(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
+_TERM_BEFORE = late(rf"{_TERM} ?[-+*/×÷] ?$")
+_MAYBE = late("可能|也许|或许|maybe|perhaps|possibly")
 
 _DOUBT_EN = NEGATIONS | words(
     "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "

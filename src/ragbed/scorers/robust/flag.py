@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragbed.scorers.robust.match import Mention
-from ragbed.scorers.robust.phrases import NOT_RIGHT, WRONG, any_of
+from ragbed.scorers.robust.phrases import NOT_RIGHT, WRONG, any_of, late
 from ragbed.scorers.robust.seen import Seen, words
 
 _ERRORS = any_of(
@@ -24,22 +24,22 @@ _TRULY = any_of("actually in_fact in_reality the_(?:correct|right|actual|true)")
 _FACTS_ZH = any_of("事实 实际 史实 历史")
 _SOURCES_ZH = any_of("文档 文中 文章 资料")
 _RULES = {
-    "flag.errors": re.compile(rf"\b{_ERRORS}\b|\b{WRONG} {_CLAIMS}\b"),
-    "flag.wrong": re.compile(
+    "flag.errors": late(rf"\b{_ERRORS}\b|\b{WRONG} {_CLAIMS}\b"),
+    "flag.wrong": late(
         rf"\b{_BLAMED}\b[^.\n]{{0,80}}?(?:\b(?:is|are|was|were|seems?|appears?)\b|'s)(?: \w+){{0,2}}? "
         rf"(?:(?:{WRONG}|outdated)\b|{NOT_RIGHT}\b)(?! that)|isn't (?:correct|true|accurate|right)\b"
     ),
-    "flag.wrongly": re.compile(rf"\b{_WRONGLY} (?:\w+ )?{_SAYING}\w*"),
-    "flag.contrary": re.compile(
+    "flag.wrongly": late(rf"\b{_WRONGLY} (?:\w+ )?{_SAYING}\w*"),
+    "flag.contrary": late(
         r"\bcontrary to (?:the|what|document|this)|\bcontradicts? (?:the|known|historical)"
         rf"|(?:而非|而不是|不是|并非|不同于)[^,。\n]{{0,4}}{_SOURCES_ZH}[中里]?[所的]?[说称写述提示给]"
     ),
-    "flag.correction": re.compile(
+    "flag.correction": late(
         rf"\b{_SOURCES}\b[^.\n]{{0,80}}?\b(?:but|however|although)\b[^.\n]{{0,40}}?\b{_TRULY}\b"
         rf"|\bnot [^.,;\n]{{1,40}}? as (?:it |the |this )?(?:says|{_SOURCES}|stated|claimed|mentioned|suggested)\b"
         rf"|{_SOURCES_ZH}[^。\n]{{0,40}}?(?:但|然而|不过)[^。\n]{{0,12}}?(?:实际上|事实上|其实|正确|应该?当?[是为])"
     ),
-    "flag.错误": re.compile(
+    "flag.错误": late(
         r"错误|有误|失实|不实|谬误|不准确|不正确|不属实|不真实|相互矛盾|误导|不对的?(?=[,。;\n]|地方|$)"
         rf"|不符合?{_FACTS_ZH}|与{_FACTS_ZH}[^,。;]{{0,6}}(?:不符|相悖|矛盾|不一致)"
     ),
@@ -65,11 +65,11 @@ _HINTS = {
 }
 """Words and characters of which a text must have one for a rule to be worth trying."""
 
-_DENIED = re.compile(
+_DENIED = late(
     r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero)\b|n't\b)(?: \w+){0,4} $"
     r"|(?:没有|无|不存在|未发现|未见|并无|没|未|不含|并非|不是)[^,。;\n]{0,8}$"
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = late(
     r"\b(?:if|may|might|could|whether|avoid|unless|possible|potential)\b[^.\n]{0,60}$"
     r"|(?:如果|若|假如|可能|是否|或许|倘若|避免)[^。\n]{0,16}$"
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ragbed.scorers.robust.match import Mention
-from ragbed.scorers.robust.phrases import any_of
+from ragbed.scorers.robust.phrases import any_of, late
 from ragbed.scorers.robust.seen import NEGATIONS, Seen, words
 
 _KNOWING = any_of(
@@ -47,7 +47,7 @@ _RULES = (
     (
         "refusal.insufficient",
         words("insufficient enough inadequate lack lacks lacking limited without no"),
-        re.compile(
+        late(
             rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
             rf"|\b{_MATTER} (?:is|are) insufficient"
         ),
@@ -55,7 +55,7 @@ _RULES = (
     (
         "refusal.unable",
         words("can cannot can't unable able possible impossible could couldn't"),
-        re.compile(
+        late(
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
             # Others may be unable to find their keys.
             rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
@@ -64,7 +64,7 @@ _RULES = (
     (
         "refusal.unsaid",
         NEGATIONS | words("fail fails failed"),
-        re.compile(
+        late(
             rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
             rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
             rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+)?? {_TOLD}\b"
@@ -74,7 +74,7 @@ _RULES = (
     (
         "refusal.unknown",
         words("know unknown unclear uncertain idea sure certain aware"),
-        re.compile(
+        late(
             rf"{_DO_NOT}(?: \w+)?? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
             r"|\bno idea\b|\bi(?:'m| am) not (?:sure|certain|aware)\b|\bnot aware of\b"
         ),
@@ -82,12 +82,12 @@ _RULES = (
     (
         "refusal.unknown",
         words("unknown unclear none not /"),
-        re.compile(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
+        late(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
     ),
     (
         "refusal.insufficient",
         _ZH_NOT | frozenset("有"),
-        re.compile(
+        late(
             r"(?:信息|资料|内容|材料|证据|文档)并?(?:不足|不够|有限|缺失)"
             rf"|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?{_MATTER_ZH}"
         ),
@@ -95,12 +95,12 @@ _RULES = (
     (
         "refusal.unable",
         _ZH_NOT,
-        re.compile(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
+        late(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
     ),
     (
         "refusal.unable",
         frozenset("找查"),
-        re.compile(
+        late(
             rf"[找查]不到(?:(?:任何|相关|有关|具体|明确|确切|该|这个|问题|的)*{_MATTER_ZH}"
             r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # others may be unable to find their keys
         ),
@@ -108,28 +108,28 @@ _RULES = (
     (
         "refusal.unsaid",
         _ZH_NOT,
-        re.compile(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
+        late(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
     ),
     (
         "refusal.unknown",
         _ZH_NOT,
-        re.compile(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
+        late(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
     ),
 )
 """Rule, words and characters of which a text must have one for it to be worth trying, and its pattern."""
 
-_ABOUT_ERRORS = re.compile(
+_ABOUT_ERRORS = late(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
     r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
 )
-_UNDONE = re.compile(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
-_SUPPOSED = re.compile(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
-_AS_AN_ERROR = re.compile(
+_UNDONE = late(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
+_SUPPOSED = late(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+_AS_AN_ERROR = late(
     r"\b(?:error|mistake)s? (?:here |in [\w ]{1,30} )?(?:is|are|was|were) that\b[^.\n]{0,60}$"
     r"|错(?:误(?:之处|的地方)?(?:是|在于)|在)[:,]?[^。,;\n]{0,30}$"
 )
 """'The error is that the document does not say where': that blames, and declines nothing."""
-_ANSWERS_ANYWAY = re.compile(
+_ANSWERS_ANYWAY = late(
     r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
     r"|\banswer (?:is|would be|should be|might be)\b(?! (?:not|un\w+)\b)"
     r"|\bmy (?:best )?guess\b|\bi (?:believe|think|guess)\b"
