@@ -125,7 +125,9 @@ class Turns:
             docs: How many documents it is asked with.
             mixes: How many of them may distract, given what the item has.
         """
-        used = self._used.setdefault((lang, docs), [[0] * docs for _ in range(docs + 1)])
+        used = self._used.get((lang, docs))
+        if used is None:
+            used = self._used[lang, docs] = [[0] * docs for _ in range(docs + 1)]
         rows = [used[distracting] for distracting in mixes]
         times = [sum(column) for column in zip(*rows, strict=True)] or [0] * docs
         best = min(((self._start + step) % docs for step in range(docs)), key=times.__getitem__)

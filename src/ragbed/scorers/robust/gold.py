@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from ragbed.schema import Answer, Lang
 from ragbed.scorers.robust.dates import Date, find_dates, lone_years
@@ -26,11 +26,15 @@ _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|�
 _ASKS_WHO = re.compile(
     r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
 )
+_ASKS_SHARE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
+_NO_LETTER = re.compile(r"\W")
+_LONG_WORD = re.compile(r"[a-z]{3,}")
+_COMMA = re.compile("[,，]")
+_NO_DATE = Date(None, None, None, 0, 0)
 _COUNTED = frozenset({"person", "thing", "item"})
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """An alias that is neither a date nor a quantity."""
 
     key: str
@@ -43,8 +47,7 @@ class Name:
     """The given name of the one who is meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A part of the answer: the forms of which any will do."""
 
     names: tuple[Name, ...]
@@ -69,8 +72,7 @@ class Slot:
         return "name"
 
 
-@dataclass(frozen=True, slots=True)
-class Gold:
+class Gold(NamedTuple):
     """All that is known of a case's answers before a reply is read."""
 
     slots: tuple[Slot, ...]
@@ -100,13 +102,15 @@ def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> G
         slots=slots,
         fakes=() if same else fakes,
         asked=known,
-        asks_share=bool(re.search(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例", asked)),
+        asks_share=_ASKS_SHARE.search(asked) is not None,
         fake_is_gold=same,
     )
 
 
 def _together(dates: list[Date]) -> Date:
     """What dates say, where they do not contradict each other."""
+    if not dates:
+        return _NO_DATE
     year, month, day = (_only({date[place] for date in dates}) for place in range(3))
     return Date(year, month, day, 0, 0)
 
@@ -127,14 +131,14 @@ def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> Slot:
         folded = fold(alias, lang).strip(_EDGES)
         if not folded:
             continue
-        forms.add(re.sub(r"\W", "", folded))
+        forms.add(_NO_LETTER.sub("", folded))
         if date := _as_date(folded, asked):
             dates.append(date)
             forms.add(date[:3])
         elif read := _as_quantities(alias, folded):
             quantities += _settle(read, quantities)
             forms |= {(one.value, one.unit) for one in read}
-            nouns |= {one.unit for one in read} | set(re.findall(r"[a-z]{3,}", folded))
+            nouns |= {one.unit for one in read} | set(_LONG_WORD.findall(folded))
         elif name := _as_name(alias, folded, lang):
             names.append(name)
             names += _surname(alias, folded, asked)
@@ -155,7 +159,7 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):
             found += match.groups()
-        parts = re.split("[,，]", alias)
+        parts = _COMMA.split(alias)
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -42,8 +41,7 @@ class Finding(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """Everything the robust track says about a reply; `None` where the case's own answer cannot be matched."""
 
     verdict: Name
