@@ -120,6 +120,37 @@ def test_a_budget_is_looked_at_before_a_case_is_begun_and_what_was_paid_counts_o
     assert second.sent == []
 
 
+def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "run", tmp_path / "cache"
+    price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
+    with pytest.raises(KeyboardInterrupt):
+        _ask(folder, _Reader(ends_after=_CALLS + 2), 3, cache=cache)
+    told: list[str] = []
+    with pytest.raises(BudgetSpent):
+        _ask(folder, again := _Reader(), 3, cache=cache, budget=Budget(70.0, price), tell=told.append)
+    # Four calls of ten in the result; two that were answered and one that was not may have cost thirty more.
+    assert again.sent == []
+    assert told == [
+        "3 calls of earlier sessions may have been paid and brought nothing: in the budget each counts as an "
+        "average one."
+    ]
+
+
+def test_tokens_of_calls_that_the_cache_answered_are_not_counted_again(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "run", tmp_path / "cache"
+    with pytest.raises(KeyboardInterrupt):
+        _ask(folder, _Reader(ends_after=2), 1, cache=cache)
+    seen: list[int] = []
+    job = make_job(folder, 1, _Reader(), cases=lambda: [_case(0)], cache=cache)
+    run(job, lambda _, progress: seen.append(progress.tokens_in))
+    (model,) = read_status(folder).models
+    assert (model.tokens_in, model.tokens_out) == (
+        20,
+        2,
+    )  # two of four calls; the others were made in the first session
+    assert seen == [20]
+
+
 def test_half_characters_in_a_note_do_not_sink_the_run(tmp_path: Path) -> None:
     model = _Reader()
     model._say = lambda _: Completion(outcome="ok", reply="half \ud83d", finish="stop")

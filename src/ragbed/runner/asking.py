@@ -17,7 +17,7 @@ from ragbed.prompts.remedies import flow_of
 from ragbed.runner.budget import Budget
 from ragbed.runner.cache import Cache, key_of
 from ragbed.runner.hope import Hope
-from ragbed.runner.steps import Called, ask_through
+from ragbed.runner.steps import Called, ask_through, usage_made
 from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore, Stored
 from ragbed.runner.writer import Writer
 from ragbed.schema import Case, Completion
@@ -44,7 +44,7 @@ class Progress:
         self.cached += cached
         self.outcomes[completion.outcome] = self.outcomes.get(completion.outcome, 0) + 1
         if not cached:
-            usage = completion.usage or {}
+            usage = usage_made(completion) or {}
             self.tokens_in += usage.get("in", 0)
             self.tokens_out += usage.get("out", 0)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from ragbed.errors import RagbedError
 from ragbed.runner.prices import Price, find_price
-from ragbed.runner.steps import sum_usage
+from ragbed.runner.steps import calls_made, usage_made
 from ragbed.schema import Completion
 
 
@@ -22,6 +24,8 @@ class Budget:
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
         self._limit, self._spent = limit, 0.0
+        self._cost: defaultdict[str, float] = defaultdict(float)
+        self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
         self._denied = False
 
@@ -46,9 +50,15 @@ class Budget:
         """Counts what one reply cost; false where no price is known, so that it counts as nothing."""
         if model not in self._prices:
             self._prices[model] = find_price(model)
-        price, usage = self._prices[model], completion.usage or {}
-        if completion.steps:
-            usage = sum_usage(step for step in completion.steps if not step.cached) or {}
+        price, usage = self._prices[model], usage_made(completion) or {}
         if price is not None:
-            self._spent += price(usage.get("in", 0), usage.get("out", 0))
+            cost = price(usage.get("in", 0), usage.get("out", 0))
+            self._spent += cost
+            self._cost[model] += cost
+            self._calls[model] += calls_made(completion)
         return price is not None
+
+    def suspect(self, model: str, calls: int) -> None:
+        """Counts calls that may have been paid, and of which nothing came, as so many average ones of their model."""
+        if self._calls[model]:
+            self._spent += calls * self._cost[model] / self._calls[model]

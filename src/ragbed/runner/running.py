@@ -8,6 +8,7 @@ import os
 import signal
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -113,6 +114,14 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
+    lost = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
+    for model, calls in lost.items():
+        budget.suspect(model, calls)
+    if lost:
+        tell(
+            f"{lost.total():,} calls of earlier sessions may have been paid and brought nothing: in the budget each "
+            "counts as an average one."
+        )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
         tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
 

@@ -12,6 +12,10 @@ from ragbed.schema import Outcome
 
 _NAMED = 5
 """Calls that are named; the count says how many there are."""
+# Of a result that took several calls those count that no cache had the answer to.
+_TOKENS = """CASE WHEN json_type(told, '$.steps') IS NULL THEN json_extract(told, '$.usage.{0}') ELSE (
+  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(told, '$.steps')
+  WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
 
 
 @dataclass
@@ -103,10 +107,10 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
     rows = store.read(
-        """SELECT outcome, COUNT(*), TOTAL(cached),
-        TOTAL(json_extract(told, '$.usage.in')), TOTAL(json_extract(told, '$.usage.out')) FROM (
+        f"""SELECT outcome, COUNT(*), TOTAL(cached),
+        TOTAL({_TOKENS.format("in")}), TOTAL({_TOKENS.format("out")}) FROM (
         SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS told
-        FROM results WHERE model = ?) GROUP BY outcome""",
+        FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
         (number,),
     )
     for outcome, count, cached, tokens_in, tokens_out in rows:

@@ -62,6 +62,16 @@ async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[C
         return Called(whole, key, all(step.cached for step in steps))
 
 
+def calls_made(completion: Completion) -> int:
+    """How many calls a result took that no cache had the answer to."""
+    return sum(not step.cached for step in completion.steps) if completion.steps else 1
+
+
+def usage_made(completion: Completion) -> dict[str, int] | None:
+    """The tokens of these calls."""
+    return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
+
+
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
     """The tokens of several calls; None where none tells."""
     told = [step.usage for step in steps if step.usage is not None]
