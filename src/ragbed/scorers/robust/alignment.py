@@ -6,7 +6,6 @@ sub-question whose own words stand around it, or else, where no such words do, t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -14,15 +13,16 @@ from ragbed.schema import Lang
 from ragbed.scorers.robust.gold import Slot
 from ragbed.scorers.robust.match import Mention
 from ragbed.scorers.robust.normalise import fold
+from ragbed.scorers.robust.phrases import late
 
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
-BREAK = {"en": re.compile(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": re.compile("[,;](?:以及|和|还有)?")}
+BREAK = {"en": late(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": late("[,;](?:以及|和|还有)?")}
 """Between the parts of a folded question, where each asks for itself."""
-_WORD = re.compile(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
-_SENTENCE = re.compile(r"[。!?;\n]|\.(?![0-9a-z])")
-_CLAUSE = re.compile(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
+_WORD = late(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
+_SENTENCE = late(r"[。!?;\n]|\.(?![0-9a-z])")
+_CLAUSE = late(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
 
 def find_aligned(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ragbed.scorers.robust.numerals import ENGLISH, chinese_value, english_value, year_in_words
+from ragbed.scorers.robust.phrases import late
 from ragbed.scorers.robust.seen import Seen, in_order
 
 
@@ -58,24 +59,24 @@ _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twent
 _DIGIT_YEAR = rf"[12]{_FREE}[0-9]{{3}}"
 _HAN = "[零〇一二三四五六七八九十]"
 _WITH_MONTH_NAMES = [
-    re.compile(rf"{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
-    re.compile(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
-    re.compile(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
+    late(rf"{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
+    late(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
+    late(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
 ]
 _IN_DIGITS = [
-    re.compile(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
+    late(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
 _CHINESE = [
-    re.compile(rf"(?P<year>{_DIGIT_YEAR}|[一二]{_HAN}{{3}})年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
-    re.compile(rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
-    re.compile(rf"(?P<year>{_DIGIT_YEAR}|[一二][零〇一二三四五六七八九]{{3}})年(?![前后以来间内])"),
-    re.compile(
+    late(rf"(?P<year>{_DIGIT_YEAR}|[一二]{_HAN}{{3}})年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
+    late(rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
+    late(rf"(?P<year>{_DIGIT_YEAR}|[一二][零〇一二三四五六七八九]{{3}})年(?![前后以来间内])"),
+    late(
         rf"(?P<day>[0-9](?<![0-9月年.-].)[0-9]?|{_HAN}(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}})[日号](?![线楼院店机])"
     ),
 ]
-_NUMERIC = re.compile(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
-_LONE_YEAR = re.compile(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
+_NUMERIC = late(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
+_LONE_YEAR = late(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
 _CHINESE_SIGNS = frozenset("年月日号")
 _DIGITS = frozenset("0123456789")
 

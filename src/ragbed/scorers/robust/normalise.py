@@ -86,7 +86,8 @@ def _fold_character(character: str) -> str:
     if character in _ALIKE:
         return _ALIKE[character]
     if ord(character) in _HAN:
-        return _simplified().get(character, character)
+        simplified: str = _simplifier().convert(character)
+        return simplified
     category = unicodedata.category(character)
     if category == "Zs":
         return " "
@@ -100,8 +101,6 @@ def _fold_character(character: str) -> str:
 
 
 @cache
-def _simplified() -> dict[str, str]:
-    """Traditional characters and their simplified forms, one by one: both sides of a comparison lose context alike."""
-    characters = [chr(code) for code in _HAN]
-    simplified = OpenCC("t2s").convert("\n".join(characters)).split("\n")
-    return {old: new for old, new in zip(characters, simplified, strict=True) if old != new}
+def _simplifier() -> OpenCC:
+    """Of traditional characters, one by one: both sides of a comparison lose context alike."""
+    return OpenCC("t2s")

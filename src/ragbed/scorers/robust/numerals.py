@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
+from ragbed.scorers.robust.phrases import late
 from ragbed.scorers.robust.seen import in_order
 
 _UNITS = in_order(
@@ -20,7 +21,7 @@ _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
 """What English numbers are made of; 'one' alone is hardly ever one."""
 _WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
-ENGLISH = re.compile(
+ENGLISH = late(
     rf"\b(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
     rf"(?: (?:{'|'.join(_LARGE)}))*\b"
@@ -34,12 +35,12 @@ _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SIGNS_OF_PLACE = frozenset("十百千万亿")
 _PLACE = "(?:[十万亿]|百(?!分)|千(?![米克瓦卡]))"  # 千米 is a unit
-CHINESE = re.compile(
+CHINESE = late(
     rf"(?:(?<![0-9a-z])(?<![0-9][.,])[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?={_PLACE})|[零〇一二两三四五六七八九]|{_PLACE})"
     rf"(?:[0-9零〇一二两三四五六七八九]|{_PLACE})*(?:点[零〇一二三四五六七八九]+[万亿]*)?"
 )
 """A run of Chinese numerals, of which some may be digits: 三万九千七百三十, 二〇二三, 三点五亿, 440亿, 58万9千四百."""
-_TOKEN = re.compile(r"[0-9]+(?:\.[0-9]+)?|.")
+_TOKEN = late(r"[0-9]+(?:\.[0-9]+)?|.")
 
 
 def english_value(words: str) -> Decimal | None:

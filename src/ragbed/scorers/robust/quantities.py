@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ragbed.scorers.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
+from ragbed.scorers.robust.phrases import late
 from ragbed.scorers.robust.seen import Seen, words
 from ragbed.scorers.robust.units import DOLLARS, SCALES, UNITS
 
@@ -23,26 +24,26 @@ class Quantity(NamedTuple):
 
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
-_DIGITS = re.compile(
+_DIGITS = late(
     # Begins with a character rather than with what must not stand before it (170, 12.3, covid-19): that is faster.
     r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
     r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
-_CURRENCY = re.compile(r"(?:us\$|[$€£¥]) ?$")
-_AFTER = re.compile(
+_CURRENCY = late(r"(?:us\$|[$€£¥]) ?$")
+_AFTER = late(
     r"[ -]{0,2}(per cent|percentage points?|years? old|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|"
     r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
 )
-_MINUS = re.compile(
+_MINUS = late(
     r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
 _MINUS_ENDS = frozenset("- 下负")
-_NOT_COUNTED = re.compile(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
-_LIST_MARK = re.compile(r"[.)、]\s*\S")
+_NOT_COUNTED = late(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
+_LIST_MARK = late(r"[.)、]\s*\S")
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
     "which who when where while but so than then there after before during since until up down over under between "
@@ -50,8 +51,8 @@ _STOP = words(
 )
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
 """Units of several words, by how they begin."""
-_LONE_BEFORE = re.compile(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
-_LONE_AFTER = re.compile(r"[,.。;!?\n)\"]|$")
+_LONE_BEFORE = late(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
+_LONE_AFTER = late(r"[,.。;!?\n)\"]|$")
 
 
 def find_quantities(text: str, seen: Seen) -> list[Quantity]:
