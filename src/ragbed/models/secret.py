@@ -39,6 +39,11 @@ class Scrubber:
     def __repr__(self) -> str:
         return "Scrubber(…)"
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether there is anything to hide."""
+        return bool(self._forms)
+
     def clean(self, text: str) -> str:
         """The text without any piece of a key, and on one line of printable characters."""
         text = "".join(mark if mark.isprintable() else " " for mark in text)

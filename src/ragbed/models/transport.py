@@ -68,7 +68,7 @@ class Transport:
         begun: float | None = None
         lane: Lane | None = None
         attempt = 0
-        usage: Counter[str] = Counter()
+        usage: Counter[str] | None = None
         while True:
             attempt += 1
             came = self._pace.clock()
@@ -81,6 +81,7 @@ class Transport:
                 reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
             except Failure as failure:
                 self.door.answered(failure.kind)
+                usage = usage or Counter()
                 usage.update(failure.usage or {})
                 failure.detail = self._scrubber.clean(failure.detail)
                 pause = self._pause(attempt, failure, self._pace.clock() - begun)
@@ -169,6 +170,8 @@ class Transport:
 
     def _keep_secret(self, reply: Completion) -> Completion:
         """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
+        if not self._scrubber.has_keys:
+            return reply
         named = [one.id for one in (*(reply.retrieved or ()), *(reply.citations or ()))]
         told = (reply.reply, reply.reasoning, reply.finish, *named)
         if not self._scrubber.holds("\n".join([text for text in told if text])):
