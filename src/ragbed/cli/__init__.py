@@ -5,6 +5,7 @@ To add a command: a module with one function of its name, and one line in COMMAN
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import os
@@ -92,6 +93,7 @@ def main() -> None:
     """Runs the command line; errors for the user print as one line and set the exit code."""
     signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(_GC_EVERY)
+    atexit.register(gc.freeze)  # or Python looks through all that was loaded before it ends: a twentieth of a second
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(errors="backslashreplace")
@@ -113,8 +115,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {error.strerror or error}.")
         sys.exit(1)
-    finally:
-        gc.freeze()  # or Python looks through all that was loaded once more before it ends: a twentieth of a second
 
 
 def _end(*_: object) -> None:

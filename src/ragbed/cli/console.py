@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from ragbed.cli.fitting import fit_table, room_for
 from ragbed.text import printable
 
 if TYPE_CHECKING:
@@ -52,10 +53,14 @@ def print_table(
     Nothing is lost in a pipe, nor on a narrow terminal: there what is the same in all rows stands above them, and
     words and names are broken, numbers never.
     """
+    shown = [[_show(cell) for cell in row] for row in rows]
+    numeric = [all(_NUMBER.fullmatch(row[index]) for row in shown) for index in range(len(columns))]
+    stream = sys.stderr if to_stderr else sys.stdout
+    if fit_table(stream, room_for(stream, _PIPE_WIDTH), printable(title), columns, shown, numeric):
+        return
     out = console(to_stderr=to_stderr)
     if not out.is_terminal and "COLUMNS" not in os.environ:
         out.width = _PIPE_WIDTH
-    shown = [[_show(cell) for cell in row] for row in rows]
     table = _arrange(title, columns, shown, is_narrow=False)
     if _least_width(table) > out.width:
         told, columns, shown = _without_constants(columns, shown)

@@ -83,8 +83,7 @@ class EarlyTables:
 
 
 def _load() -> None:
-    for name in ("ragbed.runner.scoring", "rich.table"):
-        import_module(name)
+    import_module("ragbed.runner.scoring")
 
 
 def _begin_tally(folder: Path, before: int, came: deque[tuple[Stored, int]]) -> Tally:
