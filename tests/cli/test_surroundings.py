@@ -60,6 +60,7 @@ def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int) -> None:
     out = data.parent / "out.jsonl"
+    data.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(1500)))  # seconds of work
     words = ("cases", str(data), "--rotations", "all", "--arms", "related,random,fixed", "-o", str(out))
     with subprocess.Popen([*_RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
         deadline = time.monotonic() + 20

@@ -1,10 +1,10 @@
-"""Rows of a run read back, wherever they are: checked against their seals and decoded."""
+"""Rows of a run: as they are written, and read back, wherever they are, checked against their seals and decoded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,20 @@ class Stored:
     request: str = ""
     """The address of the request, as the response cache has it."""
     cached: bool = False
+
+
+class Row(NamedTuple):
+    """A result as it is written."""
+
+    model: int
+    item: int
+    repeat: int
+    session: int
+    request: str
+    outcome: str
+    cached: int
+    seal: int
+    completion: bytes
 
 
 class Rows:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import msgspec
 
 from ragbed.errors import DataError, UsageError
 from ragbed.runner.file import NAME, naming, open_for_reading, open_for_writing
 from ragbed.runner.mark import lost, noted
-from ragbed.runner.rows import Rows, Stored
+from ragbed.runner.rows import Row, Rows, Stored
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
 
@@ -26,6 +26,8 @@ __all__ = ["INTEND", "LOSE", "RECORD", "Ask", "RunStore", "Stored", "open_store"
 _AT_ONCE = 32
 """Cases that are laid out, written or read one after the other before anything else is done: what is needed for one
 is then at hand for the next, and planning takes a quarter less time."""
+_FRESH = 1_000
+"""Cases that are kept from planning to asking: 10 MB of them with RGB's documents."""
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 # A call whose worker ended: it may have been paid, and it is made again.
@@ -82,20 +84,6 @@ class Ask(Call):
     case: Case
 
 
-class Row(NamedTuple):
-    """A result as it is written."""
-
-    model: int
-    item: int
-    repeat: int
-    session: int
-    request: str
-    outcome: str
-    cached: int
-    seal: int
-    completion: bytes
-
-
 class RunStore:
     """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading."""
 
@@ -103,6 +91,8 @@ class RunStore:
         self.path, self.connection = path, connection
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
+        self._fresh: dict[int, Case] = {}
+        """Cases that were just planned, by number: what is at hand need not be read back."""
 
     def __enter__(self) -> Self:
         return self
@@ -131,6 +121,7 @@ class RunStore:
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
         """Writes the plan into the transaction that is open."""
+        self._fresh.clear()
         source = iter(cases)
         while some := list(islice(source, _AT_ONCE)):
             rows = iter([self._case_row(case) for case in some])
@@ -139,6 +130,9 @@ class RunStore:
             except sqlite3.IntegrityError:
                 twice = some[-1 - length_hint(rows)].case
                 raise UsageError(f"two cases are called {twice}; give the datasets different names.") from None
+            if len(self._fresh) < _FRESH:
+                last = self.last_case()
+                self._fresh.update(zip(range(last + 1 - len(some), last + 1), some, strict=True))
         told = {f"set.{name}": value for name, value in settings.items()}
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
@@ -229,7 +223,10 @@ class RunStore:
                 last = rows[-1][0]
                 for first in range(0, len(rows), _AT_ONCE):
                     some = rows[first : first + _AT_ONCE]
-                    yield from [Ask(model, number, repeat, self.rows.case(*case)) for _, number, *case in some]
+                    yield from [Ask(model, row[1], repeat, self._fresh_or_read(*row[1:])) for row in some]
+
+    def _fresh_or_read(self, number: int, *columns: object) -> Case:
+        return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Every case of the plan, infeasible ones too, in its order or by name."""
