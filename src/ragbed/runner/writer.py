@@ -35,7 +35,8 @@ class Writer:
         self._path, self._connection, self._mark = path, connection, mark
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
-        self._at_work: asyncio.Task[None] | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._broken: WriteFailed | None = None
         self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
@@ -47,8 +48,9 @@ class Writer:
         """
         durable = self._loop.create_future()
         self._waiting.append((statement, values, durable))
-        if self._at_work is None:
-            self._at_work = self._loop.create_task(self._work())
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._begin)  # with all that is handed in at this turn of the loop
         return durable
 
     async def close(self) -> None:
@@ -57,42 +59,61 @@ class Writer:
         Raises:
             WriteFailed: Something that was handed in is not on the disk.
         """
-        while self._at_work is not None:
-            await asyncio.wait([self._at_work])
+        await self._idle.wait()
         self._disk.shutdown(wait=False)
         self._mark.close()
         if self._broken is not None:
             raise self._broken
 
-    async def _work(self) -> None:
-        while self._waiting:
-            group, self._waiting = self._waiting, []
-            await self._commit(group)
-        # No await stands between the last look and this line, so that no row can slip in unseen.
-        self._at_work = None
-
-    async def _commit(self, group: list[_Row]) -> None:
+    def _begin(self) -> None:
+        """Sends what waits on its way; those who come meanwhile go next."""
+        group, self._waiting = self._waiting, []
+        if not group:
+            self._idle.set()
+            return
+        problem: Exception | None = None
         if self._broken is None:
             try:
-                rows: dict[str, list[tuple[object, ...]]] = {}
-                for statement, values, _ in group:
-                    rows.setdefault(statement, []).append(values)
-                for statement, several in rows.items():
-                    self._connection.executemany(statement, several)
-                self._mark.count()
-                await self._loop.run_in_executor(self._disk, self._connection.commit)
-                self._mark.acknowledge()
+                self._execute(group)
             except Exception as error:  # whatever it is, those who wait must hear of it
-                self._broken = WriteFailed(
-                    f"{self._path} cannot be written: {error}. Nothing more is asked; mend that and run again to go on."
-                )
-                self._give_up()
+                problem = error
+            else:
+                self._disk.submit(self._commit, group)
+                return
+        self._end(group, problem)
+
+    def _execute(self, group: list[_Row]) -> None:
+        rows: dict[str, list[tuple[object, ...]]] = {}
+        for statement, values, _ in group:
+            rows.setdefault(statement, []).append(values)
+        for statement, several in rows.items():
+            self._connection.executemany(statement, several)
+        self._mark.count()
+
+    def _commit(self, group: list[_Row]) -> None:
+        """In the other thread; the loop hears of it at its next turn, without the detours of a future."""
+        problem: Exception | None = None
+        try:
+            self._connection.commit()
+        except Exception as error:  # likewise
+            problem = error
+        self._loop.call_soon_threadsafe(self._end, group, problem)
+
+    def _end(self, group: list[_Row], problem: Exception | None) -> None:
+        if problem is not None:
+            self._give_up(problem)
+        elif self._broken is None:
+            self._mark.acknowledge()
         for _, _, durable in group:
             if not durable.done():
                 _settle(durable, self._broken)
+        self._begin()
 
-    def _give_up(self) -> None:
+    def _give_up(self, problem: Exception) -> None:
         """What was begun is undone, so that the file is as after the last commit."""
+        self._broken = WriteFailed(
+            f"{self._path} cannot be written: {problem}. Nothing more is asked; mend that and run again to go on."
+        )
         try:
             self._connection.rollback()
         except sqlite3.Error:
