@@ -65,7 +65,9 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
-    target.add_plan(settings, _count(_union(sources, target), merged))
+    for source in sources:
+        target.add_cases(_count(_new_cases(source, target), merged))
+    target.add_plan(settings, ())
     target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
     for source in sources:
         models = {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
@@ -76,15 +78,14 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             target.connection.execute(LOSE, values)
 
 
-def _union(sources: Sequence[RunStore], target: RunStore) -> Iterator[Case]:
-    """Every case once; one that two parts lay out differently ends the merge."""
-    for source in sources:
-        for case in source.cases():
-            known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
-            if not known:
-                yield case
-            elif known[0][0] != msgspec.json.encode(case):
-                raise UsageError(f"{case.case} is laid out differently in {source.path.parent}.")
+def _new_cases(source: RunStore, target: RunStore) -> Iterator[Case]:
+    """Those that no part before had; one that two parts lay out differently ends the merge."""
+    for case in source.cases():
+        known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
+        if not known:
+            yield case
+        elif known[0][0] != msgspec.json.encode(case):
+            raise UsageError(f"{case.case} is laid out differently in {source.path.parent}.")
 
 
 def _count(cases: Iterator[Case], merged: Merged) -> Iterator[Case]:

@@ -112,6 +112,7 @@ class RunStore:
                 self.connection.commit()
             except BaseException:
                 self.connection.rollback()
+                self._fresh.clear()
                 raise
 
     def plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
@@ -121,7 +122,13 @@ class RunStore:
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
         """Writes the plan into the transaction that is open."""
-        self._fresh.clear()
+        self.add_cases(cases)
+        told = {f"set.{name}": value for name, value in settings.items()}
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
+        self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
+
+    def add_cases(self, cases: Iterable[Case]) -> None:
+        """Writes cases into the transaction that is open, some at a time."""
         source = iter(cases)
         while some := list(islice(source, _AT_ONCE)):
             rows = iter([self._case_row(case) for case in some])
@@ -133,9 +140,6 @@ class RunStore:
             if len(self._fresh) < _FRESH:
                 last = self.last_case()
                 self._fresh.update(zip(range(last + 1 - len(some), last + 1), some, strict=True))
-        told = {f"set.{name}": value for name, value in settings.items()}
-        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
-        self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
 
     def add_missing(self, cases: Iterable[Case]) -> None:
         """Adds to the plan those cases that are not in it."""
