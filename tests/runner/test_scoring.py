@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from ragbed.engines.local import LocalEngine
@@ -64,6 +65,14 @@ def test_what_earlier_sessions_brought_is_scored_with_the_rest(tmp_path: Path) -
     run(make_job(tmp_path / "run", 60, first, second, follower=early), ask_nobody)
     assert (len(first.asked), len(second.asked)) == (60, 60)
     assert [(cell.asked, cell.hits["correct"]) for cell in early.tally.finish() or ()] == [(60, 60)] * 2
+
+
+def test_the_file_alone_holds_all_of_a_run_that_was_followed(tmp_path: Path) -> None:
+    early = _Scoring(tmp_path / "run")
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree, takes_s=0.03), follower=early), ask_nobody)
+    (tmp_path / "copy").mkdir()
+    copyfile(tmp_path / "run" / "run.sqlite", tmp_path / "copy" / "run.sqlite")
+    assert tabulate_run(tmp_path / "copy") == early.tally.finish()
 
 
 def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_path: Path) -> None:

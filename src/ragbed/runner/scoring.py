@@ -20,6 +20,8 @@ from ragbed.runner.tables import Cell, add_planned, add_result, merge_cells, tab
 
 _EARLY = 20_000
 """Results that are scored while others are waited for; the rest is left to an engine."""
+_READ = 64
+"""Results of earlier sessions that are read at a time."""
 _AT_ONCE = 8
 """Results that are scored at once while others are waited for: a millisecond's work."""
 _RESULTS = 500
@@ -74,6 +76,9 @@ def open_scored(folder: Path) -> RunStore:
 class Tally:
     """Scores the results of a run while others are waited for; what is stored stays the truth.
 
+    The run is open only while something is read: whoever closes it last puts its log into the file, which a reader
+    could not.
+
     Args:
         folder: The run's.
         before: The last row of the results that were there when the asking began.
@@ -81,7 +86,8 @@ class Tally:
     """
 
     def __init__(self, folder: Path, before: int, came: deque[tuple[Stored, int]]) -> None:
-        self._store, self._before, self._came = open_store(folder, create=False), before, came
+        self._folder, self._before, self._came = folder, before, came
+        self._earlier: deque[tuple[Stored, int]] = deque()
         self._cells: dict[Condition, Cell] = {}
         self._last, self._rows, self._seals = 0, 0, 0
 
@@ -90,30 +96,29 @@ class Tally:
         if self._rows >= _EARLY:
             self._came.clear()
             return False
-        some = [self._came.popleft() for _ in range(min(_AT_ONCE, len(self._came)))] or self._earlier()
+        source = self._came or self._earlier or self._read_earlier()
+        some = [source.popleft() for _ in range(min(_AT_ONCE, len(source)))]
         for result, seal in some:
             add_result(self._cells, result)
             self._rows, self._seals = self._rows + 1, self._seals + seal
         return bool(some)
 
-    def _earlier(self) -> list[tuple[Stored, int]]:
-        """The next few of those that were there."""
-        if self._last >= self._before:
-            return []
-        found = [one for one in self._store.results_after(self._last, _AT_ONCE) if one[0] <= self._before]
-        self._last = found[-1][0] if found else self._before
-        return [(result, seal) for _, result, seal in found]
-
     def finish(self) -> list[Cell] | None:
         """The sums, if they are those of all that the run holds; None where a result took the place of an error."""
-        with self._store:
-            if self._store.noted_results() > _EARLY:
-                return None
-            while self.go_on():
-                pass
-            if self._store.is_whole(self._rows, self._seals):
-                return add_planned(self._cells.values(), self._store)
-        return None
+        while self.go_on():
+            pass
+        with open_store(self._folder, create=False) as store:
+            is_whole = store.is_whole(self._rows, self._seals)
+            return add_planned(self._cells.values(), store) if is_whole else None
+
+    def _read_earlier(self) -> deque[tuple[Stored, int]]:
+        """The next of those that were there."""
+        if self._last < self._before:
+            with open_store(self._folder, create=False) as store:
+                found = [one for one in store.results_after(self._last, _READ) if one[0] <= self._before]
+            self._last = found[-1][0] if found else self._before
+            self._earlier.extend((result, seal) for _, result, seal in found)
+        return self._earlier
 
 
 def tabulate_run(folder: Path, engine: Engine | None = None) -> list[Cell]:
