@@ -5,8 +5,6 @@ To add a command: a module with one function of its name, and one line in COMMAN
 
 from __future__ import annotations
 
-import atexit
-import gc
 import io
 import os
 import signal
@@ -46,10 +44,6 @@ COMMANDS = (
     "doctor",
 )
 """In the order in which the help lists them."""
-
-_GC_EVERY = 100_000
-"""New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a
-cycle, and the default of 700 spends a fifteenth of a run on looking."""
 
 
 class _Group(click.Group):
@@ -92,8 +86,6 @@ def app() -> None:
 def main() -> None:
     """Runs the command line; errors for the user print as one line and set the exit code."""
     signal.signal(signal.SIGTERM, _end)
-    gc.set_threshold(_GC_EVERY)
-    atexit.register(gc.freeze)  # or Python looks through all that was loaded before it ends: a twentieth of a second
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(errors="backslashreplace")

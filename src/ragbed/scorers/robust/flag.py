@@ -64,6 +64,7 @@ _HINTS = {
     "flag.错误": frozenset("错误失实谬确属真矛对符悖"),
 }
 """Words and characters of which a text must have one for a rule to be worth trying."""
+_ANY_HINT = frozenset().union(*_HINTS.values())
 
 _DENIED = late(
     r"(?:\b(?:no|not|any|without|free of|free from|never|nor|zero)\b|n't\b)(?: \w+){0,4} $"
@@ -77,7 +78,9 @@ _SUPPOSED = late(
 
 def find_flags(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply blames the documents; the first place of each rule that holds."""
-    found = []
+    found: list[Mention] = []
+    if seen.isdisjoint(_ANY_HINT):
+        return found
     for rule, pattern in _RULES.items():
         if not seen.isdisjoint(_HINTS[rule]):
             match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)

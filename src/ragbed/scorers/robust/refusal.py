@@ -117,6 +117,7 @@ _RULES = (
     ),
 )
 """Rule, words and characters of which a text must have one for it to be worth trying, and its pattern."""
+_ANY_HINT = frozenset[str]().union(*(hints for _, hints, _ in _RULES))
 
 _ABOUT_ERRORS = late(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
@@ -146,7 +147,9 @@ def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
 
 def find_refusals(text: str, seen: Seen) -> list[Mention]:
     """Where a folded reply declines; the first place of each rule that holds."""
-    found = []
+    found: list[Mention] = []
+    if seen.isdisjoint(_ANY_HINT):
+        return found
     for rule, hints, pattern in _RULES:
         if not seen.isdisjoint(hints):
             match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
