@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -118,7 +118,7 @@ def to_slot(case: Case, said: str) -> Slot:
     """An answer made ready to be found: a full date also without its year, a count under any counting word."""
     slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
     if all(one.unit in LOOSE and one.value >= _TELLING for one in slot.quantities):
-        slot = replace(slot, nouns=frozenset())
+        slot = slot._replace(nouns=frozenset())
     days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
     return prepare(case.question, ((said, *days),), None, case.lang).slots[0] if days else slot
 
