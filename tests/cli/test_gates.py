@@ -15,7 +15,9 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     words = (*_RUN, "-m", "scripted/refuser", "--out", str(tmp_path / "run"), "--junit", str(tmp_path / "gates.xml"))
     done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5", "--fail-under", "noise.accuracy@0=0")
     assert done.code == 4
-    assert "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
+    assert (
+        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
+    )
     assert "gate held: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
     assert done.err.rstrip().endswith("ragbed: 1 of 2 gates failed.")
     assert b'failures="1"' in (tmp_path / "gates.xml").read_bytes()

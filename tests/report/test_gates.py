@@ -14,6 +14,7 @@ from ragbed.metrics.sheet import Key
 from ragbed.report.comparing import Comparison, Condition
 from ragbed.report.gates import Checked, as_junit, check_decline, check_floors, parse_floor
 from ragbed.schema import Estimate
+from ragbed.stats.binomial import probabilities
 from ragbed.stats.paired import decline_test, paired_difference
 from ragbed.stats.rates import wilson
 
@@ -66,6 +67,19 @@ def test_many_gates_together_err_as_seldom_as_one() -> None:
     assert {one.state for one in among} == {"undecided", "held"}
     clear = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(30, 100), *others])
     assert [one.state for one in clear].count("failed") == 1
+
+
+@pytest.mark.parametrize(("n", "gates"), [(n, gates) for n in (20, 60, 300) for gates in (1, 10, 40)])
+@pytest.mark.parametrize("least", [0.5, 0.7, 0.9])
+def test_a_truth_that_is_just_the_floor_fails_about_one_of_forty_builds(least: float, n: int, gates: int) -> None:
+    floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
+
+    def fails(hits: int) -> bool:
+        return check_floors([floor], [_cell(hits, n), *[fine] * (gates - 1)])[0].state == "failed"
+
+    most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
+    alarm = probabilities(n, least)[: most + 1].sum()
+    assert 1 - (1 - alarm) ** gates <= 0.055  # any of so many, were the truth of each the floor; 0.025 but for steps
 
 
 def test_no_two_gates_share_a_name() -> None:
