@@ -25,7 +25,7 @@ Several: TypeAlias = str | float | Sequence[str | float] | None
 
 
 class Options(TypedDict, total=False):
-    """What `ragbed run` takes beside models and data; `ragbed run --help` says what each means."""
+    """What `ragbed run` takes beside models and data."""
 
     out: str | Path | None
     testbeds: Several
