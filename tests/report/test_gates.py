@@ -9,7 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.metrics.cells import Cell
+from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report.comparing import Comparison, Condition
 from ragbed.report.gates import Checked, as_junit, check_decline, check_floors, parse_floor
@@ -84,8 +84,8 @@ def test_a_truth_that_is_just_the_floor_fails_about_one_of_forty_builds(least: f
 
 def test_no_two_gates_share_a_name() -> None:
     cell = _cell(9, 10)
-    places = [{"noise": 0.8, "k": 5, "correct": share} for share in (0.0, 0.4, 1.0)]
-    places += [{"noise": 0.8, "k": 5, "slot": slot} for slot in (0, 4)] + [{"k": k, "arm": "fixed"} for k in (2, 10)]
+    places = [Place(noise=0.8, k=5, correct=share) for share in (0.0, 0.4, 1.0)]
+    places += [Place(noise=0.8, k=5, slot=slot) for slot in (0, 4)] + [Place(k=k, arm="fixed") for k in (2, 10)]
     for alike in (places[:5], places[5:]):
         cells = [replace(cell, place=place) for place in alike]
         names = [one.name for one in check_floors([parse_floor("noise.accuracy=0.5")], cells)]
