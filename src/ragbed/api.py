@@ -81,13 +81,24 @@ class Table(Sequence[Mapping[str, object]]):
 
     def _repr_html_(self) -> str:
         """As notebooks show it; names from data are text there, never markup."""
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in self.columns)
         rows = (
-            "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row.values()) + "</tr>"
+            "<tr>" + "".join(f"<td style='{_CELL}'>{_shown(str(cell))}</td>" for cell in row.values()) + "</tr>"
             for row in self._rows
         )
-        caption = f"<caption>{html.escape(self.title)}</caption>"
+        caption = f"<caption style='{_CAPTION}'>{html.escape(self.title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+_CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
+_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
+_FAINT = "opacity: 0.65; font-size: 90%"
+
+
+def _shown(cell: str) -> str:
+    """A cell as markup: its number first, the interval less loud."""
+    number, bracket, interval = html.escape(cell).partition(" [")
+    return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
 
 @dataclass(frozen=True)
@@ -158,7 +169,11 @@ class Run:
         return comparing.compare(first, second, least)
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables().values())
+        from ragbed.report.numbers import FEW  # noqa: PLC0415
+
+        tables = "".join(table._repr_html_() for table in self.tables().values())
+        note = f"Per cent of what was asked, 95 % intervals by question; * fewer than {FEW} cases."
+        return f"<b>Run {html.escape(str(self.folder))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 
 def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Unpack[Options]) -> Run:

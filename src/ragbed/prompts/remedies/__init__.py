@@ -69,7 +69,7 @@ def decompose(asked: Asked) -> Flow:
 
 
 def isolate(asked: Asked) -> Flow:
-    """Each document is read by itself, and what they say is put together; those that say nothing have no voice in it."""
+    """Each document is read by itself, and what they say is put together; those that say nothing have no voice."""
     texts = read_texts("isolate", asked.lang)
     notes = []
     for document in asked.documents:
