@@ -45,17 +45,24 @@ def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n:
 
 def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
-    assert checked.told.endswith("too few to tell, some 780 questions would do")
-    (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(429, 780)])
+    assert checked.told.endswith("too few to tell, some 770 questions would do")
+    (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
     assert at_that.state == "failed"
 
 
 def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "held"
-    assert lucky.told.endswith("; some 720 questions would show that it is no lower")
-    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(468, 720)])
+    assert lucky.told.endswith("; some 750 questions would show that it is no lower")
+    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
     assert shown.told.endswith("asked for 60.0 %")
+
+
+def test_a_few_right_answers_show_little_however_right_they_are() -> None:
+    (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
+    assert few.told.endswith("; some 35 questions would show that it is no lower")
+    (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
+    assert enough.told.endswith("asked for 90.0 %")
 
 
 def test_many_gates_together_err_as_seldom_as_one() -> None:

@@ -146,8 +146,8 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> Checked:
     told = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}; asked for {100 * floor.least:.1f} %"
     if p < _FALSE_ALARM:
         return Checked(name, "failed", told)
-    distance, spread = abs(floor.least - estimate.value), estimate.value * (1 - estimate.value)
-    enough = _enough(distance, spread, _FALSE_ALARM / among, estimate.n)
+    spreads = (_spread(floor.least), _spread(estimate.value))
+    enough = _enough(abs(floor.least - estimate.value), spreads, _FALSE_ALARM / among, estimate.n)
     if estimate.value < floor.least:
         return Checked(name, "undecided", f"{told}; too few to tell, {enough} would do")
     return Checked(name, "held", told if low >= floor.least else f"{told}; {enough} would show that it is no lower")
@@ -175,15 +175,28 @@ def check_decline(row: Comparison, least: float) -> Checked:
         return Checked(name, "held", told)
     # As far as the truth, were it what was seen, lies from the loss that counts: there more questions would tell.
     spread = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
-    enough = _enough(abs(row.difference.value + least), spread, _FALSE_ALARM, row.n)
+    enough = _enough(abs(row.difference.value + least), (spread, spread), _FALSE_ALARM, row.n)
     return Checked(
         name, "undecided", f"{told}: a loss of more than {100 * least:g} cannot be excluded; {enough} would tell"
     )
 
 
-def _enough(distance: float, spread: float, alpha: float, asked: int) -> str:
-    """How many questions see a distance with a fair chance, one-sided, in words."""
-    needed = ((quantile(1 - alpha) + quantile(_POWER)) / distance) ** 2 * spread if distance else math.inf
+def _spread(share: float) -> float:
+    """The variance of one verdict; none of what is no share."""
+    return max(0.0, share * (1 - share))
+
+
+def _enough(distance: float, spreads: tuple[float, float], alpha: float, asked: int) -> str:
+    """How many questions see a distance with a fair chance, one-sided, in words.
+
+    Args:
+        distance: Of what was seen from what was asked for.
+        spreads: The variance of one question's score at what was asked for, and at what was seen.
+        alpha: How often a difference may be seen where there is none.
+        asked: So many were too few.
+    """
+    limit, seen = map(math.sqrt, spreads)
+    needed = ((quantile(1 - alpha) * limit + quantile(_POWER) * seen) / distance) ** 2 if distance else math.inf
     if needed > _MOST:
         return "no number of questions that can be had"
     return f"some {_round(max(needed, asked + 1))} questions"
