@@ -6,7 +6,7 @@ It builds the wheel of this repository and installs it into two new environments
 packages come from; the second time pip has the downloads in its cache. Exit code 1 if a figure is missed.
 
 The 80 MB that are asked for are those of the download: numpy and scipy, which the core rests on (intervals, tests,
-vectors), are some 190 MB by themselves once they are unpacked. What all takes on the disk, and what of it is ours, is
+vectors), are 176 MB by themselves once they are unpacked. What all takes on the disk, and what of it is ours, is
 therefore told without a limit.
 """
 
