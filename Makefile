@@ -35,6 +35,7 @@ test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselv
 parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
 	@$(PORTS_VENV)/bin/python scripts/parity.py
 
+.PHONY: readers
 readers: $(STAMP)  ## RAGAS, RAGChecker and MLflow read what is exported for them; they are large: minutes
 	@$(BIN)/python scripts/check_readers.py
 
