@@ -67,7 +67,8 @@ def _costs(maker: Maker, asked: Mask) -> Iterator[Cell]:
         values = maker.sheet.scores.get(name)
         told = asked if values is None else asked & np.isfinite(values)
         if values is not None and told.any():
-            totals, counts = maker.sheet.sums((told, values)).T
+            _, cluster = np.unique(maker.sheet.cluster[told], return_inverse=True)
+            totals, counts = np.bincount(cluster, weights=values[told]), np.bincount(cluster)
             yield maker.interval(name, clustered_mean(totals.tolist(), counts.tolist()), int(told.sum()), asked)
 
 
