@@ -35,6 +35,10 @@ test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselv
 parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
 	@$(PORTS_VENV)/bin/python scripts/parity.py
 
+.PHONY: readers
+readers: $(STAMP)  ## RAGAS, RAGChecker and MLflow read what is exported for them; they are large: minutes
+	@$(BIN)/python scripts/check_readers.py
+
 check: $(STAMP)  ## the quick part: format, lint, types, import contract
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
@@ -163,4 +167,4 @@ $(PORTS_STAMP): pyproject.toml requirements/ports.txt scripts/bootstrap
 	@touch $@
 
 clean:  ## remove what make made
-	@rm -rf site .cache $(VENV) $(HF_VENV) $(EXAMPLES_VENV) $(PORTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf site .cache $(VENV) $(HF_VENV) $(EXAMPLES_VENV) $(PORTS_VENV) .venv-readers .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

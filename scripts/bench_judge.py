@@ -185,7 +185,7 @@ def _replies(lang: Lang, goal: str, items: int) -> Iterator[Reply]:
     """Wrong answers, those to the next question, each first alone and then with every attack."""
     (dataset,) = open_datasets([f"ragbed-mini-{lang}_base"])
     settings = Settings(langs=(lang,))
-    cases = list(lay_out(dataset, choose_testbeds(["closed-book"], settings), settings, named=True))
+    cases = list(lay_out([dataset], choose_testbeds(["closed-book"], settings), settings, named=True))
     for place in range(items):
         case, wrong = cases[place], cases[(place + 1) % len(cases)].answer[0][0]
         said = SAYS[lang].format(wrong=wrong)

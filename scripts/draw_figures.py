@@ -154,14 +154,15 @@ _MAKES = {
     "rewrites": "made fluent again",
     "items": "the benchmark",
 }
-_COLUMNS, _BOX, _GAP, _ROW = 4, 138.0, 20.0, 84.0
+_COLUMNS, _GAP, _ROW, _EDGE = 3, 20.0, 84.0, 14.0
+_BOX = (WIDTH - 2 * _EDGE - (_COLUMNS - 1) * _GAP) / _COLUMNS
 
 
 def _draw_pipeline() -> Chart:
     marks: list[Node] = []
     for number, (name, step) in enumerate(STEPS.items()):
         row, column = divmod(number, _COLUMNS)
-        x, y = 14 + column * (_BOX + _GAP), 40 + row * _ROW
+        x, y = _EDGE + column * (_BOX + _GAP), 40 + row * _ROW
         asks = bool(step.prompts) or name == "probes"
         marks += [
             el("rect", class_="axis", x=x, y=y, width=_BOX, height=52, rx=6),

@@ -87,7 +87,7 @@ def measure_lexical(lang: Lang) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         write_world((Recipe(SEED, lang),), {"base": LEXICAL_ITEMS}, Path(folder))
         dataset = Dataset("world", Path(folder) / f"{lang}_base.jsonl")
-        for case in lay_out(dataset, choose_testbeds(["noise"], settings), settings, named=True):
+        for case in lay_out([dataset], choose_testbeds(["noise"], settings), settings, named=True):
             sentence = answer_lexically(case.question, [document.text for document in case.documents])
             right += holds_answer(sentence.lower(), case.answer)
             total += 1

@@ -73,9 +73,18 @@ checker.
 ```python
 import ragbed
 
-run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", testbeds="noise", noise=[0, 0.8], limit=20)
+run = ragbed.run(
+    model="scripted/oracle",
+    data="ragbed-mini-en_base",
+    testbeds="noise",
+    noise=[0, 0.8],
+    limit=20,
+)
 print(run.table("noise"))
 ```
+
+Errors are a `ragbed.RagbedError`, with a message that says what to do next; a `ragbed.UsageError` is one of what was
+asked for.
 """.strip()
 
 
@@ -87,8 +96,12 @@ def _tell(name: str, what: object) -> Iterator[str]:
         return
     yield _prose(what)
     if name == "Options":
-        rows = [f"| `{field}` | `{_plain(kind)}` |" for field, kind in what.__annotations__.items()]
-        yield "\n".join(["| Option | Takes |", "|---|---|", *rows])
+        yield "`Several` is one value, a list of values, or a text in which commas separate them."
+        run = app.get_command(click.Context(app), "run")
+        params = run.params if run is not None else ()
+        helped = {one.name: (one.help or "").replace("<", "&lt;") for one in params if isinstance(one, click.Option)}
+        rows = [f"| `{field}` | `{_plain(kind)}` | {helped[field]} |" for field, kind in what.__annotations__.items()]
+        yield "\n".join(["| Option | Takes | Meaning |", "|---|---|---|", *rows])
     for method, of in vars(what).items():
         if inspect.isfunction(of) and not method.startswith("_"):
             yield f"### {name}.{method}"
@@ -99,8 +112,13 @@ def _tell(name: str, what: object) -> Iterator[str]:
 def _code(name: str, what: object) -> str:
     if not callable(what):
         raise TypeError(name)
-    told = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(what)))
-    return f"```text\n{name}{told.replace('self, ', '').replace('(self)', '()')}\n```"
+    told = inspect.signature(what)
+    takes = [re.sub(r": '([^']*)'", r": \1", str(one)) for one in told.parameters.values() if one.name != "self"]
+    gives = told.return_annotation
+    line = f"{name}({', '.join(takes)}) -> {gives}"
+    if len(line) > _WIDTH:
+        line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
+    return f"```text\n{line}\n```"
 
 
 def _plain(told: object) -> str:

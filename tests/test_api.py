@@ -41,10 +41,12 @@ def test_a_run_has_the_numbers_of_the_command_line(tmp_path: Path) -> None:
 
 
 def test_tables_are_rows_text_and_html(tmp_path: Path) -> None:
-    table = _run(tmp_path).table("noise")
+    run = _run(tmp_path)
+    table = run.table("noise")
     assert (len(table), table[0]["model"], table[0]["asked"]) == (1, "scripted/oracle", "8")
     assert "scripted/oracle" in repr(table)
-    assert "<th>0.8</th>" in table._repr_html_()
+    assert ">0.8</th>" in table._repr_html_()
+    assert run._repr_html_().count("<table>") == len(run.tables())
     hostile = ragbed.Table("<b>", ["<i>"], [["<script>alert(1)</script>"]])._repr_html_()
     assert "<script>" not in hostile
     assert "&lt;script&gt;alert(1)" in hostile

@@ -52,6 +52,8 @@ def test_the_template_is_installed_listed_run_and_reported(installed: Path, tmp_
         ("models", "example", "ragbed-example", "0.1.0", "works"),
         ("scorers", "brief", "ragbed-example", "0.1.0", "works"),
         ("testbeds", "single", "ragbed-example", "0.1.0", "works"),
+        ("search", "bookmarks", "ragbed-example", "0.1.0", "works"),
+        ("encoders", "letters", "ragbed-example", "0.1.0", "works"),
     ]
     ragbed(*f"run -m example/first-sentence -d {DATA} --testbeds single,noise --noise 0 --limit 20 --out run".split())
     assert "Testbed single" in ragbed("report", "run", "--track", "brief")
@@ -67,7 +69,7 @@ def test_the_template_is_installed_listed_run_and_reported(installed: Path, tmp_
 def test_the_templates_own_tests_pass(installed: Path) -> None:
     words = ("pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".", "tests")
     done = _in_its_own_process(installed, *words, where=installed.parent / "template")
-    assert "4 passed" in done.stdout, done.stdout
+    assert "6 passed" in done.stdout, done.stdout
 
 
 def _write_package(folder: Path, name: str, family: str, part: str, module: str, code: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragbed.api import Options, Run, Table, open_run, run
+    from ragbed.errors import RagbedError, UsageError
 else:
 
     def __getattr__(name: str) -> object:
@@ -23,5 +24,5 @@ else:
         return getattr(api, name)
 
 
-__all__ = ["Options", "Run", "Table", "open_run", "run"]
+__all__ = ["Options", "RagbedError", "Run", "Table", "UsageError", "open_run", "run"]
 __version__ = "0.1.0.dev0"

@@ -9,24 +9,23 @@ import asyncio
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import RagbedError, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.models.base import Model
     from ragbed.report.comparing import Comparison
-    from ragbed.runner.running import Job
+    from ragbed.runner.running import Ending, Job
 
 Several: TypeAlias = str | float | Sequence[str | float] | None
 """One value, or several; or all in one text, separated by commas."""
 
 
 class Options(TypedDict, total=False):
-    """What `ragbed run` takes beside models and data; `ragbed run --help` says what each means."""
+    """What `ragbed run` takes beside models and data."""
 
     out: str | Path | None
     testbeds: Several
@@ -82,13 +81,24 @@ class Table(Sequence[Mapping[str, object]]):
 
     def _repr_html_(self) -> str:
         """As notebooks show it; names from data are text there, never markup."""
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in self.columns)
+        head = "".join(f"<th style='{_CELL}'>{html.escape(column)}</th>" for column in self.columns)
         rows = (
-            "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row.values()) + "</tr>"
+            "<tr>" + "".join(f"<td style='{_CELL}'>{_shown(str(cell))}</td>" for cell in row.values()) + "</tr>"
             for row in self._rows
         )
-        caption = f"<caption>{html.escape(self.title)}</caption>"
+        caption = f"<caption style='{_CAPTION}'>{html.escape(self.title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+_CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
+_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
+_FAINT = "opacity: 0.65; font-size: 90%"
+
+
+def _shown(cell: str) -> str:
+    """A cell as markup: its number first, the interval less loud."""
+    number, bracket, interval = html.escape(cell).partition(" [")
+    return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,11 @@ class Run:
         return comparing.compare(first, second, least)
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables().values())
+        from ragbed.report.numbers import FEW  # noqa: PLC0415
+
+        tables = "".join(table._repr_html_() for table in self.tables().values())
+        note = f"Per cent of what was asked, 95 % intervals by question; * fewer than {FEW} cases."
+        return f"<b>Run {html.escape(str(self.folder))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
 
 
 def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **options: Unpack[Options]) -> Run:
@@ -226,49 +240,28 @@ def _read(words: list[str]) -> Iterator[Job]:
         raise UsageError(error.format_message()) from None
 
 
-def _ask(job: Job) -> None:
+def _ask(job: Job, ending: Ending | None = None) -> None:
     from ragbed.cli.run_progress import RunProgress  # noqa: PLC0415
     from ragbed.runner.running import run as run_job  # noqa: PLC0415
 
     with RunProgress() as progress:
-        run_job(job, progress.watch)
-
-
-class _Endable(list["Model"]):
-    """The models of a job that can be ended from another thread: the first to look at them is the task that asks."""
-
-    def __init__(self, models: Iterable[Model]) -> None:
-        super().__init__(models)
-        self._asking: asyncio.Task[Any] | None = None
-        self._is_over = False
-
-    def __iter__(self) -> Iterator[Model]:
-        if self._asking is None:
-            self._asking = asyncio.current_task()
-            if self._is_over:
-                raise Stopped("told to end.")
-        return super().__iter__()
-
-    def end(self) -> None:
-        """Ends the asking as a signal does on the command line; what came is kept."""
-        self._is_over = True
-        if self._asking is not None:
-            with suppress(RuntimeError):  # the loop is closed already
-                self._asking.get_loop().call_soon_threadsafe(self._asking.cancel)
+        run_job(job, progress.watch, ending)
 
 
 def _apart(job: Job) -> None:
     """Asks in a thread of its own where a loop is already running, as in a notebook."""
+    from ragbed.runner.running import Ending  # noqa: PLC0415
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         _ask(job)
         return
-    models = _Endable(job.models)
+    ending = Ending()
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(_ask, replace(job, models=models))
+        asking = pool.submit(_ask, job, ending)
         try:
             asking.result()
         except BaseException:  # an interrupt comes here, not to the thread, which would go on and pay
-            models.end()
+            ending.end()
             raise

@@ -38,11 +38,11 @@ class Bench:
 
     def check(self, run: Run, *floors: str) -> None:
         """Fails the test where a score is shown to be lower, as `noise.accuracy@0.8:en=0.6`."""
-        from ragbed.report.gates import check_floor, parse_floor  # noqa: PLC0415
+        from ragbed.report.gates import check_floors, parse_floor  # noqa: PLC0415
         from ragbed.report.reading import read_report_cells  # noqa: PLC0415
 
         cells = read_report_cells([run.folder], ["robust"])
-        _conclude([one for floor in floors for one in check_floor(parse_floor(floor), cells)])
+        _conclude(check_floors([parse_floor(floor) for floor in floors], cells))
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
         """Fails the test where the later run is shown to have lost more than a share."""

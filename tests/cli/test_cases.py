@@ -107,6 +107,27 @@ def test_a_testbed_named_for_items_that_do_not_allow_it_is_wrong_usage(tmp_path:
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_each_dataset_is_asked_by_the_testbeds_that_it_has_items_for(tmp_path: Path) -> None:
+    named = ("--testbeds", "noise,integration")
+    done = type_command("cases", "ragbed-mini-en_base", "ragbed-mini-en_int", *named, "--limit", "2", "--json")
+    assert done.code == 0
+    assert {(row["data"], row["testbed"]) for row in json.loads(done.out)["conditions"]} == {
+        ("ragbed-mini-en_base", "noise"),
+        ("ragbed-mini-en_int", "integration"),
+    }
+    where = "item in en or zh among the first 2"
+    assert f"Left out: noise of ragbed-mini-en_int, which has no base {where}.\n" in done.err
+    assert f"Left out: integration of ragbed-mini-en_base, which has no integration {where}.\n" in done.err
+    nobody = type_command("cases", "ragbed-mini-en_base", "ragbed-mini-en_int", "--testbeds", "noise,counterfactual")
+    told = "--testbeds noise,counterfactual: ragbed-mini-en_int has no base item or counterfactual item in en or zh"
+    assert (nobody.code, nobody.err) == (2, f"ragbed: {told}.\n")
+    base = tmp_path / "base.jsonl"
+    base.write_bytes(native.to_line(base_item()))
+    neither = type_command("cases", "ragbed-mini-en_base", str(base), "--testbeds", "noise,parts")
+    assert neither.code == 2
+    assert "--testbeds parts: ragbed-mini-en_base, base have no item in en or zh." in neither.err
+
+
 def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     other = tmp_path / "b" / "made.jsonl"

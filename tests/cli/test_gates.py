@@ -15,8 +15,10 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     words = (*_RUN, "-m", "scripted/refuser", "--out", str(tmp_path / "run"), "--junit", str(tmp_path / "gates.xml"))
     done = type_command(*words, "--fail-under", "noise.accuracy@0.8=0.5", "--fail-under", "noise.accuracy@0=0")
     assert done.code == 4
-    assert "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base at noise 0.8, en: 0.0 %" in done.err
-    assert "gate held: noise.accuracy of scripted/refuser on ragbed-mini-en_base at noise 0, en" in done.err
+    assert (
+        "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
+    )
+    assert "gate held: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
     assert done.err.rstrip().endswith("ragbed: 1 of 2 gates failed.")
     assert b'failures="1"' in (tmp_path / "gates.xml").read_bytes()
 
@@ -34,7 +36,7 @@ def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> N
     good, bad = str(tmp_path / "oracle"), str(tmp_path / "refuser")
     worse = type_command("compare", good, bad, "--fail-if-worse", "0.03", "--junit", str(tmp_path / "gates.xml"))
     assert worse.code == 4
-    assert "gate failed: noise on ragbed-mini-en_base, en, noise 0.8: -100.0 [" in worse.err
+    assert "gate failed: noise on ragbed-mini-en_base, en, noise 0.8, k 5: -100.0 [" in worse.err
     assert "points on 40 questions: more than 3 lost" in worse.err
     assert type_command("compare", bad, good, "--fail-if-worse", "3%").code == 0
     assert (tmp_path / "gates.xml").read_bytes().count(b"<testcase") == 2

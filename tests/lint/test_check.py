@@ -143,7 +143,7 @@ def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction
     path.write_bytes(b"".join(map(native.to_line, items)))
     dataset = Dataset("data", path)
     asked = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
-    cases = lay_out(dataset, choose_testbeds(None, asked), asked, named=False)
+    cases = lay_out([dataset], choose_testbeds(None, asked), asked, named=False)
     infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
     found = Check(dataset, [RULES["mix"]], asked).findings()
     assert Counter((finding.item, finding.message) for finding in found) == infeasible

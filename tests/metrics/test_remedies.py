@@ -70,6 +70,20 @@ def test_costs_stand_beside_each_other() -> None:
     assert [cells[profile, "calls"].estimate.value for profile in ("robust", "robust+isolate")] == [1.0, 6.0]
     assert cells["robust", "tokens_in"].estimate.value == 100.0
     assert ("robust", "tokens_out") not in cells
+    assert cells["robust", "tokens_in"].estimate.low is None  # all alike: they tell nothing of the spread
+
+
+def test_costs_that_vary_have_an_interval_by_question() -> None:
+    def costing(profile: str, item: int) -> Scored:
+        return _trial(profile, item, True, scores={"correct": True, "seconds": 1.0 + item % 2})
+
+    few, many = (
+        _cells(*(costing(profile, item) for item in range(n) for profile in ("robust", "robust+quote")))
+        for n in (40, 160)
+    )
+    estimate = few["robust", "seconds"].estimate
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1.5, 1.343, 1.657), abs=1e-3)
+    assert many["robust", "seconds"].estimate.low == pytest.approx(1.422, abs=1e-3)
 
 
 def test_questions_of_one_event_count_once() -> None:

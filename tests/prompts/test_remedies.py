@@ -96,12 +96,25 @@ def test_of_a_quote_only_what_follows_is_the_answer(reply: str, answer: str) -> 
 
 @pytest.mark.parametrize("lang", _LANGS)
 def test_isolate_shows_one_document_at_a_time_and_then_the_notes_alone(lang: Lang) -> None:
-    sent, told = _talk("isolate", "Ann,\nthey say", "nothing", "Ann", lang=lang)
+    sent, told = _talk("isolate", "Ann,\nthey say", "Bob", "Ann", lang=lang)
     assert told == "Ann"
     shown = [[text in turn.content for text in DOCUMENTS] for turns in sent for turn in turns if turn.role == "user"]
     assert shown == [[True, False], [False, True], [False, False]]
-    assert "1. Ann, they say\n2. nothing\n" in sent[-1][-1].content
+    assert "1. Ann, they say\n2. Bob\n" in sent[-1][-1].content
     assert sent[-1][0] == _of(None).messages(lang, "?", DOCUMENTS)[0]
+
+
+@pytest.mark.parametrize("said", ["nothing", "Nothing.", "**nothing**", "None", "无", "无。", " 没有\n", ""])
+def test_documents_that_say_nothing_do_not_outvote_the_one_that_answers(said: str) -> None:
+    sent, _ = _talk("isolate", said, "Ann", "Ann")
+    assert "\n1. Ann\n\n" in sent[-1][-1].content
+    sent, _ = _talk("isolate", said, said, "I can not answer")
+    assert "None of them says anything that answers it." in sent[-1][-1].content
+
+
+def test_a_note_that_begins_with_nothing_is_a_note() -> None:
+    sent, _ = _talk("isolate", "Nothing came of it: Ann lost.", "无锡", "Ann")
+    assert "1. Nothing came of it: Ann lost.\n2. 无锡\n" in sent[-1][-1].content
 
 
 def test_decompose_asks_each_part_with_all_documents_and_then_the_whole() -> None:

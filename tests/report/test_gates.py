@@ -9,11 +9,12 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.metrics.cells import Cell
+from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report.comparing import Comparison, Condition
-from ragbed.report.gates import Checked, as_junit, check_decline, check_floor, parse_floor
+from ragbed.report.gates import Checked, as_junit, check_decline, check_floors, parse_floor
 from ragbed.schema import Estimate
+from ragbed.stats.binomial import probabilities
 from ragbed.stats.paired import decline_test, paired_difference
 from ragbed.stats.rates import wilson
 
@@ -37,34 +38,93 @@ def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
     [(70, 100, "held"), (60, 100, "held"), (55, 100, "undecided"), (40, 100, "failed"), (5, 10, "undecided")],
 )
 def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
-    (checked,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(hits, n)])
+    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
     assert checked.state == state
     assert f"of {n}; asked for 60.0 %" in checked.told
 
 
 def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
-    (checked,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(55, 100)])
-    assert checked.told.endswith("too few to tell, some 390 would do")
-    (at_that,) = check_floor(parse_floor("noise.accuracy=0.6"), [_cell(215, 391)])
+    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
+    assert checked.told.endswith("too few to tell, some 770 questions would do")
+    (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
     assert at_that.state == "failed"
+
+
+def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
+    (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
+    assert lucky.state == "held"
+    assert lucky.told.endswith("; some 750 questions would show that it is no lower")
+    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
+    assert shown.told.endswith("asked for 60.0 %")
+
+
+def test_a_few_right_answers_show_little_however_right_they_are() -> None:
+    (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
+    assert few.told.endswith("; some 35 questions would show that it is no lower")
+    (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
+    assert enough.told.endswith("asked for 90.0 %")
+
+
+def test_many_gates_together_err_as_seldom_as_one() -> None:
+    short = _cell(50, 100)
+    (alone,) = check_floors([parse_floor("noise.accuracy=0.6")], [short])
+    assert alone.state == "failed"
+    others = [_cell(60, 100, noise=number / 100) for number in range(10)]
+    among = check_floors([parse_floor("noise.accuracy=0.6")], [short, *others])
+    assert {one.state for one in among} == {"undecided", "held"}
+    clear = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(30, 100), *others])
+    assert [one.state for one in clear].count("failed") == 1
+
+
+@pytest.mark.parametrize(("n", "gates"), [(n, gates) for n in (20, 60, 300) for gates in (1, 10, 40)])
+@pytest.mark.parametrize("least", [0.5, 0.7, 0.9])
+def test_a_truth_that_is_just_the_floor_fails_about_one_of_forty_builds(least: float, n: int, gates: int) -> None:
+    floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
+
+    def fails(hits: int) -> bool:
+        return check_floors([floor], [_cell(hits, n), *[fine] * (gates - 1)])[0].state == "failed"
+
+    most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
+    alarm = probabilities(n, least)[: most + 1].sum()
+    assert 1 - (1 - alarm) ** gates <= 0.055  # any of so many, were the truth of each the floor; 0.025 but for steps
+
+
+def test_no_two_gates_share_a_name() -> None:
+    cell = _cell(9, 10)
+    places = [Place(noise=0.8, k=5, correct=share) for share in (0.0, 0.4, 1.0)]
+    places += [Place(noise=0.8, k=5, slot=slot) for slot in (0, 4)] + [Place(k=k, arm="fixed") for k in (2, 10)]
+    for alike in (places[:5], places[5:]):
+        cells = [replace(cell, place=place) for place in alike]
+        names = [one.name for one in check_floors([parse_floor("noise.accuracy=0.5")], cells)]
+        assert len(set(names)) == len(alike), names
+    compared = [_compared(0, 30, 100, 0.03) for _ in range(3)]
+    where = [_WHERE, _WHERE._replace(correct=0.4), _WHERE._replace(k=10)]
+    names = [
+        check_decline(replace(one, condition=place), 0.03).name for one, place in zip(compared, where, strict=True)
+    ]
+    assert names == [
+        "noise on d, en, noise 0.4, k 5",
+        "noise on d, en, noise 0.4, correct 0.4, k 5",
+        "noise on d, en, noise 0.4, k 10",
+    ]
 
 
 def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
     cells = [_cell(9, 10, noise, lang) for noise in (0.0, 0.8) for lang in ("en", "zh")]
-    assert len(check_floor(parse_floor("noise.accuracy=0.5"), cells)) == 4
-    assert len(check_floor(parse_floor("noise.accuracy@0.8=0.5"), cells)) == 2
-    (one,) = check_floor(parse_floor("noise.accuracy@0.8:zh=0.5"), cells)
-    assert one.name == "noise.accuracy of m on d at noise 0.8, zh"
+    assert len(check_floors([parse_floor("noise.accuracy=0.5")], cells)) == 4
+    assert len(check_floors([parse_floor("noise.accuracy@0.8=0.5")], cells)) == 2
+    (one,) = check_floors([parse_floor("noise.accuracy@0.8:zh=0.5")], cells)
+    assert one.name == "noise.accuracy of m on d, zh, noise 0.8, k 5"
 
 
 def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
     plain, poor = _cell(9, 10), _cell(0, 100)
     remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
     arm = replace(poor, place={**poor.place, "arm": "random"})
-    (one,) = check_floor(parse_floor("noise.accuracy=0.5"), [remedy, plain, arm])
+    (one,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, plain, arm])
     assert one.state == "held"
-    (only,) = check_floor(parse_floor("noise.accuracy=0.5"), [remedy, arm])
-    assert (only.name, only.state) == ("noise.accuracy of m on d at noise 0.8 in arm random, en", "failed")
+    (only,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, arm])
+    assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, arm random", "failed")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +142,7 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
 )
 def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        check_floor(parse_floor(text), [_cell(9, 10)])
+        check_floors([parse_floor(text)], [_cell(9, 10)])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragbed.stats.binomial import clopper_pearson, probabilities
-from ragbed.stats.rates import Interval, clustered_wilson, wilson
+from ragbed.stats.rates import Interval, clustered_mean, clustered_wilson, wilson
 from tests.stats.coverage import coverage, has_room
 
 
@@ -78,3 +78,12 @@ def test_clusters_that_all_score_alike_count_as_one_trial_each() -> None:
 def test_probabilities_add_up() -> None:
     for share in (0.0, 0.01, 0.5, 1.0):
         assert math.fsum(probabilities(300, share)) == pytest.approx(1)
+
+
+def test_trials_of_one_question_do_not_make_a_mean_surer() -> None:
+    alone = clustered_mean([1.0, 2.0, 4.0], [1, 1, 1])
+    copied = clustered_mean([5.0, 10.0, 20.0], [5, 5, 5])
+    assert copied == pytest.approx(alone)
+    assert alone.value == pytest.approx(7 / 3)
+    assert (alone.low, alone.high) == pytest.approx((7 / 3 - 1.7286, 7 / 3 + 1.7286), abs=1e-3)
+    assert math.isnan(clustered_mean([3.0, 6.0], [1, 2]).low)

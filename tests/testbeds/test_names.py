@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragbed.datasets import Dataset, native
@@ -52,6 +52,7 @@ def test_all_names_of_a_layout_differ(tmp_path: Path) -> None:
 
 
 @given(st.fractions(0, 1, max_denominator=10**6))
+@example(Fraction(1, 15625))  # as a decimal it would be 6.4e-05
 def test_a_shown_ratio_parses_back(ratio: Fraction) -> None:
     assert parse_ratio(show_ratio(ratio), "--noise") == ratio
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import ragbed
+from ragbed.encoders import open_encoder
 from ragbed.errors import UsageError
+from ragbed.web.keep import Keep
+from ragbed.web.search import Query, Setting, open_engine
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +41,22 @@ def test_the_scorer_counts_no_more_right_answers_than_ragbed(run: ragbed.Run) ->
 def test_another_model_of_the_provider_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="first-sentence"):
         ragbed.run("example/last-sentence", "ragbed-mini-en_base", out=tmp_path / "run")
+
+
+def test_the_encoder_puts_alike_spellings_side_by_side() -> None:
+    question, near, far = (
+        open_encoder("letters").encode(["the cup final", "The Cup Final!", "雨下了一夜"], "passage").vectors
+    )
+    assert question @ near > 0.9
+    assert question @ far < 0.1
+
+
+def test_the_engine_finds_by_shared_words(tmp_path: Path) -> None:
+    file = tmp_path / "mine.tsv"
+    with Keep(tmp_path / "kept.db") as keep:
+        setting = Setting(keep, date(2026, 11, 15), {"BOOKMARKS": str(file)})
+        with pytest.raises(UsageError, match="there is no"):
+            open_engine("bookmarks", setting)
+        file.write_text("https://a.example/1\tThe cup final\nhttps://b.example/2\tRain\n", "utf-8")
+        (hit,) = asyncio.run(open_engine("bookmarks", setting).search(Query(text="who won the final", lang="en")))
+    assert (hit.rank, hit.url, hit.engine) == (1, "https://a.example/1", "bookmarks")

@@ -52,14 +52,16 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
         if TESTBEDS[name] not in chosen:
             say(f"Left out: {name}, which takes none of the ratios or arms asked for.")
     encoder, tally = msgspec.json.Encoder(), Tally()
+    left_out: list[str] = []
     datasets = open_data(list(data))
     with open_output(output, datasets) as sink, Counting("cases laid out") as counting:
-        for dataset in datasets:
-            for case in lay_out(dataset, chosen, settings, named=names is not None):
-                counting.one_more()
-                tally.add(case)
-                if sink is not None:
-                    sink.write(encoder.encode(case) + b"\n")
+        for case in lay_out(datasets, chosen, settings, named=names is not None, tell=left_out.append):
+            counting.one_more()
+            tally.add(case)
+            if sink is not None:
+                sink.write(encoder.encode(case) + b"\n")
+    for told in left_out:  # not across the line that counts
+        say(told)
     _print_counts(tally, to_stderr=json or str(output) == "-")
     if json:
         print_json(tally.summary())

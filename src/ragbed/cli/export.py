@@ -153,6 +153,7 @@ def _write_shards(table: Mapping[str, InParts], to: str, source: object, output:
 def _export_data(
     sources: tuple[str, ...], to: str, output: _Target, layout: LayoutOptions, typed: list[str]
 ) -> Written:
+    from ragbed.cli.console import say
     from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
     from ragbed.datasets import FORMATS
@@ -178,7 +179,7 @@ def _export_data(
             raise UsageError("records are lines as they are, for parts of them: say how many by --shards N.")
         return _write_items(datasets[0], to, output.place)
     names, settings = read_layout(layout)
-    laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None)
+    laid = Layout(datasets, choose_testbeds(names, settings), settings, named=names is not None, tell=say)
     if to != "jsonl":
         laid.need_documents(to)
     if output.shards is not None:

@@ -140,8 +140,7 @@ def _read(
     testbeds = choose_testbeds(names, settings)
 
     def laid_out() -> Iterator[Case]:
-        for dataset in datasets:
-            yield from lay_out(dataset, testbeds, settings, named=names is not None)
+        return lay_out(datasets, testbeds, settings, named=names is not None)
 
     told |= settings.as_options() | {"testbeds": ",".join(names or ["all"])}
     return _open_answers(files, form, model, laid_out), told

@@ -195,11 +195,11 @@ def _read_floors(named: tuple[str, ...]) -> list[Floor]:
 
 
 def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None:
-    from ragbed.report.gates import check_floor
+    from ragbed.report.gates import check_floors
     from ragbed.report.reading import read_report_cells
 
     cells = read_report_cells([folder], ["robust"])
-    tell_gates(str(folder), [one for floor in floors for one in check_floor(floor, cells)], junit)
+    tell_gates(str(folder), check_floors(floors, cells), junit)
 
 
 def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chosen: RunOptions) -> Job:
@@ -230,8 +230,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
         cases=lambda: (
             case
-            for dataset in datasets
-            for case in lay_out(dataset, testbeds, settings, named=names is not None, remedies=remedies)
+            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
             if shard is None or shard.keeps(case)
         ),
         models=open_models(

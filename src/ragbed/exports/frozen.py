@@ -7,7 +7,7 @@ cases of one language and testbed. What another harness asks and scores is read 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,11 +43,12 @@ class Layout:
     settings: Settings
     named: bool
     """Whether the testbeds were named: one that finds no item it can take is then an error."""
+    tell: Callable[[str], None] = lambda _: None
+    """Told what a dataset has no items for."""
 
     def cases(self) -> Iterator[Case]:
         """Every case, infeasible ones too."""
-        for dataset in self.datasets:
-            yield from lay_out(dataset, self.testbeds, self.settings, named=self.named)
+        return lay_out(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
 
     def need_documents(self, to: str) -> None:
         """Ends where a format would ask for documents that a case does not have.

@@ -15,6 +15,7 @@ from ragbed.metrics.cells import Cell, Maker
 from ragbed.metrics.sheet import Key, Mask, Sheet
 from ragbed.prompts.remedies import MARK
 from ragbed.stats.paired import paired_difference, sign_flips
+from ragbed.stats.rates import clustered_mean
 
 WANTED = {"noise": "correct", "rejection": "refused", "integration": "correct", "counterfactual": "correct"}
 """The score that a testbed is about."""
@@ -66,7 +67,9 @@ def _costs(maker: Maker, asked: Mask) -> Iterator[Cell]:
         values = maker.sheet.scores.get(name)
         told = asked if values is None else asked & np.isfinite(values)
         if values is not None and told.any():
-            yield maker.number(name, float(values[told].mean()), int(told.sum()), asked)
+            _, cluster = np.unique(maker.sheet.cluster[told], return_inverse=True)
+            totals, counts = np.bincount(cluster, weights=values[told]), np.bincount(cluster)
+            yield maker.interval(name, clustered_mean(totals.tolist(), counts.tolist()), int(told.sum()), asked)
 
 
 def _moved(base: Sheet, sheet: Sheet, testbed: str, values: np.ndarray, base_values: np.ndarray) -> list[float]:

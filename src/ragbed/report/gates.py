@@ -1,7 +1,7 @@
 """Gates for CI: what a run must reach, or must not lose against another.
 
-A gate fails only where the numbers show it, so that chance alone hardly ever turns a build red. Where there are too few
-questions to tell, it says so and how many would do.
+A gate fails only where the numbers show it, and all gates of a command together err as seldom as one would, so that
+chance alone hardly ever turns a build red. Where there are too few questions to tell, it says so and how many would do.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as Xml
 
@@ -19,6 +20,8 @@ from ragbed.metrics.cells import Cell
 from ragbed.prompts.remedies import MARK
 from ragbed.report.comparing import Comparison, describe
 from ragbed.report.words import read_words
+from ragbed.schema import Estimate
+from ragbed.stats.multiple import holm
 from ragbed.stats.rates import ALPHA, LEVEL, quantile, two_sided
 
 State: TypeAlias = Literal["held", "failed", "undecided"]
@@ -33,10 +36,10 @@ FAMILIES = {
 }
 """Definitions that stand for several metrics."""
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
+_FALSE_ALARM = (1 - LEVEL) / 2
+"""How often a floor may fail a run whose truth is just the floor: one bound of an interval."""
 _POWER = 0.8
 """The chance to see what is there, for telling how many questions would do."""
-
-
 _MOST = 1_000_000
 """Questions that somebody might ask."""
 
@@ -87,14 +90,19 @@ def parse_floor(text: str) -> Floor:
     return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
 
 
-def check_floor(floor: Floor, cells: Iterable[Cell]) -> list[Checked]:
-    """A floor against every model, dataset, language and ratio that it is meant for, asked by the plain prompt.
-
-    Other arms count only for what is measured nowhere else, as `noise_effect`.
+def check_floors(floors: Iterable[Floor], cells: Sequence[Cell]) -> list[Checked]:
+    """Floors against every model, dataset, language and ratio that each is meant for, asked by the plain prompt.
 
     Raises:
         UsageError: There is no such number.
     """
+    meant = [(floor, cell) for floor in floors for cell in _meant(floor, cells)]
+    shown = holm([_chance(cell.estimate, floor.least) for floor, cell in meant]).tolist()
+    return [_check(floor, cell, p, len(meant)) for (floor, cell), p in zip(meant, shown, strict=True)]
+
+
+def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
+    """The numbers that a floor is about; other arms count only for what is measured nowhere else, as `noise_effect`."""
     tables = [
         cell
         for cell in cells
@@ -113,45 +121,85 @@ def check_floor(floor: Floor, cells: Iterable[Cell]) -> list[Checked]:
         raise UsageError(
             f"--fail-under {floor.text}: the run has no such number; `ragbed report RUN -f csv` lists all."
         )
-    return [_check(floor, cell) for cell in meant]
+    return meant
 
 
-def _check(floor: Floor, cell: Cell) -> Checked:
-    estimate, noise = cell.estimate, cell.place.get("noise")
-    where = f"{cell.key.model} on {cell.key.data}" + ("" if noise is None else f" at noise {noise:g}")
-    where += f" in arm {cell.place['arm']}" if cell.place.get("arm") else ""
-    name = f"{floor.table}.{floor.metric} of {where}, {cell.key.lang}"
+def _chance(estimate: Estimate, least: float) -> float:
+    """How likely so low a number is where the truth is the floor, one-sided.
+
+    Exact where the floor is the bound of the interval; elsewhere the interval is taken to widen in proportion.
+    """
+    if estimate.value is None or estimate.n == 0 or estimate.value >= least:
+        return 1.0
+    reach = (estimate.value if estimate.high is None else estimate.high) - estimate.value
+    return NormalDist().cdf(-two_sided(LEVEL) * (least - estimate.value) / reach) if reach > 0 else 0.0
+
+
+def _check(floor: Floor, cell: Cell, p: float, among: int) -> Checked:
+    """One number; p is adjusted for all that are checked together, so many."""
+    estimate = cell.estimate
+    name = f"{floor.table}.{floor.metric} of {cell.key.model} on {cell.key.data}, {cell.key.lang}{_where(cell)}"
     if estimate.value is None or estimate.n == 0:
         return Checked(name, "undecided", "nothing was asked")
-    high = estimate.value if estimate.high is None else estimate.high
-    bounds = "" if estimate.low is None else f" [{100 * estimate.low:.1f}, {100 * high:.1f}]"
+    low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
+    bounds = "" if estimate.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
     told = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}; asked for {100 * floor.least:.1f} %"
-    if estimate.value >= floor.least:
-        return Checked(name, "held", told)
-    if high < floor.least:
+    if p < _FALSE_ALARM:
         return Checked(name, "failed", told)
-    enough = two_sided(LEVEL) ** 2 * estimate.value * (1 - estimate.value) / (floor.least - estimate.value) ** 2
-    return Checked(name, "undecided", f"{told}; too few to tell, some {_round(max(enough, estimate.n + 1))} would do")
+    spreads = (_spread(floor.least), _spread(estimate.value))
+    enough = _enough(abs(floor.least - estimate.value), spreads, _FALSE_ALARM / among, estimate.n)
+    if estimate.value < floor.least:
+        return Checked(name, "undecided", f"{told}; too few to tell, {enough} would do")
+    return Checked(name, "held", told if low >= floor.least else f"{told}; {enough} would show that it is no lower")
+
+
+def _where(cell: Cell) -> str:
+    """What else tells a number from others of its name, so that gates never share one."""
+    shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
+    return "".join(
+        f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()
+    )
 
 
 def check_decline(row: Comparison, least: float) -> Checked:
     """Whether the second side of a comparison has lost more than a share, shown by the interval of the difference."""
-    data, testbed, lang, noise, *_ = describe(row.condition)
+    data, testbed, lang, noise, correct = describe(row.condition)
     name = f"{testbed} on {data}, {lang}, noise {noise}"
+    name += f", correct {correct}" if row.condition.correct else ""
+    name += f", k {row.condition.k}" if row.condition.k else ""
     low, high = (100 * bound for bound in (row.difference.low, row.difference.high))
     told = f"{100 * row.difference.value:+.1f} [{low:+.1f}, {high:+.1f}] points on {row.n} questions"
     if row.decline_p < ALPHA:
         return Checked(name, "failed", f"{told}: more than {100 * least:g} lost, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
         return Checked(name, "held", told)
-    told += f": a loss of more than {100 * least:g} cannot be excluded"
     # As far as the truth, were it what was seen, lies from the loss that counts: there more questions would tell.
-    distance = abs(row.difference.value + least)
     spread = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
-    enough = ((two_sided(LEVEL) + quantile(_POWER)) / distance) ** 2 * spread if distance else math.inf
-    if enough > _MOST:
-        return Checked(name, "undecided", f"{told}; no number of questions that can be had would tell")
-    return Checked(name, "undecided", f"{told}; some {_round(max(enough, row.n + 1))} questions would tell")
+    enough = _enough(abs(row.difference.value + least), (spread, spread), _FALSE_ALARM, row.n)
+    return Checked(
+        name, "undecided", f"{told}: a loss of more than {100 * least:g} cannot be excluded; {enough} would tell"
+    )
+
+
+def _spread(share: float) -> float:
+    """The variance of one verdict; none of what is no share."""
+    return max(0.0, share * (1 - share))
+
+
+def _enough(distance: float, spreads: tuple[float, float], alpha: float, asked: int) -> str:
+    """How many questions see a distance with a fair chance, one-sided, in words.
+
+    Args:
+        distance: Of what was seen from what was asked for.
+        spreads: The variance of one question's score at what was asked for, and at what was seen.
+        alpha: How often a difference may be seen where there is none.
+        asked: So many were too few.
+    """
+    limit, seen = map(math.sqrt, spreads)
+    needed = ((quantile(1 - alpha) * limit + quantile(_POWER) * seen) / distance) ** 2 if distance else math.inf
+    if needed > _MOST:
+        return "no number of questions that can be had"
+    return f"some {_round(max(needed, asked + 1))} questions"
 
 
 def _round(count: float) -> str:

@@ -70,8 +70,13 @@ class Job:
     """Told what the user should know and the run survives."""
 
 
-def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
+def run(job: Job, watch: Callable[[str, Progress], None], ending: Ending | None = None) -> None:
     """Plans a new run or takes up an old one, and asks what is pending.
+
+    Args:
+        job: What is to be run.
+        watch: Told how far each model is.
+        ending: By which another thread can end it.
 
     Raises:
         UsageError: The folder holds a run with other settings, or of a model that has changed.
@@ -89,7 +94,7 @@ def run(job: Job, watch: Callable[[str, Progress], None]) -> None:
         _plan(store, job)
         if job.budget is not None:
             _pay_so_far(store, job.budget, job.tell)
-        ending = _Ending()
+        ending = ending or Ending()
         try:
             asyncio.run(_ask_all(store, job, watch, ending))
         except asyncio.CancelledError:
@@ -126,7 +131,7 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
         tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
 
 
-async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: _Ending) -> None:
+async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: Ending) -> None:
     ending.listen()
     try:
         models = [(model.name, identity) for model, identity in await _identify(job.models)]
@@ -230,19 +235,30 @@ def _second_connection(store: RunStore) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-class _Ending:
+class Ending:
     """Ends the asking when a signal comes: rows that were handed in are still written, calls in flight are left."""
 
     def __init__(self) -> None:
         self.by: int | None = None
         self._further = 0
+        self._asking: asyncio.Task[None] | None = None
+        self._is_over = False
 
     def listen(self) -> None:
         """Begins to listen, for as long as the loop runs; signals come to the main thread only."""
-        this = asyncio.current_task()
+        self._asking = this = asyncio.current_task()
+        if this is not None and self._is_over:
+            this.cancel()
         if this is not None and threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
+
+    def end(self) -> None:
+        """Ends it from another thread, before it begins or while it goes on, as a signal does."""
+        self._is_over = True
+        if self._asking is not None:
+            with suppress(RuntimeError):  # the loop is closed already
+                self._asking.get_loop().call_soon_threadsafe(self._asking.cancel)
 
     def _end(self, asking: asyncio.Task[None], number: int) -> None:
         if self.by is None:

@@ -31,6 +31,23 @@ def two_sided(level: float) -> float:
     return quantile(0.5 + level / 2)
 
 
+def clustered_mean(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
+    """The mean of any quantity, as tokens or seconds, with its normal interval by clusters.
+
+    Args:
+        totals: Of every cluster, the sum.
+        counts: Trials of every cluster.
+        level: Of confidence.
+    """
+    clusters, trials = len(counts), sum(counts)
+    mean = sum(totals) / trials
+    spread = sum((total - mean * n) ** 2 for total, n in zip(totals, counts, strict=True))
+    if clusters < 2 or spread <= 1e-18 * (mean * trials) ** 2:  # all alike: they cannot tell how far the truth may be
+        return Interval(mean, math.nan, math.nan)
+    reach = two_sided(level) * math.sqrt(spread * clusters / (clusters - 1)) / trials
+    return Interval(mean, mean - reach, mean + reach)
+
+
 def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     """Wilson's score interval of hits among n independent trials.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,27 +30,63 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
 
 
 def lay_out(
-    dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, *, named: bool, remedies: Sequence[str] = ()
+    datasets: Sequence[Dataset],
+    testbeds: Sequence[Testbed],
+    settings: Settings,
+    *,
+    named: bool,
+    remedies: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Case]:
-    """Yields the cases of a dataset, and those with documents again for every remedy.
+    """Yields the cases of datasets, and those with documents again for every remedy.
 
-    A testbed that was named and finds no item it can take is an error.
+    Each dataset is asked by the testbeds that it has items for. Of testbeds that were named, those that a dataset
+    leaves to others are told in the end.
+
+    Raises:
+        UsageError: A dataset has no item for any testbed, or none of them has one for a testbed that was named.
     """
-    found = False
+    idle: dict[str, list[Testbed]] = {}
+    for dataset in datasets:
+        served = yield from _lay_out_one(dataset, testbeds, settings, remedies)
+        idle[dataset.name] = [testbed for testbed in testbeds if testbed.name not in served]
+        if not served:
+            raise UsageError(_lack([dataset.name], testbeds if named else (), settings))
+    for testbed in testbeds if named else ():
+        lacking = [data for data, left in idle.items() if testbed in left]
+        if len(lacking) == len(idle):
+            raise UsageError(_lack(lacking, [testbed], settings))
+        for data in lacking:
+            tell(f"Left out: {testbed.name} of {data}, which has no {_wanted([testbed])}{_where(settings)}.")
+
+
+def _lay_out_one(
+    dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, remedies: Sequence[str]
+) -> Generator[Case, None, set[str]]:
+    """The cases of one dataset; returns the testbeds that it has items for."""
+    served: set[str] = set()
     for testbed in testbeds:
-        laid = False
         for case in testbed.cases(dataset, settings):
-            laid = found = True
+            served.add(testbed.name)
             yield case
-        if named and not laid:
-            wanted = f"{testbed.takes} item" if isinstance(testbed, Ability) else "item"
-            raise UsageError(f"--testbeds {testbed.name}: {dataset.name} has no {wanted}{_where(settings)}.")
-    if not found:
-        raise UsageError(f"{dataset.name} has no item for these testbeds{_where(settings)}.")
     for remedy in remedies:
         for testbed in testbeds:
             if isinstance(testbed, Ability | Parts):
                 yield from testbed.cases(dataset, replace(settings, remedy=remedy))
+    return served
+
+
+def _lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:
+    """Says that datasets have no items for testbeds; these are named if the user named them."""
+    who = f"{', '.join(datasets)} {'has' if len(datasets) == 1 else 'have'}"
+    if not named:
+        return f"{who} no item for these testbeds{_where(settings)}."
+    return f"--testbeds {','.join(one.name for one in named)}: {who} no {_wanted(named)}{_where(settings)}."
+
+
+def _wanted(testbeds: Sequence[Testbed]) -> str:
+    kinds = dict.fromkeys(f"{one.takes} item" if isinstance(one, Ability) else "item" for one in testbeds)
+    return " or ".join(kinds)
 
 
 def _where(settings: Settings) -> str:

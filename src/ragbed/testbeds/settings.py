@@ -140,4 +140,4 @@ def parse_ratio(text: str, what: str) -> Fraction:
 def show_ratio(ratio: Fraction) -> str:
     """The shortest text that parses back: `0.4` where the decimals end, else `2/3`."""
     decimal = f"{float(ratio):.6g}"
-    return decimal if Fraction(decimal) == ratio else str(ratio)
+    return decimal if _RATIO.fullmatch(decimal) and Fraction(decimal) == ratio else str(ratio)

@@ -23,6 +23,8 @@ MARK = "+"
 """Between profile and remedy in the name of the profile that a case is asked under."""
 _MOST_PARTS = 4
 """Questions that one is split into, as `split.md` says."""
+_NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
+"""What a document that does not answer is summed up as; `each.md` asks for the first and the third."""
 _ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
 _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
@@ -67,13 +69,15 @@ def decompose(asked: Asked) -> Flow:
 
 
 def isolate(asked: Asked) -> Flow:
-    """Each document is read by itself, and what they say is put together."""
+    """Each document is read by itself, and what they say is put together; those that say nothing have no voice."""
     texts = read_texts("isolate", asked.lang)
     notes = []
     for document in asked.documents:
         reply = yield _user(texts["each.md"], QUERY=asked.question, DOC=document)
-        notes.append(_one_line(reply))
-    return (yield (*asked.system(), *_user(texts["join.md"], QUERY=asked.question, NOTES=_listed(notes))))
+        if not _NOTHING.fullmatch(reply):
+            notes.append(_one_line(reply))
+    told = _listed(notes) or texts["none.md"]
+    return (yield (*asked.system(), *_user(texts["join.md"], QUERY=asked.question, NOTES=told)))
 
 
 FLOWS: dict[str, Callable[[Asked], Flow]] = {"quote": quote, "decompose": decompose, "isolate": isolate}
