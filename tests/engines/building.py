@@ -10,9 +10,9 @@ import msgspec
 
 from ragbed.build.articles import make_articles
 from ragbed.build.desk import drain
+from ragbed.build.encoding import encode_all
 from ragbed.build.passages import make_passages
 from ragbed.build.place import Build
-from ragbed.build.ranking import encode_all
 from ragbed.build.recipe import read_recipe
 from ragbed.build.records import Brought
 from ragbed.engines import Engine

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+import hashlib
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
 from ragbed.build.desk import drain
+from ragbed.build.encoding import open_once
 from ragbed.build.passages import cut_passages
-from ragbed.build.place import Build, reject
+from ragbed.build.place import Build, hash_file, reject
+from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Draft, Probe
-from ragbed.schema import Article, Hit, Reject
+from ragbed.encoders.base import Encoder, Matrix, Role
+from ragbed.schema import Article, Hit, Lang, Reject
 from ragbed.web.keep import Keep
 from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
-from ragbed.web.search.index import Entry, LocalIndex
+from ragbed.web.search.index import Encode, Entry, LocalIndex
 
 STEP = "hits"
 
@@ -64,13 +68,41 @@ def _open(build: Build, stack: ExitStack) -> Engine:
 
 
 def _index(build: Build) -> LocalIndex:
-    """The articles of this build, findable; made anew, so that nothing of an earlier one is found."""
-    path = build.kept / "index.db"
-    for part in ("", "-wal", "-shm"):
-        Path(f"{path}{part}").unlink(missing_ok=True)
-    index = LocalIndex(path)
+    """The articles of this build, findable by words and by meaning.
+
+    It is named after what it is made from: one that a killed build left is gone on with, and any other goes.
+    """
+    encode = _encode_with(build)
+    path = build.kept / f"index-{_mark(build)}.db"
+    for other in build.kept.glob("index*"):
+        if not other.name.startswith(path.name):
+            other.unlink()
+    index = LocalIndex(path, encode)
     index.add(
         Entry(one.url, one.title, one.lang, [chunk.text for chunk in cut_passages(one)], one.date)
-        for one in build.read("articles", Article)
+        for one in _watched(build, build.read("articles", Article))
     )
     return index
+
+
+def _encode_with(build: Build) -> Encode | None:
+    """The encoders that rank passages; none if one of them makes no vectors of whole texts."""
+    encoders = {lang: open_once(encoder_of(build.recipe, lang)) for lang in build.recipe.langs}
+    whole = {lang: encoder for lang, encoder in encoders.items() if isinstance(encoder, Encoder)}
+
+    def encode(texts: Sequence[str], lang: Lang, role: Role) -> Matrix:
+        return whole[lang].encode(texts, role).vectors
+
+    return encode if whole == encoders else None
+
+
+def _mark(build: Build) -> str:
+    names = [encoder_of(build.recipe, lang) for lang in build.recipe.langs]
+    parts = (hash_file(build.file_of("articles")), *(f"{name} {open_once(name).identity()}" for name in names))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _watched(build: Build, articles: Iterable[Article]) -> Iterator[Article]:
+    for number, article in enumerate(articles):
+        build.watch("index", number, None)
+        yield article

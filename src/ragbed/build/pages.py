@@ -11,6 +11,7 @@ from ragbed.build.articles import bring_article
 from ragbed.build.desk import drain, open_desk
 from ragbed.build.place import Build
 from ragbed.build.records import Brought
+from ragbed.build.shelf import Shelf
 from ragbed.build.sources import Desk, Source
 from ragbed.schema import Article, Hit, Reject
 from ragbed.web.flow import in_order, take_turns
@@ -23,10 +24,11 @@ _AT_ONCE = 64
 
 def make_pages(build: Build) -> Iterator[Brought | Reject]:
     """The step: every address once, whatever questions it was found for."""
-    here = {article.url: article for article in build.read("articles", Article)}
-    urls = list(dict.fromkeys(hit.url for hit in build.read("hits", Hit)))
+    urls = dict.fromkeys(hit.url for hit in build.read("hits", Hit))
+    with Shelf(build, "articles", Article) as articles:
+        here = {article.url: place for place, article in articles.look_over() if article.url in urls}
+        yield from (Brought(hit=url, article=articles.take(here[url])) for url in urls if url in here)
     far = [url for url in urls if url not in here]
-    yield from (Brought(hit=url, article=here[url]) for url in urls if url in here)
     for number, found in enumerate(drain(_bring_all(build, far)) if far else ()):
         build.watch(STEP, number, len(far))
         yield found

@@ -33,13 +33,13 @@ from ragbed.build.pools import make_pools
 from ragbed.build.probes import make_probes
 from ragbed.build.questions import make_questions
 from ragbed.build.ranking import make_ranking
-from ragbed.build.recipe import Recipe
+from ragbed.build.recipe import Recipe, encoder_of
 from ragbed.build.rewrites import make_rewrites
 from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
 
-_CODE = 2
+_CODE = 3
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
 _PASSING = frozenset({"error", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})
@@ -71,7 +71,11 @@ STEPS: dict[str, Step] = {
     "probes": Step(
         make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
     ),
-    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
+    "hits": Step(
+        make_hits,
+        ("probes", "questions", "articles"),
+        lambda recipe: (recipe.search, [encoder_of(recipe, lang) for lang in recipe.langs]),
+    ),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(

@@ -77,17 +77,22 @@ class Build:
         path = self.file_of(step)
         decoder = msgspec.json.Decoder(kind)
         for number, line in read_lines(path):
-            try:
-                yield decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                problem = f"{error}; mend it, or make it again with --from {step}"
-                raise DataError(path, problem, line=number) from error
+            yield decode_line(decoder, line, path, number, step)
 
     def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
         """Things one by one, with the progress shown."""
         for number, thing in enumerate(things):
             self.watch(step, number, len(things))
             yield thing
+
+
+def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, number: int, step: str) -> Thing:
+    """A record of a step's file; a line that is none is named."""
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"{error}; mend it, or make it again with --from {step}"
+        raise DataError(path, problem, line=number) from error
 
 
 def reject(step: str, what: str, outcome: str, reason: str) -> Reject:

@@ -12,7 +12,8 @@ from ragbed.build.drafting import Drafted, draft_question
 from ragbed.build.fields import is_nothing, read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft
-from ragbed.build.siblings import Neighbours
+from ragbed.build.shelf import Drawn, Shelf
+from ragbed.build.siblings import LOOKED_AT, Neighbours
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms
 
@@ -57,16 +58,17 @@ class _Taken:
 
 def make_questions(build: Build) -> Iterator[Draft | Reject]:
     """The step: articles in a drawn order, until there are enough drafts or no more articles, for each language."""
-    articles = list(build.read("articles", Article))
-    for lang in build.recipe.langs:
-        own = sorted((one for one in articles if one.lang == lang), key=lambda one: _lot(build, one.id))
-        taken = _Taken()
-        yield from _from_articles(build, own, taken)
-        yield from _from_siblings(build, own, taken)
-        if build.recipe.wanted.counterfactual and build.recipe.search.engine != "local":
-            # One's own documents say nothing about what the generator happens to know: there the base questions that
-            # it can answer without them are all there is.
-            yield from _from_knowledge(build, lang, taken)
+    with Shelf(build, "articles", Article) as shelf:
+        lots = sorted((_lot(build, article.id), article.lang, place) for place, article in shelf.look_over())
+        for lang in build.recipe.langs:
+            own = Drawn(shelf, [place for _, one, place in lots if one == lang])
+            taken = _Taken()
+            yield from _from_articles(build, own, taken)
+            yield from _from_siblings(build, own, taken)
+            if build.recipe.wanted.counterfactual and build.recipe.search.engine != "local":
+                # One's own documents say nothing about what the generator happens to know: there the base questions
+                # that it can answer without them are all there is.
+                yield from _from_knowledge(build, lang, taken)
 
 
 def drafts_wanted(build: Build) -> int:
@@ -80,7 +82,7 @@ def _lot(build: Build, name: str) -> bytes:
     return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
 
 
-def _from_articles(build: Build, articles: Sequence[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+def _from_articles(build: Build, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
     enough, done = drafts_wanted(build), 0
     while done < len(articles) and len(taken.drafts) < enough:
         missing = ceil((enough - len(taken.drafts)) / build.recipe.questions.per_article)
@@ -105,10 +107,10 @@ def _ask_batch(build: Build, articles: Sequence[Article], taken: _Taken) -> Iter
             yield reject(STEP, article.url, *reply)
 
 
-def _from_siblings(build: Build, articles: Sequence[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+def _from_siblings(build: Build, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
     """A question like each of the first ones, from another article, so that there are pairs to be asked as one."""
     enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.integration)
-    near = Neighbours(articles) if enough else None
+    near = Neighbours(articles[:LOOKED_AT]) if enough else None
     pairs = [(draft, near.nearest(draft)) for draft in taken.drafts[:enough]] if near else []
     cases = {
         draft.id: make_case("siblings", draft.lang, _sibling_prompt(draft, article))

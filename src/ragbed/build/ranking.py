@@ -5,24 +5,21 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Set
-from functools import lru_cache, partial
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Set
+from typing import Self
 
 import msgspec
 import numpy as np
 
-from ragbed.build.desk import at_work, drain
+from ragbed.build.desk import drain
+from ragbed.build.encoding import encode_all, open_once
 from ragbed.build.place import Build, hash_file, reject
 from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Brought, Candidate, Draft, Ranked
-from ragbed.encoders import open_encoder
+from ragbed.build.shelf import Shelf
 from ragbed.encoders.base import Encoder, Matrix, TokenEncoder
 from ragbed.encoders.ranking import best, rank
-from ragbed.engines import Engine
-from ragbed.errors import UsageError
 from ragbed.schema import Article, Chunk, Hit, Reject
-from ragbed.web.flow import in_order
 
 STEP = "ranking"
 _BATCH = 256
@@ -40,13 +37,13 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
     for lang in build.recipe.langs:
         own = [draft for draft in drafts if draft.lang == lang]
         readable = {page.id for page in pages.values() if page.lang == lang}
-        with _Shelf(build, _open(encoder_of(build.recipe, lang)), readable) as shelf:
+        with _Passages(build, open_once(encoder_of(build.recipe, lang)), readable) as shelf:
             for draft in build.shown(STEP, own):
                 yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], shelf)
 
 
 def _rank(
-    build: Build, draft: Draft, found: list[tuple[Hit, Article | None]], shelf: _Shelf
+    build: Build, draft: Draft, found: list[tuple[Hit, Article | None]], shelf: _Passages
 ) -> Iterator[Ranked | Reject]:
     """One question; pages in another language are told of."""
     own = {page.id: page for _, page in found if page is not None and page.lang == draft.lang}
@@ -63,58 +60,12 @@ def _rank(
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
-@lru_cache(maxsize=2)  # one for each language
-def _open(name: str) -> Encoder | TokenEncoder:
-    return open_encoder(name)
-
-
-class EncodingHand:
-    """An encoder as a hand of an engine.
-
-    Args:
-        name: Of the encoder.
-        cores: It takes what it is given.
-    """
-
-    room, spare = 2, 1  # one is encoded, the next one waits
-
-    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002  # libraries find out by themselves
-        encoder = _open(name)
-        if not isinstance(encoder, Encoder):
-            raise UsageError(f"{name} makes no vectors of whole texts.")
-        self._encoder = encoder
-
-    async def begin(self) -> str:
-        """Vectors of two encoders must not mix."""
-        return self._encoder.identity()
-
-    async def do(self, texts: list[str]) -> bytes:
-        """The vectors of passages, row by row."""
-        return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
-
-    async def close(self) -> None:
-        """Keeps the encoder: loading it takes longer than holding it costs."""
-
-
-async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
-    """The vectors of batches of texts, in their order."""
-
-    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
-        for texts in batches:
-            yield hand.do(texts)
-
-    async with at_work(engine.staff(partial(EncodingHand, name))) as hand:
-        async for rows in in_order(lay_out(), engine.workers + 1):
-            yield rows
-
-
-class _Shelf:
+class _Passages:
     """The passages of some articles and their vectors; both stay on the disk, so that memory does not grow."""
 
     def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder
-        self._file = open(build.file_of("passages"), "rb")  # noqa: SIM115 - closed on leaving
-        self._decoder = msgspec.json.Decoder(Chunk)
+        self._shelf = Shelf(build, "passages", Chunk)
         self._offsets = array("Q")
         self._places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         self._learn_places(articles)
@@ -124,7 +75,7 @@ class _Shelf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._shelf.close()
 
     def nearest(self, draft: Draft, articles: Iterable[str]) -> list[tuple[Chunk, float]]:
         """The passages of some articles that are nearest to a question, with their scores."""
@@ -136,17 +87,13 @@ class _Shelf:
         return [(self._chunk(places[at]), float(scores[at])) for at in best(scores, self._top)]
 
     def _learn_places(self, articles: Set[str]) -> None:
-        offset = 0
-        for line in self._file:
-            article = self._decoder.decode(line).article
-            if article in articles:
-                self._places[article].append(len(self._offsets))
+        for offset, chunk in self._shelf.look_over():
+            if chunk.article in articles:
+                self._places[chunk.article].append(len(self._offsets))
                 self._offsets.append(offset)
-            offset += len(line)
 
     def _chunk(self, place: int) -> Chunk:
-        self._file.seek(self._offsets[place])
-        return self._decoder.decode(self._file.readline())
+        return self._shelf.take(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
         """The vectors of all passages, one after the other in a file that a killed build goes on with."""

@@ -10,8 +10,8 @@ from ragbed.build.records import Draft
 from ragbed.schema import Article
 from ragbed.text import to_terms
 
-_LOOKED_AT = 5_000
-"""Articles among which is chosen: a few seconds of work, and enough to have another year's of most events."""
+LOOKED_AT = 5_000
+"""Articles that are worth looking at: a few seconds of work, and enough to have another year's of most events."""
 _BEGINNING = 2_000
 """Characters of an article that tell what it is about."""
 
@@ -20,11 +20,11 @@ class Neighbours:
     """Finds, for a question, the other article that shares its rarest words.
 
     Args:
-        articles: Of one language; the first of them are looked at.
+        articles: Of one language.
     """
 
     def __init__(self, articles: Sequence[Article]) -> None:
-        self._articles = articles[:_LOOKED_AT]
+        self._articles = articles
         self._by_term: dict[str, list[int]] = {}
         for place, article in enumerate(self._articles):
             for term in set(to_terms(f"{article.title}\n{article.text[:_BEGINNING]}")):

@@ -6,11 +6,13 @@ Words are ranked by BM25, vectors by their cosine; the two orders are merged by 
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragbed.errors import UsageError
-from ragbed.schema import Hit
+from ragbed.schema import Hit, Lang
 from ragbed.web.search.base import Query, Result, make_hits
 from ragbed.web.search.index import LocalIndex
 from ragbed.web.search.setting import Setting
@@ -25,6 +27,10 @@ _RRF = 60
 """The constant of the paper."""
 _TERMS = 64
 """Words of a query that are looked up."""
+_BLOCK = 8_192
+"""Vectors that are read, and multiplied, together: as many as need not be in the memory twice."""
+_ASKED = 1_000
+"""Passages of which the index is asked together whether they are wanted."""
 _SNIPPET = 160
 """Characters, as engines give."""
 _OF = "FROM passages JOIN documents ON documents.id = document"
@@ -37,8 +43,7 @@ class LocalEngine:
 
     def __init__(self, index: LocalIndex) -> None:
         self._index = index
-        self._numbers: list[int] = []
-        self._matrix: np.ndarray | None = None
+        self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
 
     async def search(self, query: Query) -> list[Hit]:
         """See `Engine`."""
@@ -68,30 +73,42 @@ class LocalEngine:
 
     def _by_vectors(self, query: Query) -> list[int]:
         """Passages by cosine, the best first; none without an encoder."""
-        vector = self._index.encode_query(query.text)
-        if vector is None:
+        packed = self._index.encode_query(query.text, query.lang)
+        if packed is None:
             return []
         import numpy as np  # noqa: PLC0415 - takes time to load
 
-        matrix = self._load()
-        condition, values = _wanted(query)
-        allowed = {number for (number,) in self._index.rows(f"SELECT passages.id {_OF} WHERE {condition}", *values)}
-        order = np.argsort(-(matrix @ np.asarray(vector)), kind="stable")
-        best = (self._numbers[place] for place in order.tolist())
-        return [number for number in best if number in allowed][:_DEPTH]
+        vector = np.frombuffer(packed, np.float16).astype(np.float32)
+        numbers, blocks = self._load(query.lang)
+        scores = np.concatenate([np.zeros(0, np.float32), *(block.astype(np.float32) @ vector for block in blocks)])
+        order = (numbers[place] for place in np.argsort(-scores, kind="stable").tolist())
+        found: list[int] = []
+        while len(found) < _DEPTH and (some := list(islice(order, _ASKED))):
+            found += self._allowed(query, some)
+        return found[:_DEPTH]
 
-    def _load(self) -> np.ndarray:
-        """All vectors, of length one; only those that are new are read from the file."""
+    def _allowed(self, query: Query, passages: list[int]) -> list[int]:
+        """Those of some passages whose documents are what the query wants, in their order."""
+        condition, values = _wanted(query)
+        marks = ", ".join("?" * len(passages))
+        rows = self._index.rows(
+            f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND {condition}", *passages, *values
+        )
+        kept = {number for (number,) in rows}
+        return [number for number in passages if number in kept]
+
+    def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
+        """The numbers and vectors of all passages of a language; only those that are new are read from the file."""
         import numpy as np  # noqa: PLC0415 - takes time to load
 
-        last = self._numbers[-1] if self._numbers else 0
-        rows = self._index.rows("SELECT id, vector FROM passages WHERE id > ? ORDER BY id", last)
-        if rows:
-            fresh = np.array([np.frombuffer(vector, np.float32) for _, vector in rows])
-            fresh = fresh / np.maximum(np.linalg.norm(fresh, axis=1, keepdims=True), 1e-12)
-            self._matrix = fresh if self._matrix is None else np.concatenate([self._matrix, fresh])
-            self._numbers += [number for number, _ in rows]
-        return np.zeros((0, 0), np.float32) if self._matrix is None else self._matrix
+        numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
+        while rows := self._index.rows(
+            f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? ORDER BY passages.id LIMIT {_BLOCK}",
+            *(lang, numbers[-1] if numbers else 0),
+        ):
+            numbers.extend(number for number, _ in rows)
+            blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
+        return numbers, blocks
 
 
 def _wanted(query: Query) -> tuple[str, list[str]]:
