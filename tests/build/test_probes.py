@@ -13,11 +13,25 @@ from ragbed.build.place import Build
 from ragbed.build.probes import make_probes
 from ragbed.build.recipe import Gate, Recipe, SourceLine
 from ragbed.build.records import Draft, Probe
-from ragbed.schema import Completion, Reject
+from ragbed.schema import Article, Completion, Reject
+
+TEXTS = {
+    "Orsa": "The Orsa Cup was won by Ada Orsa in the rain on a Sunday before a small crowd of old friends.",
+    "Lund": "Ada Lund won the Lund Cup by a mile, and a band that nobody had asked for played until it was dark.",
+}
+ARTICLES = [
+    Article(id=name, url=name, title=name, text=text, lang="en", sha256="", source="") for name, text in TEXTS.items()
+]
 
 
 def draft(name: str, day: str | None = "2026-05-01", origin: str = "article") -> Draft:
-    fields = {"id": name, "question": f"Who won the {name} Cup?", "lang": "en", "answer": [[f"Ada {name}"]]}
+    fields = {
+        "id": name,
+        "question": f"Who won the {name} Cup?",
+        "lang": "en",
+        "answer": [[f"Ada {name}"]],
+        "article": name,
+    }
     return msgspec.convert(fields | {"origin": origin, "kind": "name", "date": day}, Draft)
 
 
@@ -45,6 +59,7 @@ def probe(
     build = Build(folder, recipe, date(2026, 11, 15), ask)
     build.file_of("questions").parent.mkdir(parents=True)
     build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
+    build.file_of("articles").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in ARTICLES))
     return list(make_probes(build))
 
 
@@ -83,3 +98,12 @@ def test_an_event_must_be_later_than_the_last_cut_off_and_its_margin(tmp_path: P
     assert [one.outcome if isinstance(one, Reject) else one.question for one in found] == [
         "cut-off", "undated", "Late",
     ]  # fmt: skip
+
+
+def test_a_question_whose_article_stands_in_a_corpus_goes(tmp_path: Path) -> None:
+    (tmp_path / "crawl.txt").write_text(f"{TEXTS['Orsa']}\nAda Lund won the Lund Cup.", "utf-8")
+    gate = Gate(models=("m/a",), corpora=(str(tmp_path / "crawl.txt"),))
+    gone, kept = probe(tmp_path, gate, [draft("Orsa"), draft("Lund")], {"m/a": ["I do not know."]})
+    assert isinstance(gone, Reject)
+    assert (gone.outcome, gone.reason) == ("seen", "100% of its article stands word for word in a corpus")
+    assert isinstance(kept, Probe)

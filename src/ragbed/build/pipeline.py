@@ -69,7 +69,7 @@ STEPS: dict[str, Step] = {
         ("questions", "siblings", "known", "again", "fence"),
     ),
     "probes": Step(
-        make_probes, ("questions",), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
+        make_probes, ("questions", "articles"), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
     ),
     "hits": Step(
         make_hits,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from pathlib import Path
 
 from ragbed.build.asking import Request, closed_book
+from ragbed.build.overlap import SEEN, find_seen
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Draft, Probe
 from ragbed.prompts.asked import case_of
-from ragbed.schema import Case, Completion, Reject
+from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scorers.robust import score
 
 STEP = "probes"
@@ -18,12 +20,12 @@ _WARMTH = 0.7
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
-    """The step: what is too old for the models' cut-offs, or cannot be asked, goes; the rest is known or not."""
+    """The step: what models may have read, or cannot be asked, goes; the rest is known without documents or not."""
     gate = build.recipe.gate
     models = gate.models or (build.recipe.generator,)
-    late, drafts = _first_day(build), []
+    late, seen, drafts = _first_day(build), _find_seen(build), []
     for draft in build.read("questions", Draft):
-        if late and draft.origin == "article" and (problem := _too_old(draft, late)):
+        if draft.origin == "article" and (problem := _too_old(draft, late) or _too_common(draft, seen)):
             yield problem
         else:
             drafts.append(draft)
@@ -68,8 +70,28 @@ def _first_day(build: Build) -> str:
 
 
 def _too_old(draft: Draft, late: str) -> Reject | None:
+    if not late:
+        return None
     if draft.date is None:
         return reject(STEP, draft.question, "undated", f"nothing tells that it is later than {late}")
     if draft.date <= late:
         return reject(STEP, draft.question, "cut-off", f"it is of {draft.date}; the models may know up to {late}")
     return None
+
+
+def _find_seen(build: Build) -> dict[str, float]:
+    """Of each article that a question is from, the share that stands in the recipe's corpora."""
+    corpora = [Path(place) for place in build.recipe.gate.corpora]
+    if not corpora:
+        return {}
+    asked = {draft.article for draft in build.read("questions", Draft)}
+    return find_seen(
+        {one.id: (one.lang, one.text) for one in build.read("articles", Article) if one.id in asked}, corpora
+    )
+
+
+def _too_common(draft: Draft, seen: Mapping[str, float]) -> Reject | None:
+    share = seen.get(draft.article or "", 0.0)
+    if share < SEEN:
+        return None
+    return reject(STEP, draft.question, "seen", f"{share:.0%} of its article stands word for word in a corpus")

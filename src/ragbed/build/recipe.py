@@ -58,6 +58,8 @@ class Gate(_Part, frozen=True, kw_only=True):
     """Model to the day its knowledge ends: an event must be later than all of them."""
     margin_days: int = 30
     """Beyond a cut-off, since what is announced is known before it happens."""
+    corpora: tuple[str, ...] = ()
+    """Files or folders of texts that models may have been trained on: no question from an article that stands there."""
 
 
 class Search(_Part, frozen=True, kw_only=True):
@@ -149,6 +151,7 @@ def read_recipe(path: Path) -> Recipe:
     return msgspec.structs.replace(
         recipe,
         sources=tuple(_found_from(path.parent, source) for source in recipe.sources),
+        gate=msgspec.structs.replace(recipe.gate, corpora=tuple(str(path.parent / one) for one in recipe.gate.corpora)),
         search=msgspec.structs.replace(recipe.search, recorded=_join(path.parent, recipe.search.recorded)),
     )
 
