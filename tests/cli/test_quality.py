@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.typed import type_command
+from tests.items import as_dataset, base_item
 
 
 def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) -> None:
@@ -37,3 +38,23 @@ def test_a_folder_without_items_is_refused(tmp_path: Path) -> None:
     done = type_command("build", "--quality", str(tmp_path))
     assert done.code == 2
     assert "no files of items" in done.err
+
+
+def test_runs_tell_what_a_model_knows_before_and_after_its_cut_off(tmp_path: Path) -> None:
+    data = str(as_dataset(tmp_path, *(base_item(year, date=f"{year}-05-01") for year in range(2017, 2022))).path)
+    run = str(tmp_path / "run")
+    asked = type_command("run", "-m", "baseline/lexical", "-d", data, "--out", run)
+    assert asked.code == 0, asked.err
+    words = ("build", "--quality", data, "--runs", run, "--json")
+    done = type_command(*words, "--cutoff", "baseline/lexical=2019-01-01")
+    figures = {one["name"]: one for one in json.loads(done.out.splitlines()[-1])["quality"]["families"]["models"]}
+    documents = [figures[f"accuracy {way} 2019-01-01, with documents"]["n"] for way in ("up to", "after")]
+    assert documents == [2, 3]
+    assert figures["discrimination"]["note"] == "needs runs of two models"
+
+
+def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
+    words = ("build", "--quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
+    assert "write MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
+    assert "is no day" in type_command(*words, "--cutoff", "m/a=June").err
+    assert "--cutoff needs --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err

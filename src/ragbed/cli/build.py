@@ -13,6 +13,7 @@ import click
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options
 from ragbed.cli.engine import open_chosen
+from ragbed.cli.quality import QualityOptions, quality_options, report_quality
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ _NO_MODEL = "openai/gpt-4o-mini"
 """What a written recipe names if no model was: one that many have, and a line to change."""
 
 
+class BuildOptions(AskingOptions, QualityOptions):
+    """How models are asked, and what a dataset is measured with."""
+
+
 @click.command()
 @click.argument("recipe", type=click.Path(path_type=Path), metavar="[RECIPE.toml]", required=False)
 @options.option("--output", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Default: builds/<name>.")
@@ -35,10 +40,7 @@ _NO_MODEL = "openai/gpt-4o-mini"
 @options.option("--locked", is_flag=True, help="Make the same bytes again from what is kept, offline.")
 @options.option("--brief", metavar="TEXT", help="Write a recipe for the documents in RECIPE, a folder; build nothing.")
 @options.option("--relabel", metavar="DATA", help="Only label a dataset's own pools again, and compare; build nothing.")
-@options.option(
-    "--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."
-)
-@options.option("--against", metavar="DATA", help="With --quality: what changed since this edition.")
+@quality_options
 @asking_options
 @options.json_option
 @options.config_option
@@ -51,10 +53,8 @@ def build(
     locked: bool,
     brief: str | None,
     relabel: str | None,
-    quality: str | None,
-    against: str | None,
     json: bool,
-    **chosen: Unpack[AskingOptions],
+    **chosen: Unpack[BuildOptions],
 ) -> None:
     """Make a benchmark from feeds, pages or your own documents.
 
@@ -74,16 +74,16 @@ def build(
       ragbed build news.toml --locked
       ragbed build --relabel zh_refine
       ragbed build --quality builds/news --against builds/news-october -o quality.html
+      ragbed build --quality builds/news --runs runs/news --cutoff openai/gpt-4o=2024-06-01
     """
     from ragbed.cli.console import print_json
-    from ragbed.cli.quality import report_quality
     from ragbed.cli.relabel import relabel_data
 
     if relabel is not None:
         relabel_data(relabel, json=json)
         return
-    if quality is not None:
-        report_quality(quality, against, output, json=json)
+    if chosen["quality"] is not None:
+        report_quality(chosen["quality"], chosen, output, json=json)
         return
     if recipe is None:
         raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")

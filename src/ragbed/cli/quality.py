@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from ragbed.cli.options import Decorator, option, together
+from ragbed.errors import UsageError
+
 if TYPE_CHECKING:
-    from ragbed.build.quality import Quality
+    from ragbed.build.quality import Family, Quality
     from ragbed.build.quality.drift import Drift
+    from ragbed.build.quality.models import Answered, Way
     from ragbed.datasets import Dataset
 
+quality_options: Decorator = together(
+    option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."),
+    option("--against", metavar="DATA", help="With --quality: what changed since this edition."),
+    option("--runs", metavar="RUN", type=click.Path(path_type=Path), multiple=True,
+           help="With --quality: a run on it; how well items part models. May be repeated."),
+    option("--cutoff", metavar="MODEL=DATE", multiple=True,
+           help="With --runs: accuracy before and after a model's knowledge ends. May be repeated."),
+    option("--corpus", metavar="PATH", type=click.Path(path_type=Path), multiple=True,
+           help="With --quality: texts models were trained on; which items stand there. May be repeated."),
+)  # fmt: skip
 
-def report_quality(data: str, against: str | None, output: Path | None, *, json: bool) -> None:
+_WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
+"""The testbeds in which an answer is right or wrong."""
+
+
+class QualityOptions(TypedDict):
+    """The options of `quality_options`, as typed."""
+
+    quality: str | None
+    against: str | None
+    runs: tuple[Path, ...]
+    cutoff: tuple[str, ...]
+    corpus: tuple[Path, ...]
+
+
+def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, json: bool) -> None:
     """Prints the figures, writes the page where one is asked for, and ends with 4 if a gate does not hold.
 
     Args:
         data: A dataset, or the folder of a build.
-        against: Another edition, likewise.
+        chosen: What it is compared with.
         output: The page to write; one that ends in .json is written as JSON.
         json: Whether the last line on standard output is for machines.
     """
@@ -28,10 +57,10 @@ def report_quality(data: str, against: str | None, output: Path | None, *, json:
     from ragbed.cli.console import print_json, say
 
     datasets, steps = _open(data)
-    quality = measure_quality(datasets, steps, read_reviewed(Path(data)))
+    quality = measure_quality(datasets, steps, read_reviewed(Path(data)), _more(chosen))
     drift = None
-    if against is not None:
-        others, _ = _open(against)
+    if chosen["against"] is not None:
+        others, _ = _open(chosen["against"])
         drift = compare_editions(measure_quality(others), quality, others, datasets)
     _print(quality, drift, to_stderr=json)
     if output is not None:
@@ -42,6 +71,47 @@ def report_quality(data: str, against: str | None, output: Path | None, *, json:
     if quality.failed:
         say(f"Gates that do not hold: {', '.join(one.name for one in quality.failed)}.")
         raise click.exceptions.Exit(4)
+
+
+def _more(chosen: QualityOptions) -> dict[str, Family]:
+    """The figures that need more than the data."""
+    from ragbed.build.quality.models import Models
+    from ragbed.build.quality.overlap import Overlap
+
+    more: dict[str, Family] = {}
+    if chosen["runs"]:
+        more["models"] = Models(_read_runs(chosen["runs"]), _read_cutoffs(chosen["cutoff"]))
+    elif chosen["cutoff"]:
+        raise UsageError("--cutoff needs --runs: the replies of the model.")
+    if chosen["corpus"]:
+        more["overlap"] = Overlap(chosen["corpus"])
+    return more
+
+
+def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
+    from ragbed.build.quality.models import Answered
+    from ragbed.report.reading import read_trials
+    from ragbed.scorers import open_tracks
+
+    score = open_tracks(())
+    for folder in folders:
+        for _, trial in read_trials(folder, score):
+            right = (trial.scores or {}).get("correct")
+            if trial.testbed in _WAYS and isinstance(right, bool):
+                yield Answered(trial.data, trial.item, trial.model, _WAYS[trial.testbed], right)
+
+
+def _read_cutoffs(typed: Sequence[str]) -> dict[str, str]:
+    from ragbed.build.recipe import check_day
+
+    cutoffs = {}
+    for one in typed:
+        model, equals, day = one.rpartition("=")
+        if not equals or not model:
+            raise UsageError(f"--cutoff {one!r}: write MODEL=DATE, as openai/gpt-4o=2024-06-01.")
+        check_day(day, f"--cutoff {model}:")
+        cutoffs[model] = day
+    return cutoffs
 
 
 def ship_quality(folder: Path) -> None:
@@ -82,7 +152,6 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
     """The datasets of a name, or of a build's folder with what its steps took in and gave."""
     from ragbed.build.pipeline import read_state
     from ragbed.cli.data import open_data
-    from ragbed.errors import UsageError
 
     folder = Path(data)
     if not folder.is_dir():

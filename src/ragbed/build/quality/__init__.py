@@ -24,7 +24,7 @@ from ragbed.build.quality.pools import Pools
 from ragbed.build.quality.sources import Sources
 from ragbed.datasets import Dataset
 
-__all__ = ["FAMILIES", "Quality", "measure_quality"]
+__all__ = ["FAMILIES", "Family", "Quality", "measure_quality"]
 
 MOST_LABELLED = 50_000
 """Passages that are labelled again, from the start: some two minutes; their number stands in the report."""
@@ -74,9 +74,17 @@ def measure_quality(
     datasets: Iterable[Dataset],
     steps: Mapping[str, tuple[int, int]] | None = None,
     reviewed: Reviewed | None = None,
+    more: Mapping[str, Family] | None = None,
 ) -> Quality:
-    """Measures some datasets together; one pass, one item at a time."""
-    families = {name: make() for name, make in FAMILIES.items()}
+    """Measures some datasets together; one pass, one item at a time.
+
+    Args:
+        datasets: What is measured.
+        steps: Of a build: what entered each step and what came out.
+        reviewed: What people found.
+        more: Families that need more than the data: runs of models, corpora.
+    """
+    families = {name: make() for name, make in FAMILIES.items()} | dict(more or {})
     items = passages = 0
     hashes = {}
     for dataset in datasets:
@@ -85,7 +93,7 @@ def measure_quality(
         here = dataset.path
         is_probed = isinstance(here, Path) and listed_files(here.parent).get(here.name) == digest
         for item in dataset.items():
-            look = Look(item, is_labelled=passages < MOST_LABELLED, is_probed=is_probed)
+            look = Look(item, dataset.name, is_labelled=passages < MOST_LABELLED, is_probed=is_probed)
             items, passages = items + 1, passages + len(item.passages)
             for family in families.values():
                 family.add(look)

@@ -26,11 +26,6 @@ _FRESH = Kind(
     "year of the median event; the note has the window",
     "stated 2022-10 to 2023-07; Chinese questions 2021 to 2023",
 )
-_DISCRIMINATION = Kind(
-    "discrimination",
-    "items that some models get right and some wrong",
-    "to be computed from runs",
-)
 
 
 class Knowledge:
@@ -64,4 +59,3 @@ class Knowledge:
         middle = int(dates[len(dates) // 2][:4]) if dates else None
         window = f"{dates[0]} to {dates[-1]}" if dates else "no item has a date"
         yield _FRESH.number(middle, len(dates), window)
-        yield _DISCRIMINATION.number(None, 0, "needs runs of several models: ragbed report")

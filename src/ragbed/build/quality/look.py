@@ -15,12 +15,14 @@ class Look:
 
     Args:
         item: The item.
+        data: Name of its dataset.
         is_labelled: Whether its passages are labelled again; where not, what needs labels leaves it out.
         is_probed: Whether models were asked its question without documents when it was made.
     """
 
-    def __init__(self, item: Item, *, is_labelled: bool = True, is_probed: bool = False) -> None:
+    def __init__(self, item: Item, data: str = "", *, is_labelled: bool = True, is_probed: bool = False) -> None:
         self.item = item
+        self.data = data
         self.is_labelled = is_labelled
         self.is_probed = is_probed or bool(item.known_by)
 

@@ -19,6 +19,8 @@ _TITLES = {
     "abilities": "Integration and counterfactual items",
     "sources": "Where are passages from?",
     "knowledge": "Can it be answered from memory?",
+    "models": "What do models make of it?",
+    "overlap": "Does it stand in training texts?",
     "people": "What did people find?",
 }
 _TINTS = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}

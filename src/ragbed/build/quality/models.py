@@ -1,0 +1,108 @@
+"""What models made of the items, from their runs: before and after a cut-off, and how well items part them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from ragbed.build.quality.look import Look
+from ragbed.build.quality.measure import Kind, Measure
+from ragbed.stats.unpaired import fisher, two_proportions
+
+Way: TypeAlias = Literal["with documents", "closed book"]
+_EXACT = 1_000
+"""Items up to which the exact test is taken."""
+_LEAST_MODELS = 5
+"""From which a and b are estimated: of fewer, priors would say more than the data."""
+
+_PARTED = Kind(
+    "discrimination",
+    "items that some models get right and some wrong, with documents",
+    "to be computed from runs",
+)
+_SHARPNESS = Kind("discrimination a", "median over items, of the two-parameter logistic model", "to be computed")
+_DIFFICULTY = Kind("difficulty b", "median over items, on the scale of the models' abilities", "to be computed")
+
+
+class Answered(NamedTuple):
+    """One reply to one item."""
+
+    data: str
+    item: str
+    model: str
+    way: Way
+    is_right: bool
+
+
+class Models:
+    """Adds items up.
+
+    Args:
+        answers: Of all runs; an item counts as right for a model that is right in most of its trials.
+        cutoffs: Model to the day its knowledge ends.
+    """
+
+    def __init__(self, answers: Iterable[Answered], cutoffs: Mapping[str, str]) -> None:
+        self._cutoffs = cutoffs
+        self._told: dict[tuple[Way, str], dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
+        for one in answers:
+            self._told[one.way, one.model][one.data, one.item].append(one.is_right)
+        self._dates: dict[tuple[str, str], str | None] = {}
+
+    def add(self, look: Look) -> None:
+        """Takes one item in."""
+        self._dates[look.data, look.item.id] = look.item.date
+
+    def tell(self) -> Iterator[Measure]:
+        """What came of it."""
+        yield from self._discrimination()
+        for model, day in self._cutoffs.items():
+            for way in ("closed book", "with documents"):
+                yield from self._around(model, day, way)
+
+    def _right(self, way: Way, model: str) -> dict[tuple[str, str], bool]:
+        """Of each item that is measured here and that a model was asked: is it right in most trials?"""
+        told = self._told.get((way, model), {})
+        return {item: 2 * sum(some) > len(some) for item, some in told.items() if item in self._dates}
+
+    def _around(self, model: str, day: str, way: Way) -> Iterator[Measure]:
+        right = self._right(way, model)
+        before = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date <= day]
+        after = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date > day]
+        undated = len(right) - len(before) - len(after)
+        note = f"{undated:,} items without a date left out" if right else f"no run has replies of {model} {way}"
+        if before and after:
+            test = fisher if max(len(before), len(after)) <= _EXACT else two_proportions
+            note = f"p = {test(sum(before), len(before), sum(after), len(after)):.2g} that they are alike; {note}"
+        for name, some in (("up to", before), ("after", after)):
+            kind = Kind(
+                f"accuracy {name} {day}, {way}",
+                f"items of events {name} the cut-off of {model} that it gets right",
+                "not published",
+            )
+            yield kind.share(sum(some), len(some), note)
+
+    def _discrimination(self) -> Iterator[Measure]:
+        models = sorted(model for way, model in self._told if way == "with documents")
+        right = [self._right("with documents", model) for model in models]
+        items = [item for item in self._dates if sum(item in some for some in right) > 1]
+        sums = [[some[item] for some in right if item in some] for item in items]
+        every, none = sum(map(all, sums)), sum(not any(some) for some in sums)
+        note = f"{every:,} are right for all of {len(models)} models, {none:,} for none"
+        yield _PARTED.share(len(items) - every - none, len(items), note if items else "needs runs of two models")
+        if len(models) >= _LEAST_MODELS and items:
+            yield from _fit(right, items)
+
+
+def _fit(right: list[dict[tuple[str, str], bool]], items: list[tuple[str, str]]) -> Iterator[Measure]:
+    import numpy as np  # noqa: PLC0415 - takes time to load
+
+    from ragbed.stats.irt import fit_2pl  # noqa: PLC0415 - needs it
+
+    a, b = fit_2pl(np.array([[some.get(item, np.nan) for item in items] for some in right], float))
+    for kind, values in ((_SHARPNESS, a), (_DIFFICULTY, b)):
+        low, high = np.quantile(values, [0.1, 0.9])
+        yield kind.number(
+            float(np.median(values)), len(items), f"{len(right)} models; four fifths from {low:.2f} to {high:.2f}"
+        )
