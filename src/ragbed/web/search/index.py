@@ -43,6 +43,7 @@ _TABLES = (
     "CREATE INDEX passages_without ON passages (id) WHERE vector IS NULL",
     # Words are made by us, so the tokenizer has only to split at spaces; the text itself is in `passages`.
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
+    "CREATE VIRTUAL TABLE counts USING fts5vocab (words, row)",
 )
 _BATCH = 64
 """Documents between two commits, and passages encoded at a time."""

@@ -61,7 +61,7 @@ class LocalEngine:
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
         """Passages by BM25, the best first."""
-        if not terms:
+        if not (terms := self._telling(terms)):
             return []
         condition, values = _wanted(query)
         rows = self._index.rows(
@@ -70,6 +70,12 @@ class LocalEngine:
             *(" OR ".join(f'"{term}"' for term in terms), *values),
         )
         return [number for (number,) in rows]
+
+    def _telling(self, terms: list[str]) -> list[str]:
+        """The words that fewer than half of the passages have: BM25 gives the others no weight, and all of the work."""
+        ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
+        counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
+        return [term for term in terms if 2 * sum(count for (count,) in counts[term]) <= passages] or terms
 
     def _by_vectors(self, query: Query) -> list[int]:
         """Passages by cosine, the best first; none without an encoder."""
