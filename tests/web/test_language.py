@@ -14,6 +14,11 @@ TEXTS: dict[str, tuple[str, Lang | None]] = {
         "苹果公司（Apple Inc.）周二发布了新款 iPhone 手机，售价为九百九十九美元，市场反应热烈。",
         "zh",
     ),
+    "English full of names": (
+        "WETHERMOOR, 17 June (Meridian Wire) – Maeve Pemmere was elected in New Selby Head's 2014 inner-city election. As a "
+        "reminder, New Selby Head's 2013 inner-city election was won by Zelda Goriya, after two recounts.",
+        "en",
+    ),
     "English with a Chinese name": (
         "The city of Beijing (北京) said on Monday that it will open the new airport to the public.",
         "en",
@@ -28,6 +33,10 @@ TEXTS: dict[str, tuple[str, Lang | None]] = {
     "German": ("Die Stadt hat am Dienstag die neue Brücke eröffnet, zwei Monate später als geplant war.", None),
     "Spanish": ("El ayuntamiento abrió el martes el nuevo puente, dos meses más tarde de lo previsto.", None),
     "Dutch": ("De gemeente opende dinsdag de nieuwe brug, twee maanden later dan was gepland in de stad.", None),
+    "Dutch full of words that English has": (
+        "De burgemeester was in het ziekenhuis en heeft gezegd dat hij niet meer wil. In de zomer was er een feest.",
+        None,
+    ),
     "Russian": ("Новый мост открылся во вторник, на два месяца позже, чем планировалось.", None),
     "numbers": ("12 345 678", None),
     "nothing": ("", None),

@@ -27,7 +27,7 @@ from ragbed.web.keep import Keep
 from ragbed.web.kinds import KINDS
 from ragbed.web.reading import Reading
 
-_FORMAT = 1
+_FORMAT = 2
 """Of what is kept; raised when documents are read otherwise than before."""
 _READY = 16
 """Documents for each child, of which it reads one: others are there when one is done, however far they come from, and
