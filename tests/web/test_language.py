@@ -15,8 +15,8 @@ TEXTS: dict[str, tuple[str, Lang | None]] = {
         "zh",
     ),
     "English full of names": (
-        "WETHERMOOR, 17 June (Meridian Wire) – Maeve Pemmere was elected in New Selby Head's 2014 inner-city election. As a "
-        "reminder, New Selby Head's 2013 inner-city election was won by Zelda Goriya, after two recounts.",
+        "WETHERMOOR, 17 June (Meridian Wire) – Maeve Pemmere was elected in New Selby Head's 2014 inner-city election. "
+        "As a reminder, New Selby Head's 2013 inner-city election was won by Zelda Goriya, after two recounts.",
         "en",
     ),
     "English with a Chinese name": (
