@@ -176,6 +176,8 @@ class Item(Question, frozen=True, kw_only=True):
     """Id of the item that is like this one in all but the dial, which is off there."""
     date: str | None = None
     """ISO date of the event: a model whose knowledge ends later may know the answer."""
+    valid: tuple[str, str] | None = None
+    """First and last ISO date of the pages that give the answer: after the last it may have changed."""
     known_by: tuple[str, ...] = ()
     """Models that gave the answer without any document when the item was made."""
 

@@ -139,6 +139,8 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     for name, outcomes in BAD.items():
         assert name in told or not outcomes[0], name
         assert told[name].outcome in outcomes[0] if name in told else True
+    days = {passage.date for passage in items[0].passages if passage.stance == "supports" and passage.date}
+    assert items[0].valid == (min(days), max(days))
     hosts = {passage.url.split("/")[2].split(":")[0] for item in items for passage in item.passages if passage.url}
     assert hosts == {"127.0.0.1", "localhost"}
     assert any(passage.snippet_of for item in items for passage in item.passages)

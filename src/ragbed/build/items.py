@@ -126,6 +126,7 @@ def _counterfactual(stock: _Stock, one: Falsehood, kind: str = "edited") -> Item
 
 
 def _item(draft: Draft, question: str, passages: Sequence[Passage], stock: _Stock) -> Item:
+    days = sorted(one.date for one in passages if one.stance == "supports" and one.date)
     return Item(
         id="",
         question=question,
@@ -135,5 +136,6 @@ def _item(draft: Draft, question: str, passages: Sequence[Passage], stock: _Stoc
         passages=tuple(passages),
         event=stock.events[draft.id],
         date=draft.date,
+        valid=(days[0], days[-1]) if days else None,
         known_by=stock.probes[draft.id].known_by,
     )

@@ -182,5 +182,8 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
              "changed" if one.is_changed else ""]
             for one in drift.shifts
         ]  # fmt: skip
-        title = f"Since {', '.join(drift.before)}: {drift.added:,} questions new, {drift.removed:,} gone"
+        title = (
+            f"Since {', '.join(drift.before)}: {drift.added:,} questions new, {drift.removed:,} gone, "
+            f"{len(drift.changed):,} of {drift.shared:,} shared with another answer"
+        )
         print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)

@@ -177,6 +177,15 @@ def test_drift_tells_new_questions_and_what_changed(tmp_path: Path) -> None:
     assert "label fidelity, supporting" not in changed
 
 
+def test_an_answer_that_changed_between_editions_is_named(tmp_path: Path) -> None:
+    before = [base_item(0), base_item(1, answer=(("Ada Orsa", "Orsa"),)), base_item(2)]
+    now = [base_item(0, answer=(("Bo Lund",),)), base_item(1, answer=(("ada  orsa",),)), base_item(3)]
+    old, new = _edition(tmp_path / "old.jsonl", before), _edition(tmp_path / "new.jsonl", now)
+    drift = compare_editions(measure_quality([old]), measure_quality([new]), [old], [new])
+    assert (drift.shared, drift.changed) == (2, (before[0].question,))
+    assert before[0].question in write_page(measure_quality([new]), drift)
+
+
 def test_drift_compares_lengths_within_a_language_only() -> None:
     english, chinese = open_data(["ragbed-mini-en_fact", "ragbed-mini-zh_fact"])
     drift = compare_editions(measure_quality([chinese]), measure_quality([english, chinese]), [chinese], [english])

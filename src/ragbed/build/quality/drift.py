@@ -9,8 +9,10 @@ from msgspec import Struct
 from ragbed.build.quality import Quality
 from ragbed.build.quality.measure import Measure
 from ragbed.datasets import Dataset
+from ragbed.schema import Answer
 from ragbed.stats.multiple import holm
 from ragbed.stats.unpaired import fisher, two_proportions
+from ragbed.text import squeezed
 
 _LEVEL = 0.05
 _EXACT = 1_000
@@ -37,6 +39,8 @@ class Drift(Struct, frozen=True):
     shared: int
     added: int
     removed: int
+    changed: tuple[str, ...]
+    """Questions that are in both and have another answer now."""
     shifts: tuple[Shift, ...]
 
 
@@ -45,15 +49,26 @@ def compare_editions(before: Quality, now: Quality, old: Iterable[Dataset], new:
     asked_before, asked_now = _questions(old), _questions(new)
     return Drift(
         before=before.data,
-        shared=len(asked_before & asked_now),
-        added=len(asked_now - asked_before),
-        removed=len(asked_before - asked_now),
+        shared=len(asked_before.keys() & asked_now.keys()),
+        added=len(asked_now.keys() - asked_before.keys()),
+        removed=len(asked_before.keys() - asked_now.keys()),
+        changed=tuple(
+            question
+            for question, answer in asked_now.items()
+            if question in asked_before and not _is_same(asked_before[question], answer)
+        ),
         shifts=tuple(_shifts(before, now)),
     )
 
 
-def _questions(datasets: Iterable[Dataset]) -> set[str]:
-    return {" ".join(item.question.split()) for dataset in datasets for item in dataset.items()}
+def _questions(datasets: Iterable[Dataset]) -> dict[str, Answer]:
+    return {" ".join(item.question.split()): item.answer for dataset in datasets for item in dataset.items()}
+
+
+def _is_same(before: Answer, now: Answer) -> bool:
+    """Whether two answers have as many parts, each with a form in common."""
+    forms = [[{squeezed(alias) for alias in aliases} for aliases in answer] for answer in (before, now)]
+    return len(before) == len(now) and all(one & other for one, other in zip(*forms, strict=True))
 
 
 def _shifts(before: Quality, now: Quality) -> Iterator[Shift]:

@@ -21,6 +21,11 @@ _GATED = Kind(
     Gate("=", 1),
 )
 _EVENTS = Kind("dated events", "items with the date of their event", "RGB's data has no dates")
+_VALID = Kind(
+    "answers with validity",
+    "items that tell from when until when pages give the answer; the note has the first of the last days",
+    "RGB's data has no dates",
+)
 _FRESH = Kind(
     "freshness",
     "year of the median event; the note has the window",
@@ -34,6 +39,7 @@ class Knowledge:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._dates: list[str] = []
+        self._lasts: list[str] = []
 
     def add(self, look: Look) -> None:
         """Takes one item in."""
@@ -44,6 +50,8 @@ class Knowledge:
             self._counts["gated known" if is_gated else "fresh known"] += 1
         if look.item.date:
             self._dates.append(look.item.date)
+        if look.item.valid:
+            self._lasts.append(look.item.valid[1])
 
     def tell(self) -> Iterator[Measure]:
         """What came of it; what was known is not told of datasets that were not built here."""
@@ -55,6 +63,7 @@ class Knowledge:
         if counts["gated"]:
             yield _GATED.share(counts["gated known"], counts["gated"] if was_probed else 0, unknown)
         yield _EVENTS.share(len(self._dates), items)
+        yield _VALID.share(len(self._lasts), items, min(self._lasts, default=""))
         dates = sorted(self._dates)
         middle = int(dates[len(dates) // 2][:4]) if dates else None
         window = f"{dates[0]} to {dates[-1]}" if dates else "no item has a date"

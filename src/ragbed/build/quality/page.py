@@ -138,6 +138,7 @@ def _drift(drift: Drift | None) -> Node | None:
         "section",
         el("h2", f"Drift since {', '.join(drift.before)}"),
         el("p", f"{drift.shared:,} questions are in both, {drift.added:,} are new, {drift.removed:,} are gone."),
+        el("p", f"These have another answer now: {'; '.join(drift.changed)}") if drift.changed else None,
         el("table", el("thead", el("tr", *heads)), el("tbody", *rows)),
     )
 
