@@ -126,6 +126,17 @@ def test_every_kind_is_read_with_title_date_licence_and_language() -> None:
     assert (docx.title, docx.date, docx.text.splitlines()) == ("Minutes", "2026-11-02", SENTENCES)
 
 
+def test_a_page_without_the_tags_that_may_be_left_out_is_read() -> None:
+    english, chinese = read_all(
+        [
+            Job(kind=HTML, body=f"<title>Bridge opens</title><article>{ARTICLE}</article>".encode()),
+            Job(kind=HTML, body=b"<meta charset=utf-8>" + CHINESE.encode("gbk")),  # and it lies about its charset
+        ]
+    )
+    assert (english.outcome, english.title, SENTENCES[0] in english.text) == ("ok", "Bridge opens", True)
+    assert (chinese.outcome, chinese.lang, "步行桥于周二" in chinese.text) == ("ok", "zh", True)
+
+
 NAMED = {
     "a kind that nobody reads": (Job(kind="image/gif", body=b"GIF89a"), "type"),
     "50 MB": (Job(kind=HTML, body=bytes(50 << 20)), "size"),

@@ -21,6 +21,8 @@ from ragbed.web.kinds import DOCX, HTML, MARKDOWN, PDF, TEXT
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+_HEAD = 2_000
+"""Characters in which a page has begun, comments of content systems included."""
 _UNREADABLE = 0.02
 """Share of characters beyond which a text is not to be trusted: 1 in 50."""
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -69,7 +71,9 @@ def read_html(job: Job) -> Text:
     """The main text of a page, without menus, teasers and comments."""
     from trafilatura import bare_extraction, load_html
 
-    tree = load_html(_decode(job))
+    page = _decode(job)
+    # `<html>` may be left out, by the standard, and trafilatura takes what begins without it for no page.
+    tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
     # Title, date and licence are looked for here: trafilatura's own search takes longer than finding the text.
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
