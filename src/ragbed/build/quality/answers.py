@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from math import log2
 
-from ragbed.build.quality.divergence import divergence
+from ragbed.build.anchors import find_anchors
+from ragbed.build.quality.divergence import divergence, entropy
 from ragbed.build.quality.look import Look
 from ragbed.build.quality.measure import Gate, Kind, Measure
+from ragbed.schema import Lang
 from ragbed.scorers.robust.gold import prepare
 
 _RGB = {"name": 158, "quantity": 90, "date": 52}
@@ -26,6 +29,11 @@ _DISTANCE = Kind(
     "answer types, distance to RGB",
     "Jensen–Shannon divergence, in bits, to zh_refine",
     "0 by definition",
+)
+_TOPICS = Kind(
+    "topic entropy",
+    "of the words that questions are about, in bits; the note has what it would be if no word came twice",
+    "zh_refine 9.98 of 10.99; en_fact 7.02 of 8.61",
 )
 _SEVERAL = Kind("several parts", "items whose answer has more than one part", "zh_refine 43 of 300")
 _ALIASES = Kind("aliases", "items with more than one accepted form of a part", "zh_refine 17 of 300")
@@ -50,6 +58,7 @@ class Answers:
     def __init__(self) -> None:
         self._types: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
+        self._topics: dict[Lang, Counter[str]] = {}
         self._seen: set[int] = set()
         """Hashes of questions and events: 64 bits, so that little memory is needed."""
 
@@ -58,6 +67,7 @@ class Answers:
         item = look.item
         gold = prepare(item.question, item.answer, None, item.lang)
         self._types[gold.slots[0].kind.split()[0]] += 1
+        self._topics.setdefault(item.lang, Counter()).update(find_anchors(item.question, item.lang))
         self._counts["items"] += 1
         self._counts["several"] += len(item.answer) > 1
         self._counts["aliases"] += any(len(aliases) > 1 for aliases in item.answer)
@@ -81,6 +91,9 @@ class Answers:
         spread = ", ".join(f"{name} {count:,}" for name, count in self._types.most_common())
         yield _TYPES.share(self._types["name"], items, spread)
         yield _DISTANCE.number(divergence(self._types, _RGB) if items else None, items)
+        for lang, words in self._topics.items():
+            if words:
+                yield _TOPICS.number(entropy(words), words.total(), f"of {log2(words.total()):.2f}", lang)
         yield _SEVERAL.share(self._counts["several"], items)
         yield _ALIASES.share(self._counts["aliases"], items)
         yield _CLOSED.count(self._counts["closed"], items)
