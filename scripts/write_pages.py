@@ -4,7 +4,7 @@
 
 News is of a fictional world: each event is told by several pages among pages of other years, so that base and
 integration questions can be made of it. The facts are for counterfactual questions, of which a model must know the
-answer without documents. Each fact is told by five pages.
+answer without documents. Each fact is told by five pages, and four are about the same thing and do not tell it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BOOKS = {
     ("Romance of the Three Kingdoms", "三国演义"): ("Luo Guanzhong", "罗贯中"),
 }
 TELLINGS = Path(__file__).parent / "tellings"
-"""Of each kind of fact, one a line."""
+"""Of each kind of fact, one a line; those without {fact} do not tell it."""
 
 
 def main() -> None:

@@ -104,6 +104,8 @@ def test_no_document_that_bears_both_answers_comes_into_a_joined_item() -> None:
     ("reply", "outcome"),
     [
         ("Question: Who won the Cups of Velden and Harrow?", ""),
+        ("Who won the Cups of Velden and Harrow?", ""),
+        ("Question: The winners of the Cups of Velden and Harrow", "no-question"),
         ("Question: Who won the Cup of Velden?", "incomplete"),
         ("Question: Who won both of these Cups?", "incomplete"),
         ("Question: Who but Ada Orsa and one other won the Cups of Velden and Harrow?", "in-question"),

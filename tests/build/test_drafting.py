@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
+import msgspec
 import pytest
 
-from ragbed.build.drafting import draft_question
+from ragbed.build.drafting import EXAMPLES, draft_question
 from ragbed.build.fields import read_blocks, split_aliases
 from ragbed.schema import Article, Lang
 
+EXAMPLES_IN = [f"{lang}/{name}.md" for lang in ("en", "zh") for name in ("questions", "siblings")]
 TEXTS: dict[Lang, str] = {
     "en": "The Orsa Bridge in Velden was opened on 31 May 2024. Ingrid Halvorsen designed it for 44 million crowns. "
     "The World Health Organization praised it.",
@@ -48,7 +52,17 @@ def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tup
         ("en", "Who designed the bridge that Velden opened this year?", "Ingrid Halvorsen", "vague"),
         ("en", "Who designed the Orsa Bridge in Velden?", "Otto Zwetschge", "not-in-article"),
         ("en", "Which body built the Orsa Bridge in Velden?", "World Health Organization", "unrelated"),
+        ("en", "What is the name of the city that opened the Orsa Bridge in 2024?", "Velden", ""),
+        ("en", "Who praised the Orsa Bridge in Velden?", "officials", "unnamed"),
+        ("en", "Who praised the Orsa Bridge in Velden?", "The organizers", "unnamed"),
+        ("en", "Who may have designed the Orsa Bridge in Velden?", "Ingrid Halvorsen", "guess"),
+        ("en", "Who designed the Orsa Bridge of Velden in May 2024?", "Ingrid Halvorsen", ""),
+        ("en", "What crowns did the Orsa Bridge in Velden cost?", "the crowns", "in-question"),
+        ("en", "Who designed the Lund Bridge in Velden?", "Ingrid Halvorsen", "example"),
         ("zh", "2024年通车的云溪大桥由谁设计？", "沈知远", ""),
+        ("zh", "云溪大桥由谁设计完成的？", "有关部门", "unnamed"),
+        ("zh", "云溪大桥的造价预计是多少？", "4400万元", "guess"),
+        ("zh", "2021年通车的青浦大桥由谁设计？", "沈知远", "example"),
         ("zh", "云溪大桥的建设公司花了多少钱，该公司造价是多少？", "4400万元", ""),
         ("zh", "云溪大桥是否由沈知远设计？", "沈知远", "yes-no"),
         ("zh", "云溪大桥是沈知远设计的吗？", "沈知远", "yes-no"),
@@ -61,6 +75,21 @@ def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tup
 )  # fmt: skip
 def test_a_question_passes_or_has_one_word_for_why_not(lang: Lang, question: str, answer: str, outcome: str) -> None:
     assert draft(lang, question, answer)[0] == outcome
+
+
+def test_the_sentence_after_the_one_that_asks_may_answer() -> None:
+    text = "A reader asks who wrote the novel The Grey Mill. It was Otto Lang. Ada Berg, who lives there, has a cat."
+    source = msgspec.structs.replace(article("en"), text=text)
+    asked = "Who wrote the novel The Grey Mill?"
+    outcomes = [
+        draft_question({"question": asked, "answer": name}, "en", source).outcome for name in ("Otto Lang", "Ada Berg")
+    ]
+    assert outcomes == ["", "unrelated"]
+
+
+def test_the_names_that_are_known_as_the_examples_stand_in_the_prompts() -> None:
+    prompts = [(files("ragbed.prompts") / "build" / place).read_text("utf-8") for place in EXAMPLES_IN]
+    assert all(any(name in prompt for prompt in prompts) for name in EXAMPLES)
 
 
 def test_only_aliases_that_surely_mean_the_same_are_kept() -> None:
@@ -133,6 +162,13 @@ def test_what_the_generator_knows_has_the_date_that_it_tells() -> None:
 )  # fmt: skip
 def test_fields_are_read_however_they_are_dressed(reply: str, blocks: list[dict[str, str]]) -> None:
     assert read_blocks(reply) == blocks
+
+
+def test_a_line_that_asks_is_the_question_where_nothing_else_was_asked_for() -> None:
+    for reply in ("“Who won in 2022 and 2023?”", " Who won in 2022 and 2023?\n"):
+        assert read_blocks(reply, "question") == [{"question": "Who won in 2022 and 2023?"}]
+    assert read_blocks("问题：甲和乙分别是谁？", "question") == [{"question": "甲和乙分别是谁？"}]
+    assert read_blocks("Shall I?\nWho won?", "question") == read_blocks("Who won?") == []
 
 
 def test_aliases_are_split_at_bars_and_none_is_none() -> None:

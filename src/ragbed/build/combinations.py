@@ -13,7 +13,6 @@ from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.answers import limit_sources
 from ragbed.build.asking import make_case, write_prompt
 from ragbed.build.drafting import is_given_away
-from ragbed.build.fields import read_blocks
 from ragbed.build.mentions import find_answer
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
@@ -129,13 +128,13 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
         )
         for first, second in pairs
     ]
-    replies = ask_for_fields(build, STEP, cases)
+    replies = ask_for_fields(build, STEP, cases, alone="question")
     for pair, case in zip(pairs, cases, strict=True):
-        reply, what = replies[case.case], " + ".join(draft.question for draft in pair)
-        if not isinstance(reply, str):
-            yield reject(STEP, what, *reply)
+        blocks, what = replies[case.case], " + ".join(draft.question for draft in pair)
+        if not isinstance(blocks, list):
+            yield reject(STEP, what, *blocks)
             continue
-        question = read_blocks(reply)[0].get("question", "").strip()
+        question = blocks[0].get("question", "").strip()
         if problem := _refuse(question, pair):
             yield reject(STEP, what, *problem)
         else:
@@ -150,7 +149,7 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
 def _refuse(question: str, pair: tuple[Draft, Draft]) -> tuple[str, str] | None:
     """What is wrong with a joined question; outcome and reason."""
     lang = pair[0].lang
-    if not question or guess_lang(question) != lang:
+    if not question.endswith(("?", "？")) or guess_lang(question) != lang:
         return "no-question", f"the generator gives no question in the language asked for: {question!r}"
     for draft in pair:
         if is_given_away(question, draft.answer[0][0], lang):

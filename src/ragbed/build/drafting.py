@@ -37,12 +37,16 @@ _AWAY = {
         r"|\b(?:this|last|next) (?:year|month|week)\b|\b(?:today|yesterday|recently)\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile("本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日"),
+    "zh": re.compile(
+        "本文|文中|文章|这篇|该(?:新闻|报道|文)|今年|去年|明年|本月|上个?月|今天|昨天|最近|近日|日电|（记者|本报讯"
+    ),
 }
 """Words that point at the article, or at the day it was read."""
 _BACK = {
     "en": re.compile(
-        r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! of\b)|\b(?:they|he|she|it)\b", re.IGNORECASE
+        r"\b(?:the|this) (?:company|event|city|team|group|firm)\b(?! (?:of|that|which|who|whose|where|with)\b)"
+        r"|\b(?:they|he|she|it)\b",
+        re.IGNORECASE,
     ),
     "zh": re.compile("[该此](?:公司|市|县|项目|队|校|国|机构|活动|事件)|这[家位次个起]|此次|本次|他们|她们|上述"),
 }
@@ -51,6 +55,24 @@ _NAME_HAN = 4
 """Characters of a Chinese question before such a word in which a name can stand."""
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]|\d|[\"“‘《]")
 """A capital inside the sentence, a figure or a title: something that can be looked up."""
+_GUESS = {
+    "en": re.compile(r"\b(?:may|might|could|[Ll]ikel(?:y|iest)|[Ee]xpected|[Ff]orecast|[Pp]redicted|[Rr]umou?red)\b"),
+    "zh": re.compile("可能|预计|预测|或将|有望|据传|传闻"),
+}
+"""Words of questions about what may come: their answers change. Small, so that the month of May is none of them."""
+_WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
+_NOBODY = {
+    "en": re.compile(
+        r"(?:organi[sz]ers|friends|officials|winners|police|residents|authorities|experts|researchers|scientists|people)"
+    ),
+    "zh": re.compile("[有相]关部门|主办方|警方|当局|官方|专家|记者|居民|市民|网友"),
+}
+"""Answers that name nobody in particular; seen of small models."""
+EXAMPLES = ("Orsa", "Velden", "Halvorsen", "Lund Bridge", "Ferri", "云溪", "沈知远", "青浦大桥", "顾长风")
+"""Names in the examples of the prompts (prompts/build): small models put them into questions of their own."""
+_ARTICLE = re.compile(r"^(?:an?|the) ")
+_BEFORE = 0.75
+"""Share of a question's words that the sentence before that of the answer must have: "Who wrote it? It was she."."""
 _NO_WORD = re.compile(r"\W+")
 
 
@@ -101,7 +123,7 @@ def _refuse_texts(question: str, answer: str, lang: Lang) -> tuple[str, str] | N
 
 
 def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
-    """All that is wrong, the plainest first."""
+    """All that is wrong, the plainest first: with the form, then with what is asked."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator gives no question: {question!r}"
     if not answer or is_nothing(answer):
@@ -112,12 +134,20 @@ def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]
         yield "yes-no", f"{question!r} ({answer}) can be guessed"
     if _size(answer) > (_LONGEST_HAN if lang == "zh" else _LONGEST_WORDS):
         yield "long-answer", f"{answer!r} is no short fact"
+    yield from _faults_of_sense(question, answer, lang)
+
+
+def _faults_of_sense(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} holds its answer, {answer}"
     if _size(question) < (_SHORTEST_HAN if lang == "zh" else _SHORTEST_WORDS) or not _is_named(question, lang):
         yield "vague", f"{question!r} names nothing that could be looked up"
     if pointing := _pointing(question, lang):
         yield "vague", f"{question!r} cannot be understood alone: {pointing!r}"
+    if _GUESS[lang].search(question):
+        yield "guess", f"{question!r} asks for what somebody expects"
+    if _WHO[lang].search(question) and _names_nobody(answer, lang):
+        yield "unnamed", f"{answer!r} names nobody, and {question!r} asks who"
 
 
 def _pointing(question: str, lang: Lang) -> str:
@@ -130,6 +160,11 @@ def _pointing(question: str, lang: Lang) -> str:
     before = question[: back.start()]
     is_named = _NAMED.search(before) is not None if lang == "en" else _size(before) >= _NAME_HAN
     return "" if is_named else back[0]
+
+
+def _names_nobody(answer: str, lang: Lang) -> bool:
+    bare = _ARTICLE.sub("", answer.lower())
+    return _NOBODY[lang].fullmatch(bare) is not None or (lang == "en" and answer == answer.lower())
 
 
 def _size(text: str) -> int:
@@ -146,7 +181,7 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     asked = Question(question=question, lang=lang, answer=((answer,),))
     if any(find_answer(asked, question)):
         return True
-    folded, held = _folded(answer, lang), _folded(question, lang)
+    folded, held = _ARTICLE.sub("", _folded(answer, lang)), _folded(question, lang)
     return bool(folded) and (f" {folded} " in f" {held} " if lang == "en" else folded in held)
 
 
@@ -154,16 +189,27 @@ def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, s
     """What is wrong with a question and answer for their article: small models pair what does not belong together."""
     asked = Question(question=question, lang=article.lang, answer=((answer,),))
     text = f"{article.title}\n{article.text}"
+    if taken := next((name for name in EXAMPLES if name in question and name not in text), None):
+        return "example", f"{question!r} has {taken} from the prompt's example"
     (held,) = find_answer(asked, text)
     if not held:
         return "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}"
     if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not say "cost"
         return None
-    anchors = find_anchors(question, article.lang)
-    bearing = [text[start:end] for start, end in split_sentences(text) if any(start <= one.start < end for one in held)]
-    if not any(share_of(anchors, fold(sentence, article.lang), article.lang) for sentence in bearing):
+    if not any(_is_about(question, text, one.start, article.lang) for one in held):
         return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
     return None
+
+
+def _is_about(question: str, text: str, place: int, lang: Lang) -> bool:
+    """Whether the sentence at a place shares a word with a question, or the one before it has nearly all of them."""
+    anchors, before = find_anchors(question, lang), ""
+    for start, end in split_sentences(text):
+        sentence = fold(text[start:end], lang)
+        if start <= place < end:
+            return share_of(anchors, sentence, lang) > 0 or share_of(anchors, before, lang) >= _BEFORE
+        before = sentence
+    return False
 
 
 def _is_alias(alias: str, answer: str, question: str, lang: Lang) -> bool:

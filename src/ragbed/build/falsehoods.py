@@ -8,13 +8,15 @@ from math import ceil
 from ragbed.build.answers import limit_sources
 from ragbed.build.asking import make_case, spell, write_prompt
 from ragbed.build.edits import check_edit, check_fake, edit_passage
-from ragbed.build.fields import read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
 from ragbed.build.records import Draft, Edited, Falsehood, Pool, Probe, Verified
 from ragbed.schema import Passage, Reject
+from ragbed.text import to_terms
 
 STEP = "falsehoods"
+_OTHERS = 50
+"""Questions whose answers are tried, the likest first: farther ones have answers that nobody would believe."""
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
@@ -24,7 +26,8 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         return
     known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
     passed = {one.question for one in build.read("answers", Verified)} & known
-    drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
+    asked = list(build.read("questions", Draft))
+    drafts = [draft for draft in asked if draft.id in passed]
     most = build.recipe.pools.per_source
     pools = {
         pool.question: limit_sources(pool.passages, most)
@@ -36,21 +39,38 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
         replies = ask_for_fields(build, STEP, cases) if cases else {}
         for draft, case in zip(own, cases, strict=True):
-            reply = replies[case.case]
-            yield _falsify(draft, pools[draft.id], reply, build.recipe.pools.supports)
+            blocks = replies[case.case]
+            if isinstance(blocks, list):
+                told = blocks[0].get("fake", "").strip().rstrip("。.")
+                fake, rejects = _choose(draft, told, [one for one in asked if one.lang == lang])
+                yield from rejects
+                if fake:
+                    yield _falsify(draft, pools[draft.id], fake, build.recipe.pools.supports)
+            else:
+                yield reject(STEP, draft.question, *blocks)
 
 
 def _prompt(draft: Draft) -> str:
     return write_prompt(draft.lang, "falsehoods", {"QUERY": draft.question, "ANSWER": spell(draft.answer)})
 
 
-def _falsify(draft: Draft, passages: Sequence[Passage], reply: str | tuple[str, str], least: int) -> Falsehood | Reject:
-    if not isinstance(reply, str):
-        return reject(STEP, draft.question, *reply)
-    told = read_blocks(reply)[0].get("fake", "").strip().rstrip("。.")
+def _choose(draft: Draft, told: str, others: Sequence[Draft]) -> tuple[str, list[Reject]]:
+    """The generator's false answer, or where it will not do the answer to the likest question; empty if none will."""
+    faults = check_fake(draft, ((told,),)) if told else ["there is none"]
+    if not faults:
+        return told, []
+    terms = set(to_terms(draft.question))
+    likest = sorted(
+        (one for one in others if one is not draft), key=lambda one: -len(terms & set(to_terms(one.question)))
+    )
+    known = (one.answer[0][0] for one in likest[:_OTHERS])
+    fake = next((one for one in known if not check_fake(draft, ((one,),))), "")
+    place = f"; {fake}, the answer to another question, takes its place" if fake else ""
+    return fake, [reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}{place}")]
+
+
+def _falsify(draft: Draft, passages: Sequence[Passage], told: str, least: int) -> Falsehood | Reject:
     fake = ((told,),)
-    if faults := check_fake(draft, fake) if told else ["there is none"]:
-        return reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}")
     edits = []
     for place, passage in enumerate(passages):
         if passage.stance == "supports":

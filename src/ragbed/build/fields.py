@@ -28,10 +28,19 @@ _PAIRS = ('""', "''", "“”", "‘’", "「」", "``")
 _NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", "不详", "未知", "暂无"})
 
 
-def read_blocks(reply: str) -> list[dict[str, str]]:
-    """The fields of a reply, block by block; a field that comes again begins a new block."""
+def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
+    """The fields of a reply, block by block; a field that comes again begins a new block.
+
+    Args:
+        reply: The generator's.
+        alone: The only field that was asked for: a reply of one line that asks something is it, named or not.
+    """
+    said = _THOUGHT.sub("", reply).strip()
+    line = _bare(said)
+    if alone and line.endswith(("?", "？")) and "\n" not in line and not _LINE.match(line):
+        return [{alone: line}]
     blocks: list[dict[str, str]] = []
-    for name, value in _LINE.findall(_THOUGHT.sub("", reply)):
+    for name, value in _LINE.findall(said):
         field = _NAMES[name.lower()]
         if not blocks or field in blocks[-1]:
             blocks.append({})

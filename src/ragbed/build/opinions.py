@@ -12,7 +12,7 @@ from ragbed.build.mentions import WEAK
 from ragbed.prompts.verdict import last_verdict
 from ragbed.schema import Label, Labelling, Question
 
-_LABELS: dict[str, Label | None] = {
+VERDICTS: dict[str, Label | None] = {
     "supports": "positive",
     "partial": "partial",
     "outdated": "outdated",
@@ -41,10 +41,10 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
 
     A reply that is not understood changes nothing but the reason.
     """
-    word = last_verdict(reply, _LABELS)
+    word = last_verdict(reply, VERDICTS)
     if word is None:
         return replace(labelling, reason=f"{labelling.reason}; the model's opinion was not understood")
-    said = _LABELS[word]
+    said = VERDICTS[word]
     label = labelling.label
     if label == "positive" and said != "positive":
         label = "mention"

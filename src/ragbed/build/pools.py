@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ragbed.build.asking import Request, make_case
-from ragbed.build.opinions import ask_opinion, weigh_opinion
+from ragbed.build.opinions import VERDICTS, ask_opinion, weigh_opinion
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Candidate, Draft, Pool, Ranked
 from ragbed.build.sieve import sift
 from ragbed.build.stances import STANCES, label_passage
+from ragbed.prompts.verdict import last_verdict
 from ragbed.schema import Case, Completion, Labelling, Passage, Reject
 
 STEP = "stances"
 _FAR = "random"
 """The label of a passage about something else: no noise in the paper's sense (R3), and easily had from other items."""
+_MANY, _NEARLY_ALL = 100, 0.9
+"""Passages of which a judge has been asked before it is doubted, and the share of one verdict from which it is: of a
+question's pool a quarter to a half supports the answer."""
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
 
 
@@ -33,6 +38,7 @@ def make_pools(build: Build) -> Iterator[Pool | Reject]:
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = [(drafts[one.question], one.candidates) for one in build.read("ranking", Ranked)]
     opinions = _ask(build, ranked)
+    yield from _doubt(build, ranked, opinions)
     jobs = (_Job(draft, candidates, _opinions_of(draft, candidates, opinions)) for draft, candidates in ranked)
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
         build.watch(STEP, number, len(ranked))
@@ -72,6 +78,18 @@ def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _
         return {}
     cases = [_case(draft, candidate) for draft, candidates in ranked for candidate in candidates]
     return build.ask(Request(STEP, judge, list({case.case: case for case in cases}.values())))
+
+
+def _doubt(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions) -> Iterator[Reject]:
+    """Tells of a judge that says one thing of everything: small models do, and leave no question its passages."""
+    for lang in build.recipe.langs if opinions else ():
+        own = [_case(draft, one).case for draft, some in ranked if draft.lang == lang for one in some]
+        said = Counter(last_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
+        for word, count in said.most_common(1):
+            if len(own) >= _MANY and count >= _NEARLY_ALL * len(own):
+                told = f"it says {word!r}" if word else "it gives no verdict"
+                reason = f"{told} of {count:,} of {len(own):,} passages in {lang}, whatever they hold: name another"
+                yield reject(STEP, build.recipe.pools.judge or "", "judge", reason)
 
 
 def _case(draft: Draft, candidate: Candidate) -> Case:

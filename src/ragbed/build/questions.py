@@ -95,16 +95,15 @@ def _ask_batch(build: Build, articles: Sequence[Article], taken: _Taken) -> Iter
     cases = {article.id: make_case(STEP, article.lang, _prompt(build, article)) for article in articles}
     replies = ask_for_fields(build, STEP, list(cases.values()))
     for article in articles:
-        reply = replies[cases[article.id].case]
-        if isinstance(reply, str):
-            blocks = read_blocks(reply)
+        blocks = replies[cases[article.id].case]
+        if isinstance(blocks, list):
             if all("question" not in block for block in blocks):
                 yield reject(STEP, article.url, "no-event", "the generator finds nothing that anybody would look up")
             for block in blocks:
                 if "question" in block or not is_nothing(block.get("event", "")):
                     yield from _take(draft_question(block, article.lang, article), article.url, taken)
         else:
-            yield reject(STEP, article.url, *reply)
+            yield reject(STEP, article.url, *blocks)
 
 
 def _from_siblings(build: Build, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
@@ -123,10 +122,10 @@ def _from_siblings(build: Build, articles: Drawn[Article], taken: _Taken) -> Ite
         if article is None:
             yield reject(STEP, what, "no-sibling", "no other article shares a word with it")
             continue
-        reply = replies[cases[draft.id].case]
-        if not isinstance(reply, str):
-            yield reject(STEP, what, *reply)
-        elif "question" not in (block := read_blocks(reply)[0]):
+        blocks = replies[cases[draft.id].case]
+        if not isinstance(blocks, list):
+            yield reject(STEP, what, *blocks)
+        elif "question" not in (block := blocks[0]):
             yield reject(STEP, what, "no-sibling", f"the generator finds no such question in {article.url}")
         else:
             yield from _take(draft_question(block, draft.lang, article), what, taken)
@@ -144,11 +143,11 @@ def _from_knowledge(build: Build, lang: Lang, taken: _Taken) -> Iterator[Draft |
     }
     replies = ask_for_fields(build, "known", list(cases.values()))
     for model_of in taken.drafts[:enough]:
-        reply, what = replies[cases[model_of.id].case], f"like {model_of.question}"
-        if isinstance(reply, str):
-            yield from _take(draft_question(read_blocks(reply)[0], lang, None), what, taken)
+        blocks, what = replies[cases[model_of.id].case], f"like {model_of.question}"
+        if isinstance(blocks, list):
+            yield from _take(draft_question(blocks[0], lang, None), what, taken)
         else:
-            yield reject(STEP, what, *reply)
+            yield reject(STEP, what, *blocks)
 
 
 def _take(drafted: Drafted, what: str, taken: _Taken) -> Iterator[Draft | Reject]:
@@ -179,11 +178,20 @@ def _shown(article: Article) -> dict[str, str]:
     return {"TITLE": f"{article.title}\n{article.date or ''}".strip(), "TEXT": article.text[:_MOST_CHARS]}
 
 
-def ask_for_fields(build: Build, task: str, cases: Sequence[Case]) -> dict[str, str | tuple[str, str]]:
-    """The replies that have fields, by case; who answers in prose is asked once more. Else outcome and reason."""
+def ask_for_fields(
+    build: Build, task: str, cases: Sequence[Case], alone: str = ""
+) -> dict[str, list[dict[str, str]] | tuple[str, str]]:
+    """The blocks of fields of every case; who answers in prose is asked once more. Else outcome and reason.
+
+    Args:
+        build: The build.
+        task: What the calls are for.
+        cases: What is asked.
+        alone: See `read_blocks`.
+    """
     ask = build.recipe.generator, build.recipe.questions.max_tokens
     first = build.ask(Request(task, ask[0], cases, max_tokens=ask[1]))
-    prose = [case for case in cases if _is_prose(first[case.case][0])]
+    prose = [case for case in cases if _is_prose(first[case.case][0], alone)]
     again = {
         case.case: make_case(
             task,
@@ -195,20 +203,18 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case]) -> dict[str, 
         for case in prose
     }
     second = build.ask(Request(task, ask[0], list(again.values()), max_tokens=ask[1])) if again else {}
-    found: dict[str, str | tuple[str, str]] = {}
+    found: dict[str, list[dict[str, str]] | tuple[str, str]] = {}
     for case in cases:
         completion = second[again[case.case].case][0] if case.case in again else first[case.case][0]
-        found[case.case] = _fields_of(completion)
+        found[case.case] = _fields_of(completion, alone)
     return found
 
 
-def _is_prose(completion: Completion) -> bool:
-    return completion.outcome == "ok" and not read_blocks(completion.reply or "")
+def _is_prose(completion: Completion, alone: str) -> bool:
+    return completion.outcome == "ok" and not read_blocks(completion.reply or "", alone)
 
 
-def _fields_of(completion: Completion) -> str | tuple[str, str]:
+def _fields_of(completion: Completion, alone: str) -> list[dict[str, str]] | tuple[str, str]:
     if completion.outcome != "ok":
         return completion.outcome, completion.error or "the generator's provider declined"
-    if not read_blocks(completion.reply or ""):
-        return "prose", "the generator wrote no fields, twice"
-    return completion.reply or ""
+    return read_blocks(completion.reply or "", alone) or ("prose", "the generator wrote no fields, twice")
