@@ -11,6 +11,7 @@ from ragbed.build.answers import limit_sources
 from ragbed.build.combinations import merge_pools
 from ragbed.build.place import Build, reject
 from ragbed.build.records import Combination, Draft, Falsehood, Pool, Probe, Verified
+from ragbed.build.spellings import add_spellings
 from ragbed.schema import Item, Passage, Reject
 
 STEP = "items"
@@ -131,7 +132,7 @@ def _item(draft: Draft, question: str, passages: Sequence[Passage], stock: _Stoc
         id="",
         question=question,
         lang=draft.lang,
-        answer=draft.answer,
+        answer=add_spellings(msgspec.structs.replace(draft, question=question), passages),
         article=draft.article,
         passages=tuple(passages),
         event=stock.events[draft.id],
