@@ -11,7 +11,7 @@ PORTS_STAMP := $(PORTS_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
 
-.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
+.PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-whole bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
 .PHONY: test-examples test-ports parity bench-cassette bench-sums
 
 demo: $(STAMP)  ## show what ragbed does
@@ -121,6 +121,9 @@ bench-labels: $(STAMP)  ## how far labels agree with RGB's, and which planted de
 
 bench-ranking: $(STAMP)  ## 100,000 pages ranked: the encoder's share, and the memory
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_ranking.py
+
+bench-whole: $(STAMP)  ## whole builds of 25,000 to 100,000 pages: CPU time and memory of every step; some 40 minutes
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/bench_whole.py
 
 bench-cassette: $(STAMP)  ## a hundred thousand trials as a cassette and back
 	@$(BIN)/python scripts/bench_cassette.py

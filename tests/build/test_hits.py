@@ -9,11 +9,13 @@ from datetime import date
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from ragbed.build.hits import make_hits
 from ragbed.build.place import Build
-from ragbed.build.recipe import Ranking, Recipe, Search, SourceLine
+from ragbed.build.recipe import Recipe, Search, SourceLine
 from ragbed.build.records import Draft, Probe
+from ragbed.errors import UsageError
 from ragbed.schema import Article, Hit
 
 TEXTS = {
@@ -26,8 +28,8 @@ TEXTS = {
 
 def lay_out(folder: Path, encoder: str = "e5-static", texts: dict[str, str] = TEXTS) -> Build:
     source = (SourceLine(kind="folder", place="."),)
-    ranking, search = Ranking(encoder=encoder), Search(hits=1)
-    recipe = Recipe(name="n", generator="m/x", sources=source, langs=("en",), ranking=ranking, search=search)
+    search = Search(hits=1, encoder=encoder)
+    recipe = Recipe(name="n", generator="m/x", sources=source, langs=("en",), search=search)
     build = Build(folder, recipe, date(2026, 1, 1), lambda _: {})
     build.file_of("articles").parent.mkdir(parents=True, exist_ok=True)
     articles = [
@@ -53,8 +55,13 @@ def test_a_page_that_shares_no_word_with_the_question_is_found_by_its_meaning(tm
     assert found(lay_out(tmp_path)) == ["physician"]
 
 
-def test_with_an_encoder_of_tokens_words_alone_decide(tmp_path: Path) -> None:
-    assert found(lay_out(tmp_path, "e5-tokens")) == []
+def test_without_an_encoder_words_alone_decide(tmp_path: Path) -> None:
+    assert found(lay_out(tmp_path, "")) == []
+
+
+def test_an_encoder_of_tokens_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"search\.encoder 'e5-tokens' makes no vectors of whole passages"):
+        found(lay_out(tmp_path, "e5-tokens"))
 
 
 def test_an_index_that_a_killed_build_left_is_gone_on_with(tmp_path: Path) -> None:

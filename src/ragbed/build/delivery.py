@@ -80,7 +80,9 @@ def listed_files(folder: Path) -> dict[str, str]:
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
     """The lock of what is there now."""
     recipe = msgspec.json.encode(build.recipe)
-    encoders = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
+    encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
+    if build.recipe.search.engine == "local" and build.recipe.search.encoder:
+        encoders["search"] = build.recipe.search.encoder
     return Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),

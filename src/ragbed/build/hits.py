@@ -13,10 +13,10 @@ from ragbed.build.desk import drain
 from ragbed.build.encoding import open_once
 from ragbed.build.passages import cut_passages
 from ragbed.build.place import Build, hash_file, reject
-from ragbed.build.recipe import encoder_of
 from ragbed.build.records import Draft, Probe
 from ragbed.encoders.base import Encoder, Matrix, Role
-from ragbed.schema import Article, Hit, Lang, Reject
+from ragbed.errors import UsageError
+from ragbed.schema import Article, Hit, Reject
 from ragbed.web.keep import Keep
 from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
 from ragbed.web.search.index import Encode, Entry, LocalIndex
@@ -72,12 +72,16 @@ def _index(build: Build) -> LocalIndex:
 
     It is named after what it is made from: one that a killed build left is gone on with, and any other goes.
     """
-    encode = _encode_with(build)
-    path = build.kept / f"index-{_mark(build)}.db"
+    name = build.recipe.search.encoder
+    encoder = open_once(name) if name else None
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise UsageError(f'search.encoder {name!r} makes no vectors of whole passages; name another, or none: "".')
+    parts = (hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
+    path = build.kept / f"index-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:12]}.db"
     for other in build.kept.glob("index*"):
         if not other.name.startswith(path.name):
             other.unlink()
-    index = LocalIndex(path, encode)
+    index = LocalIndex(path, _encode_with(encoder) if encoder else None)
     index.add(
         Entry(one.url, one.title, one.lang, [chunk.text for chunk in cut_passages(one)], one.date)
         for one in _watched(build, build.read("articles", Article))
@@ -85,21 +89,11 @@ def _index(build: Build) -> LocalIndex:
     return index
 
 
-def _encode_with(build: Build) -> Encode | None:
-    """The encoders that rank passages; none if one of them makes no vectors of whole texts."""
-    encoders = {lang: open_once(encoder_of(build.recipe, lang)) for lang in build.recipe.langs}
-    whole = {lang: encoder for lang, encoder in encoders.items() if isinstance(encoder, Encoder)}
+def _encode_with(encoder: Encoder) -> Encode:
+    def encode(texts: Sequence[str], role: Role) -> Matrix:
+        return encoder.encode(texts, role).vectors
 
-    def encode(texts: Sequence[str], lang: Lang, role: Role) -> Matrix:
-        return whole[lang].encode(texts, role).vectors
-
-    return encode if whole == encoders else None
-
-
-def _mark(build: Build) -> str:
-    names = [encoder_of(build.recipe, lang) for lang in build.recipe.langs]
-    parts = (hash_file(build.file_of("articles")), *(f"{name} {open_once(name).identity()}" for name in names))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return encode
 
 
 def _watched(build: Build, articles: Iterable[Article]) -> Iterator[Article]:

@@ -33,7 +33,7 @@ from ragbed.build.pools import make_pools
 from ragbed.build.probes import make_probes
 from ragbed.build.questions import make_questions
 from ragbed.build.ranking import make_ranking
-from ragbed.build.recipe import Recipe, encoder_of
+from ragbed.build.recipe import Recipe
 from ragbed.build.rewrites import make_rewrites
 from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
@@ -71,11 +71,7 @@ STEPS: dict[str, Step] = {
     "probes": Step(
         make_probes, ("questions", "articles"), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
     ),
-    "hits": Step(
-        make_hits,
-        ("probes", "questions", "articles"),
-        lambda recipe: (recipe.search, [encoder_of(recipe, lang) for lang in recipe.langs]),
-    ),
+    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(

@@ -66,6 +66,9 @@ class Search(_Part, frozen=True, kw_only=True):
     """Where documents for a question are looked for."""
 
     engine: str = "local"
+    encoder: str = "e5-static"
+    """Local: what finds passages beside their words, empty for words alone. Every page is read by it: that of the
+    ranking, which reads only what was found, may be slower."""
     hits: int = 10
     """R15: ten pages for a question."""
     after: str | None = None

@@ -28,7 +28,7 @@ ENTRIES = [
 ]
 
 
-def letters(texts: Sequence[str], lang: Lang, role: Role) -> list[list[float]]:
+def letters(texts: Sequence[str], role: Role) -> list[list[float]]:
     """A vector for each text: how often each letter occurs."""
     return [[float(text.lower().count(chr(97 + place))) for place in range(26)] for text in texts]
 
@@ -151,7 +151,7 @@ def test_an_index_without_vectors_is_not_searched_with_an_encoder(path: Path) ->
 
 
 def test_a_batch_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
-    def fail(texts: Sequence[str], lang: Lang, role: Role) -> list[list[float]]:
+    def fail(texts: Sequence[str], role: Role) -> list[list[float]]:
         raise RagbedError("the encoder is gone")
 
     path = tmp_path / "index.db"

@@ -29,8 +29,8 @@ Role: TypeAlias = Literal["question", "passage"]
 class Encode(Protocol):
     """Texts to vectors."""
 
-    def __call__(self, texts: Sequence[str], lang: Lang, role: Role, /) -> ArrayLike:
-        """The vectors of texts of a language, one row a text."""
+    def __call__(self, texts: Sequence[str], role: Role, /) -> ArrayLike:
+        """The vectors of texts, one row a text."""
         ...
 
 
@@ -66,7 +66,7 @@ class LocalIndex:
 
     Args:
         path: Made if need be; its folder exists.
-        encode: Texts to vectors; the same for all of a language that was and will be added.
+        encode: Texts to vectors; the same for all that was and will be added.
     """
 
     def __init__(self, path: Path, encode: Encode | None = None) -> None:
@@ -109,12 +109,9 @@ class LocalIndex:
         """All of them or none, so that a document is never half in the index."""
         with self._naming(), self._transaction():
             fresh = {entry.url: entry for entry in entries if self._is_fresh(entry)}
-            texts: dict[Lang, list[str]] = {}
+            vectors = self._vectors([text for entry in fresh.values() for text in entry.passages])
             for entry in fresh.values():
-                texts.setdefault(entry.lang, []).extend(entry.passages)
-            vectors = {lang: self._vectors(some, lang) for lang, some in texts.items()}
-            for entry in fresh.values():
-                self._add_one(entry, [next(vectors[entry.lang]) for _ in entry.passages])
+                self._add_one(entry, [next(vectors) for _ in entry.passages])
         return len(fresh)
 
     def _is_fresh(self, entry: Entry) -> bool:
@@ -141,26 +138,26 @@ class LocalIndex:
             ).lastrowid
             self.file.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, _spaced(text)))
 
-    def _vectors(self, texts: list[str], lang: Lang) -> Iterator[bytes | None]:
+    def _vectors(self, texts: list[str]) -> Iterator[bytes | None]:
         for start in range(0, len(texts), _BATCH):
             batch = texts[start : start + _BATCH]
             if self._encode is None:
                 yield from [None] * len(batch)
             else:
-                yield from _pack(self._encode(batch, lang, "passage"))
+                yield from _pack(self._encode(batch, "passage"))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What SQLite finds."""
         with self._naming():
             return self.file.execute(query, values).fetchall()
 
-    def encode_query(self, text: str, lang: Lang) -> bytes | None:
+    def encode_query(self, text: str) -> bytes | None:
         """The vector of a query as those of passages are kept, if there is an encoder."""
         if self._encode is None:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
             raise UsageError(f"{self._path} was made without an encoder; make a new index, or search it without one.")
-        return _pack(self._encode([text], lang, "question"))[0]
+        return _pack(self._encode([text], "question"))[0]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -79,7 +79,7 @@ class LocalEngine:
 
     def _by_vectors(self, query: Query) -> list[int]:
         """Passages by cosine, the best first; none without an encoder."""
-        packed = self._index.encode_query(query.text, query.lang)
+        packed = self._index.encode_query(query.text)
         if packed is None:
             return []
         import numpy as np  # noqa: PLC0415 - takes time to load
