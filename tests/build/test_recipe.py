@@ -74,6 +74,7 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     tmp_path: Path, brief: str, langs: tuple[str, ...], wanted: Wanted, about: str
 ) -> None:
     (tmp_path / "My docs").mkdir()
+    (tmp_path / "My docs/numbers.txt").write_text("1 2 3")  # of no language, so that the brief alone decides
     recipe = read_recipe(write(tmp_path, write_recipe(brief, tmp_path / "My docs", "openai/gpt-4o")))
     assert (recipe.langs, recipe.wanted, recipe.about) == (langs, wanted, about)
     assert (recipe.name, recipe.sources[0].kind) == ("My-docs", "folder")
@@ -97,6 +98,12 @@ def test_the_shipped_recipe_asks_for_the_papers_sizes() -> None:
     assert (recipe.langs, recipe.wanted) == (("en", "zh"), Wanted(base=300, integration=100, counterfactual=100))
     assert (recipe.search.hits, recipe.ranking.top, recipe.ranking.tokens) == (10, 30, 300)
     assert recipe.ranking.encoders == {"en": "all-mpnet-base-v2", "zh": "m3e-base"}
+
+
+def test_the_recipe_of_the_trial_can_be_read() -> None:
+    recipe = read_recipe(Path(__file__).parents[2] / "recipes" / "trial.toml")
+    assert (recipe.search.engine, recipe.ranking.encoder) == ("local", "e5-static")
+    assert recipe.wanted == Wanted(base=40, integration=10, counterfactual=10)
 
 
 def test_the_documentation_shows_every_field_of_a_recipe_with_its_default(tmp_path: Path) -> None:
