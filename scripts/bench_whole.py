@@ -87,7 +87,8 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
 
     with watch:
         state = run_steps(build, None, tell)
-    engine.close()
+        engine.close()  # its processes are counted when they have ended
+        steps.append({"step": "(processes)", "in": 0, "out": 0, **watch.lap()})
     items = {one.file: f"{one.made} of {one.wanted}" for one in compare_delivery(build, state)}
     return {"pages": pages, "steps": steps, "items": items, "memory_mb": watch.most_mb}
 
