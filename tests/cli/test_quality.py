@@ -58,3 +58,8 @@ def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
     assert "write MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
     assert "is no day" in type_command(*words, "--cutoff", "m/a=June").err
     assert "--cutoff needs --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err
+
+
+def test_what_goes_with_quality_is_refused_without_it() -> None:
+    done = type_command("build", "recipes/rgb.toml", "--corpus", "crawl")
+    assert (done.code, "go with --quality" in done.err) == (2, True)

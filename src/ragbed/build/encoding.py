@@ -16,7 +16,7 @@ from ragbed.errors import UsageError
 from ragbed.web.flow import in_order
 
 
-@lru_cache(maxsize=2)  # one for each language
+@lru_cache(maxsize=3)  # one for each language, and one for search
 def open_once(name: str) -> Encoder | TokenEncoder:
     """The encoder of a name; loading it takes longer than holding it costs."""
     return open_encoder(name)

@@ -77,7 +77,8 @@ def _index(build: Build) -> LocalIndex:
     if encoder is not None and not isinstance(encoder, Encoder):
         raise UsageError(f'search.encoder {name!r} makes no vectors of whole passages; name another, or none: "".')
     parts = (hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
-    path = build.kept / f"index-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:12]}.db"
+    mark = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    path = build.kept / f"index-{mark}.db"
     for other in build.kept.glob("index*"):
         if not other.name.startswith(path.name):
             other.unlink()

@@ -85,6 +85,8 @@ def build(
     if chosen["quality"] is not None:
         report_quality(chosen["quality"], chosen, output, json=json)
         return
+    if chosen["against"] or chosen["runs"] or chosen["cutoff"] or chosen["corpus"]:
+        raise UsageError("--against, --runs, --cutoff and --corpus go with --quality DATA.")
     if recipe is None:
         raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
     if brief is not None:
