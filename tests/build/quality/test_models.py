@@ -32,7 +32,7 @@ def test_accuracy_before_and_after_a_cut_off_is_told_with_what_has_no_date(tmp_p
     found = figures(tmp_path, says("m/a", [0, 1, 4]), {"m/a": "2024-06-01"})
     before, after = found["accuracy up to 2024-06-01, closed book"], found["accuracy after 2024-06-01, closed book"]
     assert (before.hits, before.n, after.hits, after.n) == (2, 2, 0, 2)
-    assert before.note == "p = 0.33 that they are alike; 1 items without a date left out"
+    assert before.note == "before against after: p = 0.33; 1 without a date left out"
     assert found["accuracy after 2024-06-01, with documents"].note == "no run has replies of m/a with documents"
     assert found["accuracy after 2024-06-01, with documents"].value is None
 

@@ -71,10 +71,13 @@ class Models:
         before = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date <= day]
         after = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date > day]
         undated = len(right) - len(before) - len(after)
-        note = f"{undated:,} items without a date left out" if right else f"no run has replies of {model} {way}"
+        notes = [] if right else [f"no run has replies of {model} {way}"]
         if before and after:
             test = fisher if max(len(before), len(after)) <= _EXACT else two_proportions
-            note = f"p = {test(sum(before), len(before), sum(after), len(after)):.2g} that they are alike; {note}"
+            notes.append(f"before against after: p = {test(sum(before), len(before), sum(after), len(after)):.2g}")
+        if undated:
+            notes.append(f"{undated:,} without a date left out")
+        note = "; ".join(notes)
         for name, some in (("up to", before), ("after", after)):
             kind = Kind(
                 f"accuracy {name} {day}, {way}",
