@@ -44,7 +44,9 @@ def show_value(measure: Measure) -> str:
         return "–"
     if measure.unit == "share":
         return f"{measure.value:.1%}"
-    return f"{measure.value:,.0f}" if measure.unit == "count" or measure.value >= 10 else f"{measure.value:.3g}"
+    if measure.unit == "count":
+        return f"{measure.value:,.0f}"
+    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"  # a year has no comma
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
