@@ -23,7 +23,8 @@ from ragbed.testbeds.choose import choose_testbeds, lay_out
 from ragbed.testbeds.settings import Settings
 from ragbed.text import holds_answer
 from ragbed.worlds import Recipe, make_items, write_world
-from ragbed.worlds.quality import measure_giveaway, measure_openings, measure_overlap
+from ragbed.worlds.overlap import measure_overlap
+from ragbed.worlds.quality import measure_giveaway, measure_openings
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -34,7 +35,7 @@ from pathlib import Path
 from ragbed.worlds import Recipe, make_items, write_world
 
 if __name__ == "__main__":
-    recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=45, dials=())
+    recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=60, dials=())
     write_world((recipe,), {{"base": {count}}}, Path(sys.argv[1]), workers=2)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     lengths = [p.dials["length_tokens"] for item in make_items(recipe, "base", 0, 100) for p in item.passages]
