@@ -131,17 +131,18 @@ def _write_items(
 ) -> WorldFile:
     engine, watch = effort
     digest, size, documents = hashlib.sha256(), 0, 0
-    chunks = [_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    for chunk, (lines, found) in zip(chunks, engine.spread(_make_chunk, chunks), strict=True):
+    chunks = (_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK))
+    for lines, made, found in engine.spread(_make_chunk, chunks):
         sink.write(lines)
         digest.update(lines)
         size += len(lines)
         documents += found
         if watch is not None:
-            watch(chunk.stop - chunk.start)
+            watch(made)
     return WorldFile(count, documents, size, digest.hexdigest())
 
 
-def _make_chunk(chunk: _Chunk) -> tuple[bytes, int]:
+def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
+    """The lines of some items, how many items they are, and how many documents."""
     items = list(make_items(*chunk))
-    return b"".join(map(to_line, items)), sum(len(item.passages) for item in items)
+    return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)
