@@ -19,8 +19,10 @@ Grams: TypeAlias = set[tuple[str, ...]]
 
 _TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
 _BUCKETS = 1 << 26
+_HAN = re.compile(r"[\u3400-\u9fff]+")
 _DOUBTFUL = 0.5
-"""Share of repeated glimpses from which grams are counted: lower than ENOUGH, as glimpses are rough."""
+"""Share of repeated glimpses above which grams are counted: of all pairs too much alike in 120 items of 100 short
+documents, the one with the fewest glimpses in common had 0.55 of them."""
 
 
 class Overlap(NamedTuple):
@@ -70,9 +72,10 @@ def _repeats(grams: list[set[T]], share: float) -> list[int]:
 
 
 def _glimpses(text: str, lang: Lang) -> set[object]:
-    """About what grams are, sooner made: three words of each, or characters as they stand, punctuation and all."""
+    """About what grams are, sooner made: three words of each, punctuation and all, or Han characters alone."""
     if lang == "zh":
-        return {text[at : at + GRAM] for at in range(len(text) - GRAM + 1)}
+        signs = "".join(_HAN.findall(text))
+        return {signs[at : at + GRAM] for at in range(len(signs) - GRAM + 1)}
     words = text.split()
     return set(zip(words, words[4:], words[7:], strict=False))
 
