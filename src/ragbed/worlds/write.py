@@ -27,8 +27,8 @@ _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_SHARE = 75
 """Of a hundred second mentions, how many leave out the family's name."""
 _LEAST_SENTENCES, _SHORT_SENTENCES = 3, 2
-"""With two, one sentence in common would be most of the document, so only short ones are let have as few; for the
-same reason one at least of three is not about the events."""
+"""With two, one sentence in common would be most of the document, so only short ones are let have as few, and only
+sentences that name somebody or something count; for the same reason one at least of three is not about the events."""
 _TRIES = 6
 """How often two documents of an item may draw the same two templates for the same events before it is
 let pass: they would share most of their words."""
@@ -231,8 +231,9 @@ class Scribe:
         count = self._cast.setting.tongue.count_tokens
         length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
         enough = max(shape.least_tokens, self._draw.between(*shape.padding_ends))
-        sentences = _SHORT_SENTENCES - len(written) if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
-        while length < enough or len(lines) + len(padding) < sentences:
+        named = sum(statement.named for statement, _ in core)
+        others = _SHORT_SENTENCES - named if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
+        while length < enough or len(lines) + len(padding) < others:
             padding.append((self._render(*self._choose(back)), None))
             length += count(padding[-1][0])
         if voice in _ENDINGS and not (shape.is_short and lines):
