@@ -231,8 +231,8 @@ class Scribe:
         count = self._cast.setting.tongue.count_tokens
         length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
         enough = max(shape.least_tokens, self._draw.between(*shape.padding_ends))
-        named = sum(statement.named for statement, _ in core)
-        others = _SHORT_SENTENCES - named if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
+        naming = sum(statement.named for statement, _ in core)
+        others = _SHORT_SENTENCES - naming if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
         while length < enough or len(lines) + len(padding) < others:
             padding.append((self._render(*self._choose(back)), None))
             length += count(padding[-1][0])
