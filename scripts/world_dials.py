@@ -1,6 +1,7 @@
 """Shows what the dials of the fictional world do to a real model, and that it knows none of that news by itself.
 
     python scripts/world_dials.py [--model bundled/smollm2] [--lang en] [--pairs 400] [--dials sibling,hedge]
+                                  [--seed 31415] [--distracting 1]
 
 Any model of `ragbed run` can be asked; the figures of the data card (docs/world.md) are of the options above. One line
 a figure; exit code 1 if one is missed. SmolLM2 takes about a second a prompt on two cores; a pair has two prompts.
@@ -15,7 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from math import comb
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Sampling
@@ -29,7 +30,7 @@ Prompt: TypeAlias = tuple[Message, ...]
 Ask: TypeAlias = Callable[[Sequence[Prompt]], list[str]]
 
 CLOSED_SEED, CLOSED_ITEMS = 7, 300
-DIAL_SEED = 31415
+SEED, PAIRS, DISTRACTING = 31415, 400, 1
 AT_ONCE, MAX_TOKENS = 32, 32
 PLANTING = ("hedge", "sibling", "outdated", "partial", "contradiction")
 """Dials whose distracting documents give a value for what is asked that is not the answer; off, they give none."""
@@ -44,19 +45,33 @@ WORDS: dict[Lang, str] = {
 """One line of instruction: with the testbeds' own a model of 135 million parameters answers hardly anything."""
 
 
+class Trial(NamedTuple):
+    """Which twins are asked about, and with how many distracting documents."""
+
+    lang: Lang
+    seed: int
+    pairs: int
+    distracting: int
+
+
 def main() -> None:
     """Measures all figures; exit code 1 if one is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="bundled/smollm2", help="who is asked")
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
-    parser.add_argument("--pairs", type=int, default=400, help="twins asked for each dial")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="twins asked for each dial")
     parser.add_argument("--dials", default=",".join(DIALS), help="dials whose effect is measured")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the twins")
+    parser.add_argument(
+        "--distracting", type=int, default=DISTRACTING, help="documents beside the supporting one: 1 to 4"
+    )
     asked = parser.parse_args()
     if unknown := set(asked.dials.split(",")) - set(DIALS):
         sys.exit(f"unknown dial {', '.join(sorted(unknown))}; there are {', '.join(DIALS)}.")
     ask = asker(asked.model, asked.lang)
     held = [measure_closed_book(ask, asked.lang)]
-    held += [measure_dial(ask, asked.lang, dial, asked.pairs) for dial in asked.dials.split(",")]
+    trial = Trial(asked.lang, asked.seed, asked.pairs, asked.distracting)
+    held += [measure_dial(ask, trial, dial) for dial in asked.dials.split(",")]
     sys.exit(not all(held))
 
 
@@ -91,25 +106,25 @@ def measure_closed_book(ask: Ask, lang: Lang) -> bool:
     return _tell(f"closed-book, right of {CLOSED_ITEMS}", right, 0)
 
 
-def measure_dial(ask: Ask, lang: Lang, dial: str, pairs: int) -> bool:
+def measure_dial(ask: Ask, trial: Trial, dial: str) -> bool:
     """What turning a dial on does to a model, on twins: exact tests (McNemar) of the errors that are the dial's own.
 
     Its own is the wrong value that the dial puts into a distracting document; where it puts none, any error. The number
     of pairs and the seed are fixed beforehand: figures of a sample that grew until it pleased mean nothing.
     """
-    recipe = Recipe(DIAL_SEED, lang, 4, 4, tokens=45, dials=(dial,), mixed=False)
-    items = list(make_items(recipe, "base", 0, 2 * pairs))
-    picked = [_pick_documents(on, dial) for on in items[1::2]]
+    recipe = Recipe(trial.seed, trial.lang, 4, 4, tokens=70, dials=(dial,), mixed=False)
+    items = list(make_items(recipe, "base", 0, 2 * trial.pairs))
+    picked = [_pick_documents(on, dial, trial.distracting) for on in items[1::2]]
     replies = ask(
         [
-            _prompt(item, lang, places, last=number % 2 == 1)
+            _prompt(item, places, last=number % 2 == 1)
             for number, (places, _) in enumerate(picked)
             for item in items[2 * number : 2 * number + 2]
         ]
     )
     right = [_is_right(item, reply) for item, reply in zip(items, replies, strict=True)]
-    planted = [value for _, value in picked for _ in ("off", "on")]
-    misled = [_gives(reply, (value,)) and not good for reply, value, good in zip(replies, planted, right, strict=True)]
+    planted = [values for _, values in picked for _ in ("off", "on")]
+    misled = [_gives(reply, values) and not good for reply, values, good in zip(replies, planted, right, strict=True)]
     off_on = list(zip(right[::2], right[1::2], strict=True))
     drop = _compare(f"dial {dial}: right answers", [pair[::-1] if dial in EASIER else pair for pair in off_on])
     if dial not in PLANTING:
@@ -118,30 +133,29 @@ def measure_dial(ask: Ask, lang: Lang, dial: str, pairs: int) -> bool:
     return _compare(f"dial {dial}: replies with the planted value", on_off)
 
 
-def _pick_documents(item: Item, dial: str) -> tuple[list[int], str]:
-    """The places of the documents that are asked with, a supporting one first, and the value that the dial plants."""
+def _pick_documents(item: Item, dial: str, distracting: int) -> tuple[list[int], list[str]]:
+    """The places of the documents that are asked with, a supporting one first, and the values that the dial plants."""
     sizes = {at: int((passage.dials or {})["length_tokens"]) for at, passage in enumerate(item.passages)}
     pools = {
         stance: sorted((at for at in sizes if item.passages[at].stance == stance), key=lambda at: (sizes[at], at))
         for stance in ("supports", "distracts")
     }
-    distracting = pools["distracts"][: 0 if dial == "distance" else 3 if dial == "agreement" else 1]
-    planted = str((item.passages[distracting[0]].dials or {})["states"]) if dial in PLANTING else ""
-    return [pools["supports"][0], *distracting], planted
+    others = pools["distracts"][: 0 if dial == "distance" else max(distracting, 3 if dial == "agreement" else 1)]
+    planted = [str((item.passages[at].dials or {})["states"]) for at in others] if dial in PLANTING else []
+    return [pools["supports"][0], *others], planted
 
 
-def _prompt(item: Item, lang: Lang, places: list[int], *, last: bool) -> Prompt:
+def _prompt(item: Item, places: list[int], *, last: bool) -> Prompt:
     """The documents under a line of instruction.
 
     Args:
         item: What is asked.
-        lang: Of it.
         places: Its documents, the supporting one first.
         last: Whether the supporting one goes last instead: small models favour what they read last.
     """
     ordered = [*places[1:], places[0]] if last else places
     news = "\n\n".join(item.passages[at].text for at in ordered)
-    return (Message(role="user", content=WORDS[lang].format(news=news, question=item.question)),)
+    return (Message(role="user", content=WORDS[item.lang].format(news=news, question=item.question)),)
 
 
 def _compare(what: str, pairs: list[tuple[bool, bool]]) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.typed import type_command
 
-_FEW = ("--items", "6", "--docs", "4", "--tokens", "20")
+_FEW = ("--items", "6", "--docs", "4", "--tokens", "60")
 
 
 def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
@@ -53,9 +56,11 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--items", "-1"), "--items -1: allowed are 0 and more."),
         (("--counterfactual", "-3"), "--counterfactual -3: allowed are 0 and more."),
         (("--items", "0"), "nothing to write"),
-        (("--docs", "1"), "--docs 1: allowed are 2 and more"),
-        (("--tokens", "5000"), "--tokens 5000: allowed are 20 to 1500."),
+        (("--docs", "1"), "--docs 1: allowed are 2 to 200; half of them support."),
+        (("--docs", "300"), "--docs 300: allowed are 2 to 200"),
+        (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
         (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
+        (("--dials", "none,sibling"), "--dials none,sibling: none stands alone; leave it out to name dials."),
         (("--parts", "6"), "--parts 6: allowed are 2 to 5."),
         (("--workers", "0"), "--workers 0: allowed are 1 and more."),
     ],
@@ -77,6 +82,28 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "world").write_text("in the way", "utf-8")
     done = type_command("world", *_FEW, "-o", str(tmp_path / "world"))
     assert (done.code, "cannot be written" in done.err) == (1, True)
+
+
+def test_a_world_that_is_killed_leaves_nothing_that_passes_for_one(tmp_path: Path) -> None:
+    words = ("world", "--lang", "en", "--items", "40", "--tokens", "60", "--counterfactual", "0", "-o", str(tmp_path))
+    command = [sys.executable, "-m", "ragbed", *words, "--integration", "1000000", "--workers", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as made:
+        deadline = time.monotonic() + 60
+        while not any(part.stat().st_size for part in tmp_path.glob(".en_int.jsonl.*.part")):  # the base items are done
+            assert time.monotonic() < deadline
+            assert made.poll() is None, made.communicate()
+            time.sleep(0.05)
+        made.kill()
+    assert list(tmp_path.glob("[!.]*")) == []
+    assert type_command(*words, "--integration", "2").code == 0
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["en_base.jsonl", "en_int.jsonl", "manifest.json"]
+
+
+def test_a_disk_that_is_full_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    command = f"ulimit -f 40; exec {sys.executable} -m ragbed world --items 200 --lang en -o {tmp_path / 'world'}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "cannot be written" in done.stderr) == (1, True), done.stderr
+    assert list((tmp_path / "world").iterdir()) == []
 
 
 def test_the_same_world_is_written_again_and_another_is_not_written_over_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -65,6 +66,20 @@ def test_an_error_comes_back_as_it_was_raised() -> None:
         list(engine.spread(_fail, range(3)))
     back = pickle.loads(pickle.dumps(DataError("a.jsonl", "is empty", line=3)))
     assert (str(back), back.path, back.line) == ("a.jsonl:3: is empty", "a.jsonl", 3)
+
+
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    code = (
+        "import time; from ragbed.engines.local import LocalEngine\n"
+        "if __name__ == '__main__':\n"
+        "    for at, _ in enumerate(LocalEngine(2, alone_s=0).spread(time.sleep, [0.01] * 100_000)):\n"
+        "        if at == 9: print('at work', flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"at work\n"
+        parent.kill()
+        parent.communicate(timeout=30)  # ends when nobody holds the pipe any more, workers included
 
 
 def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel() -> None:

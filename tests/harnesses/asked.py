@@ -57,7 +57,7 @@ class Asked:
 
 def make_data(lang: Lang, folder: Path, count: int) -> None:
     """Fictional news in one language, with short documents: enough for so many cases of every testbed."""
-    recipe = Recipe(seed=7, lang=lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=40)
+    recipe = Recipe(seed=7, lang=lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=65)
     counts = {"base": count, "int": -(-count // _RATIOS["integration"]), "fact": count}
     write_world((recipe,), counts, folder, workers=1, prefix="")
 

@@ -22,7 +22,7 @@ from ragbed.worlds import Recipe, make_items
 @cache
 def world(kind: str, count: int, lang: Lang = "en") -> tuple[Item, ...]:
     """Items of a kind: base, int or fact."""
-    recipe = Recipe(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=60, dials=())
+    recipe = Recipe(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=85, dials=())
     return tuple(map(_with_edits, make_items(recipe, kind, 0, count)))
 
 

@@ -16,7 +16,7 @@ from ragbed.errors import RagbedError
 from ragbed.worlds import Recipe, make_items, write_world
 from ragbed.worlds.generate import World
 
-_SMALL = Recipe(9, "zh", 2, 2, 2, true_documents=2, tokens=20)
+_SMALL = Recipe(9, "zh", 2, 2, 2, true_documents=2, tokens=60)
 
 
 def test_the_manifest_vouches_for_every_file(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_bytes_depend_on_neither_workers_nor_the_hash_seed(tmp_path: Path) -
     code = (
         "from pathlib import Path; from ragbed.worlds import Recipe, write_world\n"
         "if __name__ == '__main__':\n"
-        f"    write_world((Recipe(9, 'zh', 2, 2, 2, true_documents=2, tokens=20),), {{'base': {count}}}, "
+        f"    write_world((Recipe(9, 'zh', 2, 2, 2, true_documents=2, tokens=60),), {{'base': {count}}}, "
         f"Path({str(tmp_path / 'many')!r}), workers=2)\n"
     )
     script = tmp_path / "many.py"
@@ -51,17 +51,19 @@ def test_the_bytes_depend_on_neither_workers_nor_the_hash_seed(tmp_path: Path) -
     assert many == alone
 
 
-def test_an_interrupted_file_is_not_there_and_an_old_manifest_no_longer_vouches(tmp_path: Path) -> None:
+def test_an_interrupted_world_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     write_world((_SMALL,), {"base": 2}, tmp_path, workers=1)
-    old = (tmp_path / "zh_base.jsonl").read_bytes()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    written = []
 
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
+    def interrupt(count: int) -> None:
+        written.append(count)
+        if len(written) == 2:  # the base items are done
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_world((_SMALL,), {"base": 4, "int": 2}, tmp_path, workers=1, watch=interrupt)
-    assert [path.name for path in tmp_path.iterdir()] == ["zh_base.jsonl"]
-    assert (tmp_path / "zh_base.jsonl").read_bytes() == old
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

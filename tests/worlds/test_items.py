@@ -60,6 +60,17 @@ def test_pools_are_large_enough_and_documents_are_many_voices(lang: Lang) -> Non
 
 
 @pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("tokens", [60, 85, 300])
+def test_documents_are_about_as_long_as_asked(lang: Lang, tokens: int) -> None:
+    lengths = [
+        int((passage.dials or {})["length_tokens"])
+        for item in make_items(Recipe(3, lang, 5, 5, tokens=tokens, dials=()), "base", 0, 30)
+        for passage in item.passages
+    ]
+    assert 0.9 * tokens <= sum(lengths) / len(lengths) <= 1.1 * tokens
+
+
+@pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", _KINDS)
 def test_no_trace_of_a_template_is_left(lang: Lang, kind: str) -> None:
     for item in _items(lang, kind):

@@ -12,7 +12,8 @@ import pytest
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.worlds import Recipe, make_items
-from ragbed.worlds.quality import measure_giveaway, measure_openings, measure_overlap, rank_auc
+from ragbed.worlds.overlap import measure_overlap
+from ragbed.worlds.quality import measure_giveaway, measure_openings, rank_auc
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _SAMPLE = 120
@@ -21,11 +22,6 @@ _SAMPLE = 120
 @cache
 def _sample(lang: Lang) -> tuple[Item, ...]:
     return tuple(make_items(Recipe(7, lang), "base", 0, _SAMPLE))
-
-
-def _item(name: str, *texts: str, event: str | None = None) -> Item:
-    passages = tuple(Passage(text=text, stance="supports") for text in texts)
-    return Item(id=name, question="Who?", lang="en", answer=(("Nobody",),), passages=passages, event=event)
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -43,23 +39,11 @@ def test_a_document_does_not_give_its_stance_away(lang: Lang) -> None:
     assert measure_giveaway(_sample(lang)) <= 0.6
 
 
-def test_overlap_is_the_share_of_the_shorter_document() -> None:
-    words = [f"w{n}" for n in range(40)]
-    longer, shorter, other = " ".join(words), " ".join([*words[:17], "x", "y", "z"]), " ".join(words[::-1])
-    overlap = measure_overlap([_item("a", longer), _item("b", shorter), _item("c", other)])
-    assert overlap.documents == 3
-    assert [(round(share, 3), one, two) for share, one, two in overlap.pairs] == [(round(10 / 13, 3), shorter, longer)]
-
-
-def test_an_item_and_its_twin_may_be_alike() -> None:
-    text = " ".join(f"w{n}" for n in range(30))
-    assert measure_overlap([_item("a", text, event="e"), _item("b", text, event="e")]).pairs == ()
-    assert len(measure_overlap([_item("a", text, text, event="e")]).pairs) == 1
-    assert len(measure_overlap([_item("a", text, event="e"), _item("b", text, event="f")]).pairs) == 1
-
-
 def test_openings_are_counted_by_their_first_five_terms() -> None:
-    assert measure_openings([_item("a", "One two three four five six", "One, two; three four FIVE 6", "else")]) == (
+    texts = ("One two three four five six", "One, two; three four FIVE 6", "else")
+    passages = tuple(Passage(text=text, stance="supports") for text in texts)
+    item = Item(id="a", question="Who?", lang="en", answer=(("Nobody",),), passages=passages)
+    assert measure_openings([item]) == (
         2 / 3,
         "one two three four five",
     )

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from ragbed.worlds.recipe import Recipe
 
 MIX, NONE = "mix", "none"
-_LONGEST, _SHORTEST = 1500, 20
+_LONGEST, _SHORTEST = 1500, 60
 _FEWEST_PARTS, _MOST_PARTS = 2, 5
+_FEWEST_DOCS, _MOST_DOCS = 2, 200
+"""Of many more no world has all of them different from one another and true."""
 _WORTH_A_BAR = 1000
 """Items from which generation takes long enough to show how far it is."""
 
@@ -49,7 +51,7 @@ class WorldOptions(TypedDict):
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
 @options.option("--docs", type=int, default=20, help="Documents of a base item; half of them support.")
 @options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
-@options.option("--tokens", type=int, default=60, help="About how long a document is.")
+@options.option("--tokens", type=int, default=85, help="About how long a document is: 60 to 1500.")
 @options.option(
     "--dials",
     metavar="NAMES",
@@ -70,7 +72,7 @@ def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
     Examples:
       ragbed world --seed 7 --items 300 -o world
       ragbed world --items 100 --lang en --dials sibling,hedge -o pairs
-      ragbed world --items 1000000 --lang zh --docs 10 --dials none --integration 0 --counterfactual 0 -o load
+      ragbed world --items 1000000 --lang zh --docs 10 --tokens 60 --dials none --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.cli.console import print_json
     from ragbed.worlds.generate import write_world
@@ -129,14 +131,16 @@ def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
     from ragbed.worlds.recipe import Recipe
 
     docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
-    if docs < 2:
-        raise UsageError(f"--docs {docs}: allowed are 2 and more: one that supports and one that distracts.")
+    if not _FEWEST_DOCS <= docs <= _MOST_DOCS:
+        raise UsageError(f"--docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}; half of them support.")
     if not _FEWEST_PARTS <= asked["parts"] <= _MOST_PARTS:
         raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:
         raise UsageError(f"--tokens {tokens}: allowed are {_SHORTEST} to {_LONGEST}.")
     names = () if dials == NONE else DIALS if dials == MIX else tuple(split(dials, "--dials"))
     for name in names:
+        if name in (MIX, NONE):
+            raise UsageError(f"--dials {dials}: {name} stands alone; leave it out to name dials.")
         if name not in DIALS:
             raise UnknownName("dial", name, (MIX, NONE, *DIALS))
     return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -85,9 +86,20 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_worker)
 
 
-def _ignore_interrupt() -> None:
-    """Leaves Ctrl-C to the parent, which stops the workers; they would each print a traceback."""
+def _begin_worker() -> None:
+    """Leaves Ctrl-C to the parent, which stops the workers (they would each print a traceback), and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed stops nobody, and its workers would wait for work for ever."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -19,7 +19,7 @@ from ragbed.worlds.grammar import Template
 from ragbed.worlds.measure import NO_DISTANCE, base_dials
 from ragbed.worlds.model import Setting
 from ragbed.worlds.recipe import Recipe
-from ragbed.worlds.truth import is_true
+from ragbed.worlds.truth import is_sound
 from ragbed.worlds.values import Workshop
 
 STRENGTHS = ("subtle", "plausible", "blatant")
@@ -69,7 +69,7 @@ def make_counterfactual(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
     for attempt in range(_ATTEMPTS):
         key = (recipe.seed, recipe.lang, "counterfactual", ordinal, attempt)
         item = _item(setting, recipe, key, fact, strength)
-        if is_true(item):
+        if is_sound(item):
             return item
     raise AssertionError(f"no documents found for counterfactual item {ordinal} of {recipe}")
 
@@ -169,7 +169,7 @@ class _Writer:
 
     def _passage(self, lines: list[str], draw: Draw, told: Passage, answer: tuple[str, ...] = ()) -> Passage:
         tongue = self._setting.tongue
-        length = draw.between(self._recipe.tokens * 3 // 4, self._recipe.tokens * 5 // 4)
+        length = draw.between(*self._recipe.padding_ends)
         core = lines[0]
         at = draw.below(len(self._fillers))
         opens = draw.chance(40)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,7 @@ from ragbed.worlds.model import Setting, open_setting
 from ragbed.worlds.recipe import Recipe
 
 MANIFEST = "manifest.json"
-GENERATOR = 2
+GENERATOR = 3
 """Raised whenever the same recipe would give other bytes."""
 
 MAKERS: dict[str, Callable[[Setting, Recipe, int], Item]] = {
@@ -83,6 +83,9 @@ def write_world(
 ) -> World:
     """Writes `{lang}_{kind}.jsonl` for every language and kind, and a manifest last.
 
+    The files get their names when all of them are done; what is ended before that leaves a folder as it was, but
+    for hidden `.part` files where it could not tidy up.
+
     Args:
         recipes: One for each language.
         counts: How many items of each kind; none gives no file.
@@ -92,21 +95,22 @@ def write_world(
         prefix: What the names of all files begin with.
     """
     manifest = folder / f"{prefix}{MANIFEST}"
+    files = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        manifest.unlink(missing_ok=True)  # an old one must not vouch for new files
+        with ExitStack() as sinks, closing(LocalEngine(workers)) as engine:
+            for recipe in recipes:
+                for kind, count in counts.items():
+                    if count:
+                        name = f"{prefix}{recipe.lang}_{kind}.jsonl"
+                        sink = sinks.enter_context(write_whole(folder / name))
+                        files[name] = _write_items(sink, recipe, kind, count, (engine, watch))
+            manifest.unlink(missing_ok=True)  # an old one must not vouch for new files
+        world = World(__version__, GENERATOR, recipes, files)
+        with write_whole(manifest) as sink:
+            sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
     except OSError as error:
         raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
-    files = {}
-    with closing(LocalEngine(workers)) as engine:
-        for recipe in recipes:
-            for kind, count in counts.items():
-                if count:
-                    name = f"{prefix}{recipe.lang}_{kind}.jsonl"
-                    files[name] = _write_file(folder / name, recipe, kind, count, (engine, watch))
-    world = World(__version__, GENERATOR, recipes, files)
-    with write_whole(manifest) as sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
     return world
 
 
@@ -118,8 +122,8 @@ def read_world(folder: Path) -> World | None:
         return None
 
 
-def _write_file(
-    path: Path,
+def _write_items(
+    sink: IO[bytes],
     recipe: Recipe,
     kind: str,
     count: int,
@@ -127,18 +131,18 @@ def _write_file(
 ) -> WorldFile:
     engine, watch = effort
     digest, size, documents = hashlib.sha256(), 0, 0
-    chunks = [_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK)]
-    with write_whole(path) as sink:
-        for chunk, (lines, found) in zip(chunks, engine.spread(_make_chunk, chunks), strict=True):
-            sink.write(lines)
-            digest.update(lines)
-            size += len(lines)
-            documents += found
-            if watch is not None:
-                watch(chunk.stop - chunk.start)
+    chunks = (_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK))
+    for lines, made, found in engine.spread(_make_chunk, chunks):
+        sink.write(lines)
+        digest.update(lines)
+        size += len(lines)
+        documents += found
+        if watch is not None:
+            watch(made)
     return WorldFile(count, documents, size, digest.hexdigest())
 
 
-def _make_chunk(chunk: _Chunk) -> tuple[bytes, int]:
+def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
+    """The lines of some items, how many items they are, and how many documents."""
     items = list(make_items(*chunk))
-    return b"".join(map(to_line, items)), sum(len(item.passages) for item in items)
+    return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)

@@ -15,7 +15,7 @@ from ragbed.worlds.draw import Draw
 from ragbed.worlds.model import EDITIONS, TRUE, Event, Family, Setting
 from ragbed.worlds.plan import Brief
 from ragbed.worlds.recipe import Recipe
-from ragbed.worlds.truth import is_true
+from ragbed.worlds.truth import is_sound
 from ragbed.worlds.write import Cast, Scribe, Shape
 
 _ATTEMPTS = 200
@@ -49,7 +49,7 @@ def make_base(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
         key = (recipe.seed, recipe.lang, "base", root, attempt)
         case = _base_case(setting, key, dial)
         twins = {state: _base_item(setting, recipe, case, dial, state) for state in ({False, True} if dial else {on})}
-        if all(is_true(item) for item in twins.values()):
+        if all(is_sound(item) for item in twins.values()):
             mark = _name("base", recipe.lang, root) if dial and on else None
             return replace_fields(
                 twins[on], id=_name("base", recipe.lang, ordinal), dial=dial if on else None, twin=mark
@@ -71,7 +71,7 @@ def make_integration(setting: Setting, recipe: Recipe, ordinal: int) -> Item:
         ]
         cast = Cast(setting, key, case.brief, case.question, case.families, {TRUE: recipe.part_supports})
         item = _item(case, recipe, _write_all(cast, recipe, sketches))
-        if is_true(item):
+        if is_sound(item):
             return replace_fields(item, id=_name("int", recipe.lang, ordinal))
     raise AssertionError(f"no world found for integration item {ordinal} of {recipe}")
 
@@ -151,10 +151,11 @@ def _ask(brief: Brief, draw: Draw, *, named: bool) -> str:
 
 
 def _write_all(cast: Cast, recipe: Recipe, sketches: Iterable[Sketch]) -> list[Passage]:
-    return [
-        Scribe(cast, sketch.plan, number).write(Shape(recipe.tokens, sketch.least_tokens, sketch.order, sketch.insert))
-        for number, sketch in enumerate(sketches)
-    ]
+    passages = []
+    for number, (plan, least_tokens, order, insert) in enumerate(sketches):
+        shape = Shape(recipe.padding_ends, recipe.is_short, least_tokens, order, insert)
+        passages.append(Scribe(cast, plan.bare() if recipe.is_short else plan, number).write(shape))
+    return passages
 
 
 def _item(case: _Case, recipe: Recipe, passages: list[Passage]) -> Item:

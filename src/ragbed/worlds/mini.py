@@ -27,7 +27,7 @@ RECIPES = tuple(
         distractors=6,
         part_supports=3,
         true_documents=5,
-        tokens=40,
+        tokens=65,
     )
     for lang in _LANGS
 )

@@ -72,6 +72,11 @@ class Plan(NamedTuple):
     kind: str
     part: int = 0
 
+    def bare(self) -> Plan:
+        """The same document without what it need not tell, for a short one."""
+        told = (one for one in self.statements if one.named or one.act not in (Act.DETAIL, Act.FILLER))
+        return self._replace(statements=tuple(told))
+
     def moved(self, abroad: int, kind: str) -> Plan:
         """The same document about another family: what a twin has in place of a confusing one."""
         moved = tuple(statement._replace(abroad=abroad) for statement in self.statements)

@@ -1,113 +1,21 @@
-"""How good generated text is, in numbers: how much documents share, how they open, what gives them away."""
+"""How good generated text is, in numbers: how documents open and what gives them away."""
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import exp, sqrt
-from typing import NamedTuple
 from zlib import crc32
 
-from ragbed.schema import Item, Passage
+from ragbed.schema import Item
+from ragbed.worlds.overlap import terms_of
 
-GRAM, OPENING = 8, 5
-"""Terms of a shared stretch, and of an opening: words, or single Han characters."""
-ENOUGH = 0.6
-"""Share of a document's grams from which a pair of documents is reported."""
+OPENING = 5
+"""Terms of an opening: words, or single Han characters."""
 
-_TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
-_BUCKETS = 1 << 26
 _FEATURES = 1 << 18
 _EPOCHS, _RATE = 4, 0.5
-
-
-class Overlap(NamedTuple):
-    """The documents of a sample that share most.
-
-    Attributes:
-        documents: How many were compared, each with each.
-        worst: The largest share of one document's grams found in another, or ENOUGH if none is larger.
-        pairs: Those above ENOUGH, the worst first: share and both texts.
-    """
-
-    documents: int
-    worst: float
-    pairs: tuple[tuple[float, str, str], ...]
-
-
-def terms_of(text: str) -> list[str]:
-    """The terms of a text, lower-cased, without punctuation."""
-    return _TERM.findall(text.lower())
-
-
-def measure_overlap(items: Iterable[Item]) -> Overlap:
-    """Finds every pair of documents of which one holds more than ENOUGH of the other's grams.
-
-    Exact, without comparing all pairs: a document can be such a one only if more than that share of its
-    grams occur elsewhere at all, which few do. An item and its twin are meant to be alike and are not
-    compared; nor are a document and its falsified edit.
-    """
-    texts: list[str] = []
-    kin: list[tuple[str, str]] = []
-    grams: list[array[int]] = []
-    counts = bytearray(_BUCKETS)
-    for item in items:
-        for at, passage in enumerate(item.passages):
-            own = array("q", _grams(passage.text))
-            for gram in own:
-                counts[gram % _BUCKETS] = min(counts[gram % _BUCKETS] + 1, 2)
-            texts.append(passage.text)
-            kin.append((item.event or item.id, f"{item.id}/{_original(passage, at)}"))
-            grams.append(own)
-    suspects = [at for at, own in enumerate(grams) if _is_suspect(own, counts)]
-    index: dict[int, list[int]] = {gram: [] for at in suspects for gram in grams[at]}
-    for at, own in enumerate(grams):
-        for gram in own:
-            if gram in index:
-                index[gram].append(at)
-    pairs = {}
-    for at in suspects:
-        for other, shared in _sharers(at, grams, index):
-            if shared > ENOUGH and not _are_kin(kin[at], kin[other]):
-                pairs[frozenset((at, other))] = (shared, texts[at], texts[other])
-    found = sorted(pairs.values(), reverse=True)
-    return Overlap(len(texts), found[0][0] if found else ENOUGH, tuple(found))
-
-
-def _original(passage: Passage, at: int) -> int:
-    return at if passage.edit_of is None else passage.edit_of
-
-
-def _are_kin(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two documents are alike on purpose: of an item and its twin, or an edit of one another."""
-    is_same_item = one[1].split("/")[0] == other[1].split("/")[0]
-    return one[1] == other[1] if is_same_item else one[0] == other[0]
-
-
-def _grams(text: str) -> set[int]:
-    terms = terms_of(text)
-    return {hash(tuple(terms[at : at + GRAM])) for at in range(max(len(terms) - GRAM + 1, 1))}
-
-
-def _is_suspect(own: array[int], counts: bytearray) -> bool:
-    return sum(counts[gram % _BUCKETS] > 1 for gram in own) > ENOUGH * len(own)
-
-
-def _sharers(at: int, grams: list[array[int]], index: dict[int, list[int]]) -> Iterator[tuple[int, float]]:
-    """Other documents and the share of this one's grams that they hold, none above ENOUGH left out.
-
-    Who holds more than that share holds one of the rarest grams of the rest, so only these are followed:
-    the frequent ones lead to thousands of documents.
-    """
-    own = grams[at]
-    rarest = sorted(own, key=lambda gram: len(index[gram]))[: int(len(own) * (1 - ENOUGH)) + 1]
-    others = {other for gram in rarest for other in index[gram]} - {at}
-    wanted = set(own)
-    for other in others:
-        yield other, len(wanted.intersection(grams[other])) / len(own)
 
 
 def measure_openings(items: Iterable[Item]) -> tuple[float, str]:

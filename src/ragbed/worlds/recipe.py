@@ -15,6 +15,12 @@ off and, right after it, its twin with the dial on. The one that is off comes fi
 items are asked for, no dial is on without its twin. Not more than two, because items with a dial are
 less well mixed: a classifier that sees no question tells their documents apart (docs/world.md)."""
 
+_SURPLUS_TOKENS = 25
+"""By how much documents are longer than where padding was to end: half a sentence of it, and what their voice adds."""
+
+_LONG_ENOUGH_TOKENS = 65
+"""Length from which documents have three sentences at least, which come to about 80 tokens; two come to about 60."""
+
 
 class Turn(NamedTuple):
     """How one ordinal's item has its dial: which, whether on, and the ordinal it shares with its twin."""
@@ -40,12 +46,23 @@ class Recipe(Struct, frozen=True):
     has no room for all."""
     true_documents: int = 10
     """True documents of a counterfactual item; there are as many edits of them and as many distracting ones."""
-    tokens: int = 60
-    """About how long a document is; each draws its length from three quarters to five quarters of it."""
+    tokens: int = 85
+    """About how long a document is."""
     dials: tuple[str, ...] = DIALS
     """The dials that are varied, in turn."""
     mixed: bool = True
     """Whether most items have no dial, as in the default mix; otherwise all items come in pairs."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether documents tell what they have to and hardly anything else."""
+        return self.tokens < _LONG_ENOUGH_TOKENS
+
+    @property
+    def padding_ends(self) -> tuple[int, int]:
+        """Lengths between which each document draws where its padding ends."""
+        middle = self.tokens - _SURPLUS_TOKENS
+        return middle * 3 // 4, middle * 5 // 4
 
     def turn(self, ordinal: int) -> Turn:
         """What the base item of an ordinal varies."""

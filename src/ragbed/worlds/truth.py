@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from ragbed.schema import Answer, Item, Lang
 from ragbed.text import spaceless
+from ragbed.worlds.overlap import is_varied
 
 SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
 """Characters below which an answer is found in texts by luck; see `ragbed lint`."""
+
+
+def is_sound(item: Item) -> bool:
+    """Whether an item may be written: it is true, and no two of its documents are too much alike."""
+    return is_true(item) and is_varied(item)
 
 
 def is_true(item: Item) -> bool:

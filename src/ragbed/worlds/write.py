@@ -26,9 +26,9 @@ _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_SHARE = 75
 """Of a hundred second mentions, how many leave out the family's name."""
-_LEAST_SENTENCES = 3
-"""With two, one sentence in common would be most of the document; for the same reason one at least is not
-about the events."""
+_LEAST_SENTENCES, _SHORT_SENTENCES = 3, 2
+"""With two, one sentence in common would be most of the document, so only short ones are let have as few, and only
+sentences that name somebody or something count; for the same reason one at least of three is not about the events."""
 _TRIES = 6
 """How often two documents of an item may draw the same two templates for the same events before it is
 let pass: they would share most of their words."""
@@ -86,14 +86,16 @@ class Shape(NamedTuple):
     """How long a document is and in which order it goes.
 
     Attributes:
-        tokens: The length about which to end: from three quarters to five quarters of it.
+        padding_ends: Between which lengths padding ends.
+        is_short: Whether two sentences are enough.
         least_tokens: The length to reach in any case.
         order: Where the padding goes: after what is told, or (the distance dial) between the event's name and the
             answer, or before both.
         insert: A sentence that a dial puts in front, and its stand-in.
     """
 
-    tokens: int
+    padding_ends: tuple[int, int]
+    is_short: bool = False
     least_tokens: int = 0
     order: Order = "told first"
     insert: Statement | None = None
@@ -228,11 +230,13 @@ class Scribe:
         padding: list[Line] = []
         count = self._cast.setting.tongue.count_tokens
         length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
-        enough = max(shape.least_tokens, self._draw.between(shape.tokens * 3 // 4, shape.tokens * 5 // 4))
-        while length < enough or len(lines) + len(padding) < max(1, _LEAST_SENTENCES - len(written)):
+        enough = max(shape.least_tokens, self._draw.between(*shape.padding_ends))
+        naming = sum(statement.named for statement, _ in core)
+        others = _SHORT_SENTENCES - naming if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
+        while length < enough or len(lines) + len(padding) < others:
             padding.append((self._render(*self._choose(back)), None))
             length += count(padding[-1][0])
-        if voice in _ENDINGS:
+        if voice in _ENDINGS and not (shape.is_short and lines):
             padding.append((self._render(back, self._draw.pick(fillers[_ENDINGS[voice]])), None))
         if shape.insert is not None:
             self._draw = Draw(*self._cast.key, "insert", self._number)
