@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import WorkerLost
 from ragbed.runner.budget import Budget, BudgetSpent
 from ragbed.runner.lock import hold, holder
-from ragbed.runner.running import run
+from ragbed.runner.running import Ending, run
 from ragbed.runner.status import read_status
 from ragbed.runner.store import open_store
 from ragbed.schema import Case, Completion
@@ -29,6 +29,22 @@ def test_every_case_is_asked_once_and_infeasible_ones_never(tmp_path: Path) -> N
     assert sorted(model.asked) == sorted(case.case for case in cases if case.feasible)
     status = read_status(tmp_path)
     assert (status.cases, status.infeasible, status.models[0].planned, status.models[0].ok) == (30, 10, 20, 20)
+
+
+def test_a_run_that_is_ended_from_outside_keeps_what_came_however_often_it_is_told(tmp_path: Path) -> None:
+    ending = Ending()
+
+    def end(*_: object) -> None:
+        ending.end()
+        ending.end()
+
+    with pytest.raises(Stopped):
+        run(make_job(tmp_path, 200, TalkingModel(agree, takes_s=0.01)), end, ending)
+    kept = replies(tmp_path)
+    assert 0 < len(kept) < 200
+    run(make_job(tmp_path, 200, rest := TalkingModel(agree)), ask_nobody)
+    assert len(replies(tmp_path)) == 200
+    assert not set(rest.asked) & set(kept)
 
 
 def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:

@@ -78,3 +78,18 @@ def test_whatever_fails_all_who_wait_hear_of_it_and_nothing_follows(bad: tuple[o
     asyncio.run(asyncio.wait_for(put(), 5))
     assert _rows(connection) == [1]
     connection.close()
+
+
+def test_those_who_wait_hear_of_a_commit_that_cannot_be_sent_on_its_way(tmp_path: Path) -> None:
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, Mark(tmp_path, connection))
+        writer._disk.shutdown()  # as where no thread can be started
+        with pytest.raises(WriteFailed, match="cannot be written"):
+            await asyncio.wait_for(writer.put(_PUT, (1,)), 5)
+        with pytest.raises(WriteFailed):
+            await asyncio.wait_for(writer.close(), 5)
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert _rows(connection) == []
+    connection.close()

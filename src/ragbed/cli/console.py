@@ -56,6 +56,7 @@ def print_table(
     shown = [[_show(cell) for cell in row] for row in rows]
     numeric = [all(_NUMBER.fullmatch(row[index]) for row in shown) for index in range(len(columns))]
     stream = sys.stderr if to_stderr else sys.stdout
+    columns = [printable(column) for column in columns]
     if fit_table(stream, room_for(stream, _PIPE_WIDTH), printable(title), columns, shown, numeric):
         return
     out = console(to_stderr=to_stderr)

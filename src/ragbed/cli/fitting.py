@@ -14,7 +14,7 @@ _BETWEEN = "  "
 def fit_table(
     out: TextIO, room: int, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]
 ) -> bool:
-    """Prints a table as rich would, if it fits; whether it did.
+    """Prints a table in the look of the others, if it fits; whether it did.
 
     Args:
         out: Where it goes.

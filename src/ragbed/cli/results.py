@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from ragbed.errors import RagbedError
-
 if TYPE_CHECKING:
     from ragbed.engines import Engine
     from ragbed.runner.scoring import Tally
@@ -68,7 +66,7 @@ class EarlyTables:
         try:
             self._tally = self._tally or _begin_tally(self._folder, self._before, self._came)
             return self._tally.go_on()
-        except RagbedError:  # whoever reads the tables is told
+        except Exception:  # replies are paid and must be kept; whoever reads the tables meets it again and is told
             self._is_given_up = True
             self._came.clear()
             return False

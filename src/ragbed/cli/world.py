@@ -51,7 +51,12 @@ class WorldOptions(TypedDict):
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
 @options.option("--docs", type=int, default=20, help="Documents of a base item; half of them support.")
 @options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
-@options.option("--tokens", type=int, default=85, help="About how long a document is: 60 to 1500.")
+@options.option(
+    "--tokens",
+    type=int,
+    default=85,
+    help="About how long a document is: 60, or 80 to 1500; between them come about 80.",
+)
 @options.option(
     "--dials",
     metavar="NAMES",

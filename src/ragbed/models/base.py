@@ -79,8 +79,8 @@ class Parking(Protocol):
 class Posting(Protocol):
     """A model that is sent its request as it is, so that it need not be made again for that."""
 
-    async def post(self, request: bytes, case: Case) -> Completion:
-        """Asks as `complete` does, by what `request` gave for the case."""
+    async def complete_request(self, request: bytes, case: Case) -> Completion:
+        """Asks as `complete` does, by what `request` gave for the case; the runner then calls this alone."""
         ...
 
 

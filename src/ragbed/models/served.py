@@ -56,9 +56,9 @@ class ServedModel(ABC):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # servers have their own dice
         """Asks the server, again where that may help."""
-        return await self.post(self.request(case), case)
+        return await self.complete_request(self.request(case), case)
 
-    async def post(self, request: bytes, case: Case) -> Completion:
+    async def complete_request(self, request: bytes, case: Case) -> Completion:
         """See `Posting`."""
         return await self._transport.ask(request, self._reader(case))
 

@@ -171,8 +171,9 @@ class Asking:
         for lost in range(_WORKERS):
             try:
                 if self._posting is not None:
-                    return await self._posting.post(request, case)
-                completion = await self.model.complete(case, ask.repeat)
+                    completion = await self._posting.complete_request(request, case)
+                else:
+                    completion = await self.model.complete(case, ask.repeat)
             except WorkerLost as error:
                 last = error
                 row = (ask.model, ask.number, ask.repeat, self.session.number, time.time())

@@ -58,7 +58,12 @@ class Budget:
             self._calls[model] += calls_made(completion)
         return price is not None
 
-    def suspect(self, model: str, calls: int) -> None:
-        """Counts calls that may have been paid, and of which nothing came, as so many average ones of their model."""
-        if self._calls[model]:
-            self._spent += calls * self._cost[model] / self._calls[model]
+    def suspect(self, model: str, calls: int) -> bool:
+        """Counts calls that may have been paid, and of which nothing came, as so many average ones of their model.
+
+        False where none of its calls came back, so that nobody knows what one costs.
+        """
+        if not self._calls[model]:
+            return False
+        self._spent += calls * self._cost[model] / self._calls[model]
+        return True

@@ -119,13 +119,11 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
-    lost = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
-    for model, calls in lost.items():
-        budget.suspect(model, calls)
-    if lost:
+    for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
+        counted = "as an average one" if budget.suspect(model, calls) else "as nothing: none came back to go by"
         tell(
-            f"{lost.total():,} calls of earlier sessions may have been paid and brought nothing: in the budget each "
-            "counts as an average one."
+            f"calls of earlier sessions to {model} that may have been paid and brought nothing: {calls:,}; in the "
+            f"budget each counts {counted}."
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
         tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
@@ -254,16 +252,23 @@ class Ending:
                 asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
 
     def end(self) -> None:
-        """Ends it from another thread, before it begins or while it goes on, as a signal does."""
+        """Ends it from another thread, before it begins or while it goes on, as a signal does; once is enough."""
+        if self._is_over:
+            return
         self._is_over = True
         if self._asking is not None:
             with suppress(RuntimeError):  # the loop is closed already
-                self._asking.get_loop().call_soon_threadsafe(self._asking.cancel)
+                self._asking.get_loop().call_soon_threadsafe(self._cancel, self._asking)
+
+    def _cancel(self, asking: asyncio.Task[None]) -> None:
+        if self.by is None:  # a second time would cut off the last rows
+            asking.cancel()
 
     def _end(self, asking: asyncio.Task[None], number: int) -> None:
         if self.by is None:
             self.by = number
-            asking.cancel()
+            if not self._is_over:
+                asking.cancel()
             return
         # A second one comes from impatience and finds us at the last commit; a third means it.
         self._further += 1

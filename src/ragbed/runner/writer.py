@@ -75,10 +75,10 @@ class Writer:
         if self._broken is None:
             try:
                 self._execute(group)
+                self._disk.submit(self._commit, group)
             except Exception as error:  # whatever it is, those who wait must hear of it
                 problem = error
             else:
-                self._disk.submit(self._commit, group)
                 return
         self._end(group, problem)
 
