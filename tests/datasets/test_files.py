@@ -96,7 +96,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "secret.json"
     path.write_bytes(_GOOD)
 
-    def refuse(*_: object) -> None:  # root reads everything, so the system call is made to refuse
+    def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(store, "open", refuse, raising=False)
