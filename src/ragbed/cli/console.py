@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ragbed.cli.fitting import fit_table, room_for
+from ragbed.cli.fitting import fit_table, room_for, width_of
 from ragbed.text import printable
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"–|[\d.,]+ ?[%$]?")
 _PIPE_WIDTH = 1_000
 """Where there is no terminal whose width would count."""
-_FIRST_WIDTH = 24
-"""Of the first column at the least: rows must be told apart."""
 _NARROW = 8
 """Characters to which words and names may be broken on a narrow terminal."""
 
@@ -60,57 +57,63 @@ def print_table(
     if fit_table(stream, room_for(stream, _PIPE_WIDTH), printable(title), columns, shown, numeric):
         return
     out = console(to_stderr=to_stderr)
-    if not out.is_terminal and "COLUMNS" not in os.environ:
-        out.width = _PIPE_WIDTH
-    table = _arrange(title, columns, shown, is_narrow=False)
-    if _least_width(table) > out.width:
-        told, columns, shown = _without_constants(columns, shown)
-        out.print(title, style="bold")
-        out.print(told, end="\n" if told else "")
-        table = _arrange(None, columns, shown, is_narrow=True)
-    out.width = max(out.width, _least_width(table))  # a terminal too narrow for the numbers wraps lines
-    out.print(table)
+    told, columns, shown = _without_constants(columns, shown)
+    widths = _share_out(room_for(stream, _PIPE_WIDTH), columns, shown)
+    out.width = max(out.width, sum(widths) + 2 * len(widths))  # a terminal too narrow for the numbers wraps lines
+    out.print(title, style="bold")
+    out.print(told, end="\n" if told else "")
+    out.print(_arrange(columns, shown, widths))
 
 
-def _arrange(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_narrow: bool) -> Table:
+def _arrange(columns: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False,
-        padding=(0, 1, 0, 0),
-    )  # fmt: skip
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in rows]
-        is_number = all(_NUMBER.fullmatch(cell) for cell in cells)
-        justify: Literal["right", "left"] = "right" if is_number else "left"
-        if is_narrow:
-            longest = max(len(word) for text in (column, *cells) for word in text.split() or [""])
-            least = longest if is_number else min(longest, _NARROW)
-            table.add_column(column, justify=justify, overflow="fold", min_width=least)
-        else:
-            width = max(map(len, (column, *cells)))
-            least = width if index else min(width, _FIRST_WIDTH)
-            table.add_column(column, justify=justify, no_wrap=index > 0, overflow="ellipsis", min_width=least)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        justify: Literal["right", "left"] = "right" if all(_NUMBER.fullmatch(row[index]) for row in rows) else "left"
+        table.add_column(column, justify=justify, overflow="fold", width=width)
     for row in rows:
         table.add_row(*row)
     return table
 
 
+def _share_out(room: int, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """How wide columns are: no number is broken, then as few words as can be, then what lacks most gets the rest."""
+    cells = [(column, *(row[index] for row in rows)) for index, column in enumerate(columns)]
+    words = [[word for text in one for word in text.split() or [""]] for one in cells]
+    widths = [max(map(_least_width, one)) for one in words]
+    unbroken = [max(map(width_of, one)) for one in words]
+    full = [max(map(width_of, one)) for one in cells]
+    for _ in range(room - sum(widths) - 2 * len(widths)):
+        broken = [
+            (whole - has, at) for at, (whole, has) in enumerate(zip(unbroken, widths, strict=True)) if whole > has
+        ]
+        lacking = [(whole - has, at) for at, (whole, has) in enumerate(zip(full, widths, strict=True))]
+        widths[(min(broken) if broken else max(lacking))[1]] += 1
+    return widths
+
+
+def _least_width(word: str) -> int:
+    """Words and names may be broken, numbers with their brackets may not."""
+    return width_of(word) if any(mark.isdigit() for mark in word[:2]) else min(width_of(word), _NARROW)
+
+
 def _without_constants(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[str], list[list[str]]]:
-    """What is the same in every row, in words, and the columns that are not."""
+    """What is the same in every row, in words, and the columns that are not; rates stay where rates are.
+
+    Of a single row that is all that stands before its first rate.
+    """
     values = [{row[index] for row in rows} for index in range(len(columns))]
-    same = [len(rows) > 1 and len(one) == 1 and "[" not in min(one) for one in values]  # a rate stays where rates are
+    first = next((index for index, row in enumerate(zip(*rows, strict=True)) if any("[" in cell for cell in row)), 0)
+    same = [
+        len(one) == 1 and "[" not in min(one) and (len(rows) > 1 or index < first) for index, one in enumerate(values)
+    ]
     if all(same):
         return "", list(columns), [list(row) for row in rows]
     told = " · ".join(f"{column} {rows[0][index]}" for index, column in enumerate(columns) if same[index])
     kept = [index for index in range(len(columns)) if not same[index]]
     return told, [columns[index] for index in kept], [[row[index] for index in kept] for row in rows]
-
-
-def _least_width(table: Table) -> int:
-    """Without what is broken being broken further; each column has two blanks after it."""
-    return sum((column.min_width or 0) + 2 for column in table.columns)
 
 
 def _show(cell: object) -> str:

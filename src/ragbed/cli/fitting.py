@@ -26,7 +26,7 @@ def fit_table(
     """
     shown = [[cell.split("\n") for cell in row] for row in rows]
     widths = [
-        max([_width(column), *(_width(line) for row in shown for line in row[place])])
+        max([width_of(column), *(width_of(line) for row in shown for line in row[place])])
         for place, column in enumerate(columns)
     ]
     full = sum(widths) + len(_BETWEEN) * (len(widths) - 1)
@@ -55,7 +55,7 @@ def room_for(out: TextIO, in_a_pipe: int) -> int:
     return os.get_terminal_size(out.fileno()).columns if out.isatty() else in_a_pipe
 
 
-def _width(text: str) -> int:
+def width_of(text: str) -> int:
     """In columns of a terminal: Chinese characters take two, accents none."""
     if text.isascii():
         return len(text)
@@ -63,5 +63,5 @@ def _width(text: str) -> int:
 
 
 def _pad(text: str, width: int, *, to_right: bool) -> str:
-    spaces = " " * (width - _width(text))
+    spaces = " " * (width - width_of(text))
     return spaces + text if to_right else text + spaces
