@@ -46,9 +46,9 @@ class Bench:
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
         """Fails the test where the later run is shown to have lost more than a share."""
-        from ragbed.report.gates import check_decline  # noqa: PLC0415
+        from ragbed.report.gates import check_declines  # noqa: PLC0415
 
-        _conclude([check_decline(row, least) for row in before.compare(after, least)])
+        _conclude(check_declines(before.compare(after, least), least))
 
 
 def _conclude(checked: list[Checked]) -> None:

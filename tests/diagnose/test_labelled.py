@@ -52,6 +52,13 @@ def test_types_of_errors_labelled_after_the_rules_were_fixed_are_found(part: str
     assert _below(count(compare(read_labelled(part))), floors) == {}
 
 
+def test_a_part_is_said_to_be_merged_once() -> None:
+    for line in read_labelled("rare"):
+        diagnosis = diagnose_line(line)
+        merged = [one.part for one in diagnosis.evidence if one.type == "E4"] if diagnosis else []
+        assert len(merged) == len(set(merged)), line["reply"]
+
+
 def test_merged_and_misaligned_answers_are_found_among_errors_of_integration() -> None:
     lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
     assert len(lines) == 170

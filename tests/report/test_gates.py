@@ -12,11 +12,11 @@ from ragbed.errors import UsageError
 from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report.comparing import Comparison, Condition
-from ragbed.report.gates import Checked, as_junit, check_decline, check_floors, parse_floor
+from ragbed.report.gates import Checked, as_junit, check_declines, check_floors, parse_floor
 from ragbed.schema import Estimate
 from ragbed.stats.binomial import probabilities
 from ragbed.stats.paired import decline_test, paired_difference
-from ragbed.stats.rates import wilson
+from ragbed.stats.rates import clustered_wilson, wilson
 
 _WHERE = Condition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
@@ -31,6 +31,11 @@ def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
     moved = [1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost)
     fall = decline_test(moved, least)
     return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall)
+
+
+def _check_alone(row: Comparison) -> Checked:
+    (checked,) = check_declines([row], 0.03)
+    return checked
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_a_few_right_answers_show_little_however_right_they_are() -> None:
 
 
 def test_many_gates_together_err_as_seldom_as_one() -> None:
-    short = _cell(50, 100)
+    short = _cell(49, 100)
     (alone,) = check_floors([parse_floor("noise.accuracy=0.6")], [short])
     assert alone.state == "failed"
     others = [_cell(60, 100, noise=number / 100) for number in range(10)]
@@ -76,9 +81,12 @@ def test_many_gates_together_err_as_seldom_as_one() -> None:
     assert [one.state for one in clear].count("failed") == 1
 
 
-@pytest.mark.parametrize(("n", "gates"), [(n, gates) for n in (20, 60, 300) for gates in (1, 10, 40)])
-@pytest.mark.parametrize("least", [0.5, 0.7, 0.9])
-def test_a_truth_that_is_just_the_floor_fails_about_one_of_forty_builds(least: float, n: int, gates: int) -> None:
+@pytest.mark.parametrize("gates", [1, 10, 40])
+@pytest.mark.parametrize(
+    ("n", "least"),
+    [(n, least) for n in (20, 60, 300) for least in (0.5, 0.7, 0.9)] + [(20, 0.95), (50, 0.99), (100, 0.99)],
+)
+def test_a_truth_that_is_just_the_floor_fails_at_most_one_of_forty_builds(n: int, least: float, gates: int) -> None:
     floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
 
     def fails(hits: int) -> bool:
@@ -86,7 +94,40 @@ def test_a_truth_that_is_just_the_floor_fails_about_one_of_forty_builds(least: f
 
     most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
     alarm = probabilities(n, least)[: most + 1].sum()
-    assert 1 - (1 - alarm) ** gates <= 0.055  # any of so many, were the truth of each the floor; 0.025 but for steps
+    assert 1 - (1 - alarm) ** gates <= 0.025  # any of so many, were the truth of each the floor
+
+
+def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independent() -> None:
+    alone = clustered_wilson([1] * 45 + [0] * 55, [1] * 100)
+    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question asked twice, and answered alike
+    estimates = [
+        Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, errors=0, infeasible=0)
+        for (value, low, high), n in ((alone, 100), (doubled, 200))
+    ]
+    states = [
+        check_floors([parse_floor(f"noise.accuracy={least}")], [replace(_cell(1, 2), estimate=estimate)])[0].state
+        for estimate in estimates
+        for least in (0.55, 0.56)
+    ]
+    assert states == ["undecided", "failed"] * 2
+
+
+def test_what_has_no_interval_is_undecided() -> None:
+    for bound in (None, 0.4):
+        estimate = Estimate(metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, errors=0, infeasible=0)
+        (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
+        assert checked.state == "undecided"
+        assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
+
+
+def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
+    moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1)) for value in (-0.15, -0.05)]
+    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == ["failed", "undecided"]
+
+
+def _moved_by(value: float, reach: float) -> Estimate:
+    bounds = {"low": value - reach, "high": value + reach}
+    return Estimate(metric="accuracy", value=value, n=100, asked=100, errors=0, infeasible=0, **bounds)
 
 
 def test_no_two_gates_share_a_name() -> None:
@@ -99,9 +140,8 @@ def test_no_two_gates_share_a_name() -> None:
         assert len(set(names)) == len(alike), names
     compared = [_compared(0, 30, 100, 0.03) for _ in range(3)]
     where = [_WHERE, _WHERE._replace(correct=0.4), _WHERE._replace(k=10)]
-    names = [
-        check_decline(replace(one, condition=place), 0.03).name for one, place in zip(compared, where, strict=True)
-    ]
+    rows = [replace(one, condition=place) for one, place in zip(compared, where, strict=True)]
+    names = [one.name for one in check_declines(rows, 0.03)]
     assert names == [
         "noise on d, en, noise 0.4, k 5",
         "noise on d, en, noise 0.4, correct 0.4, k 5",
@@ -150,19 +190,27 @@ def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
     [(0, 30, 100, "failed"), (10, 14, 100, "undecided"), (10, 10, 1000, "held"), (20, 0, 100, "held")],
 )
 def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int, state: str) -> None:
-    assert check_decline(_compared(won, lost, n, 0.03), 0.03).state == state
+    assert _check_alone(_compared(won, lost, n, 0.03)).state == state
 
 
 def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
-    told = check_decline(_compared(8, 8, 100, 0.03), 0.03).told
+    told = _check_alone(_compared(8, 8, 100, 0.03)).told
     assert "cannot be excluded; some 1,400 questions would tell" in told
-    assert check_decline(_compared(112, 112, 1400, 0.03), 0.03).state == "held"
+    assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "held"
+
+
+def test_among_many_comparisons_it_takes_more_questions_to_tell() -> None:
+    row, alike = _compared(4, 12, 100, 0.03), _compared(10, 10, 100, 0.03)
+    assert _check_alone(row).told.endswith("; some 490 questions would tell")
+    (first, *_) = check_declines([row, *[alike] * 9], 0.03)
+    assert first.told.endswith("; some 820 questions would tell")
+    assert 10 * _compared(round(0.04 * 820), round(0.12 * 820), 820, 0.03).decline_p < 0.05
 
 
 def test_what_would_tell_is_more_than_was_asked() -> None:
-    told = check_decline(_compared(60, 140, 2000, 0.03), 0.03).told
+    told = _check_alone(_compared(60, 140, 2000, 0.03)).told
     assert int(re.findall(r"some ([\d,]+) questions would tell", told)[0].replace(",", "")) > 2000
-    exactly = check_decline(_compared(4, 7, 100, 0.03), 0.03)
+    exactly = _check_alone(_compared(4, 7, 100, 0.03))
     assert exactly.told.endswith("no number of questions that can be had would tell")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from ragbed.stats.binomial import trials_for_bound, upper_bound
+from ragbed.stats.binomial import lower_tail, probabilities, trials_for_bound, upper_bound
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,12 @@ def test_so_many_trials_reach_the_bound_and_one_fewer_does_not(hits: int, share:
 
 def test_published_plans_come_out() -> None:
     assert [trials_for_bound(0, share) for share in (0.05, 0.01)] == [59, 299]
+
+
+@pytest.mark.parametrize(("hits", "n", "share"), [(0, 20, 0.1), (45, 100, 0.55), (99, 100, 0.99), (99, 100, 1.0)])
+def test_the_tail_is_the_sum_of_its_probabilities(hits: int, n: int, share: float) -> None:
+    assert lower_tail(hits, n, share) == pytest.approx(probabilities(n, share)[: hits + 1].sum())
+    assert lower_tail(hits, n, share) <= lower_tail(hits + 0.5, n, share) <= lower_tail(hits + 1, n, share) <= 1
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (3, 2), (-1, 2)])

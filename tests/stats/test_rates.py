@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragbed.stats.binomial import clopper_pearson, probabilities
-from ragbed.stats.rates import Interval, clustered_mean, clustered_wilson, wilson
+from ragbed.stats.rates import Interval, clustered_mean, clustered_wilson, trials_behind, wilson
 from tests.stats.coverage import coverage, has_room
 
 
@@ -73,6 +73,19 @@ def test_independent_repeats_tell_as_much_as_so_many_questions() -> None:
 
 def test_clusters_that_all_score_alike_count_as_one_trial_each() -> None:
     assert clustered_wilson([5] * 10, [5] * 10) == Interval(1.0, *wilson(10, 10)[1:])
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 20), (1, 20), (10, 20), (20, 20), (49.5, 60), (999, 1000)])
+def test_the_trials_behind_an_interval_of_wilsons_are_found(hits: float, n: float) -> None:
+    assert trials_behind(wilson(hits, n)) == pytest.approx(n)
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [(0.4, 0.3, 0.5), (-0.1, -0.2, 0.1), (0.4, -0.2, 0.9), (0.4, math.nan, math.nan), (0.4, 0.4, 0.4), (0.9, 0.8, 1.0)],
+)
+def test_no_trials_are_found_behind_an_interval_of_another_kind(interval: tuple[float, float, float]) -> None:
+    assert trials_behind(Interval(*interval)) is None
 
 
 def test_probabilities_add_up() -> None:

@@ -65,7 +65,7 @@ def compare(
     """
     from ragbed.cli.console import print_json, say
     from ragbed.report import comparing
-    from ragbed.report.gates import check_decline
+    from ragbed.report.gates import check_declines
 
     one, other = comparing.open_side(first, track), comparing.open_side(second, track)
     rows = comparing.compare(one, other, least if fail_if_worse is None else fail_if_worse)
@@ -79,7 +79,7 @@ def compare(
     if json:
         print_json({"first": first, "second": second, "rows": [_as_json(row) for row in rows], "flips": flipped})
     if fail_if_worse is not None:
-        tell_gates(f"{second} against {first}", [check_decline(row, fail_if_worse) for row in rows], junit)
+        tell_gates(f"{second} against {first}", check_declines(rows, fail_if_worse), junit)
 
 
 def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:

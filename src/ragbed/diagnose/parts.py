@@ -25,12 +25,15 @@ def find_merging(look: Look) -> Iterator[Evidence]:
     """E4: one answer is said of several sub-questions that ask for the same kind of thing."""
     if not _answers_in_part(look):
         return
+    told: set[int] = set()  # an answer may be read twice, as a name and as the longer one that it begins
     for slot, mentions in _answers(look):
         around = " ".join(_alone_around(look, mention) for mention in mentions)
         shared = [part for part in _spoken_of(look, around) if is_alike(look.gold.slots[part], slot)]
         missing = [part for part in shared if part in look.missing]
-        for part in missing if len(missing) < len(shared) else missing[1:]:
-            start, end = look.reply.page.place(mentions[0])
+        merged = missing if len(missing) < len(shared) else missing[1:]
+        start, end = look.reply.page.place(mentions[0])
+        for part in [part for part in merged if part not in told]:
+            told.add(part)
             yield Evidence(
                 type="E4", **tell("merged", said=look.reply.page.text[start:end]), part=part, start=start, end=end
             )

@@ -30,7 +30,10 @@ _WORDS = {
         "“{said}” is told of something else, as the document does not name it",
         "“{said}”说的是另一件事：该文档没有提到所问对象",
     ),
-    "merged": ("“{said}” is the one answer to all that is asked", "用一个“{said}”回答了所有小问"),
+    "merged": (
+        "“{said}” is given as the answer to several parts of the question",
+        "“{said}”被用来回答几个小问",
+    ),
     "ignored": ("a part of the question has no answer in the reply", "问题的一部分在回复中没有回答"),
     "mixed-up": (
         "“{said}” is given as the answer to another part of the question",

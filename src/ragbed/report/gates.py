@@ -21,8 +21,9 @@ from ragbed.prompts.remedies import MARK
 from ragbed.report.comparing import Comparison, describe
 from ragbed.report.words import read_words
 from ragbed.schema import Estimate
+from ragbed.stats.binomial import lower_tail
 from ragbed.stats.multiple import holm
-from ragbed.stats.rates import ALPHA, LEVEL, quantile, two_sided
+from ragbed.stats.rates import ALPHA, LEVEL, Interval, quantile, trials_behind, two_sided
 
 State: TypeAlias = Literal["held", "failed", "undecided"]
 
@@ -37,7 +38,7 @@ FAMILIES = {
 """Definitions that stand for several metrics."""
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2
-"""How often a floor may fail a run whose truth is just the floor: one bound of an interval."""
+"""How often a floor may fail a run whose truth is just the floor, at the most: one bound of an interval."""
 _POWER = 0.8
 """The chance to see what is there, for telling how many questions would do."""
 _MOST = 1_000_000
@@ -127,12 +128,21 @@ def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
 def _chance(estimate: Estimate, least: float) -> float:
     """How likely so low a number is where the truth is the floor, one-sided.
 
-    Exact where the floor is the bound of the interval; elsewhere the interval is taken to widen in proportion.
+    Exact for a share of questions that are independent; where they come in clusters, as of so many independent ones as
+    the interval shows. Of what is no share, as a difference, the interval is taken to widen in proportion. A number
+    without an interval is never unlikely.
     """
-    if estimate.value is None or estimate.n == 0 or estimate.value >= least:
+    if estimate.n == 0 or estimate.value is None or estimate.value >= least or not _has_interval(estimate):
         return 1.0
-    reach = (estimate.value if estimate.high is None else estimate.high) - estimate.value
-    return NormalDist().cdf(-two_sided(LEVEL) * (least - estimate.value) / reach) if reach > 0 else 0.0
+    interval = Interval(*(math.nan if one is None else one for one in (estimate.value, estimate.low, estimate.high)))
+    if (trials := trials_behind(interval)) is not None:
+        return lower_tail(interval.value * trials, trials, least)
+    return NormalDist().cdf(-two_sided(LEVEL) * (least - interval.value) / (interval.high - interval.value))
+
+
+def _has_interval(estimate: Estimate) -> bool:
+    """Whether it is known how far the truth may lie above; resamples that are all alike do not tell."""
+    return None not in (estimate.value, estimate.high) and estimate.high != estimate.value
 
 
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> Checked:
@@ -149,6 +159,8 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> Checked:
     spreads = (_spread(floor.least), _spread(estimate.value))
     enough = _enough(abs(floor.least - estimate.value), spreads, _FALSE_ALARM / among, estimate.n)
     if estimate.value < floor.least:
+        if not _has_interval(estimate):
+            return Checked(name, "undecided", f"{told}; without an interval nothing can be told")
         return Checked(name, "undecided", f"{told}; too few to tell, {enough} would do")
     return Checked(name, "held", told if low >= floor.least else f"{told}; {enough} would show that it is no lower")
 
@@ -161,8 +173,12 @@ def _where(cell: Cell) -> str:
     )
 
 
-def check_decline(row: Comparison, least: float) -> Checked:
-    """Whether the second side of a comparison has lost more than a share, shown by the interval of the difference."""
+def check_declines(rows: Sequence[Comparison], least: float) -> list[Checked]:
+    """Whether the second side has lost more than a share, for all comparisons that were adjusted together."""
+    return [_check_decline(row, least, len(rows)) for row in rows]
+
+
+def _check_decline(row: Comparison, least: float, among: int) -> Checked:
     data, testbed, lang, noise, correct = describe(row.condition)
     name = f"{testbed} on {data}, {lang}, noise {noise}"
     name += f", correct {correct}" if row.condition.correct else ""
@@ -175,7 +191,7 @@ def check_decline(row: Comparison, least: float) -> Checked:
         return Checked(name, "held", told)
     # As far as the truth, were it what was seen, lies from the loss that counts: there more questions would tell.
     spread = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
-    enough = _enough(abs(row.difference.value + least), (spread, spread), _FALSE_ALARM, row.n)
+    enough = _enough(abs(row.difference.value + least), (spread, spread), _FALSE_ALARM / among, row.n)
     return Checked(
         name, "undecided", f"{told}: a loss of more than {100 * least:g} cannot be excluded; {enough} would tell"
     )

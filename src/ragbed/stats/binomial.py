@@ -58,6 +58,11 @@ def probabilities(n: int, share: float) -> Floats:
     return np.asarray(np.exp(ways + hits * math.log(share) + (n - hits) * math.log1p(-share)), np.float64)
 
 
+def lower_tail(hits: float, n: float, share: float) -> float:
+    """The probability of so few hits, or fewer, among n trials; between whole numbers it is continued smoothly."""
+    return 1.0 if hits >= n else float(special.betainc(n - hits, hits + 1, 1 - share))
+
+
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
     """Two-sided p of so many wins and losses if both were equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)

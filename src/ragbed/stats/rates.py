@@ -69,6 +69,17 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Interval:
     return Interval(share, 0.0 if hits == 0 else middle - reach, 1.0 if hits == n else middle + reach)
 
 
+def trials_behind(interval: Interval, level: float = LEVEL) -> float | None:
+    """The number of independent trials that an interval of Wilson's shows; None where it is none of his."""
+    share, low, high = interval
+    reach, bound = max((abs(bound - share), bound) for bound in (low, high))
+    if not (0 <= share <= 1 and 0 < bound < 1 and reach > 0):
+        return None
+    trials = two_sided(level) ** 2 * bound * (1 - bound) / reach**2
+    again = wilson(share * trials, trials, level)
+    return trials if math.isclose(again.low, low, abs_tol=1e-9) and math.isclose(again.high, high) else None
+
+
 def clustered_wilson(
     hits: Sequence[float], asked: Sequence[float], level: float = LEVEL, counts: Sequence[int] | None = None
 ) -> Interval:

@@ -20,7 +20,7 @@ const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
   E5: "Ignoring", E6: "Misalignment", E7: "As in noise robustness", E8: "Instruction not followed",
   E9: "Trusts false documents", E10: "Refuses needlessly",
-  E11: "Right, but not counted", E12: "Error in the data", E13: "No usable reply",
+  E11: "Right, not counted by the paper", E12: "Error in the data", E13: "No usable reply",
 };
 
 /** An error type with its name. */

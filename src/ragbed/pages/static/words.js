@@ -76,7 +76,7 @@ const ZH = {
   "Instruction not followed": "未按指令措辞",
   "Trusts false documents": "轻信错误文档",
   "Refuses needlessly": "本可回答却拒答",
-  "Right, but not counted": "答对但论文口径未计入",
+  "Right, not counted by the paper": "答对但论文口径未计入",
   "Error in the data": "数据错误",
   "No usable reply": "没有可用的回复",
   "part {0}": "第 {0} 小问",

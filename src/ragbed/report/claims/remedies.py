@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragbed.metrics.remedies import WANTED
 from ragbed.prompts.remedies import MARK
-from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict, conclude
+from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict
 from ragbed.stats.multiple import holm
 from ragbed.stats.rates import ALPHA
 
@@ -13,7 +13,11 @@ _HOPED_FOR = ("quote", "decompose", "isolate")
 
 
 def help_as_hoped(grounds: Grounds) -> Finding:
-    """C10: the remedy does better than the plain prompt on the same questions and documents; sign flips."""
+    """C10: the remedy does better than the plain prompt on the same questions and documents; sign flips.
+
+    That something "would help" is a hope, not a rule that one counterexample overturns: a gain speaks as much for it as
+    a loss against it, and where both are seen it is undecided.
+    """
     cells = [
         cell
         for testbed in WANTED
@@ -28,4 +32,5 @@ def help_as_hoped(grounds: Grounds) -> Finding:
         value = one.value or 0.0
         verdict: Verdict = "undecidable" if p >= ALPHA else "supported" if value > 0 else "contradicted"
         rows.append(Evidence(cell.key, f"remedy_{testbed}", value, one.low, one.high, one.n, verdict, p))
-    return conclude("C10", rows)
+    shown = {row.verdict for row in rows} - {"undecidable"}
+    return Finding("C10", shown.pop() if len(shown) == 1 else "undecidable", tuple(rows))
