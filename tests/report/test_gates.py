@@ -48,6 +48,12 @@ def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n:
     assert f"of {n}; asked for 60.0 %" in checked.told
 
 
+def test_a_floor_under_which_nothing_was_asked_is_refused_rather_than_undecided_for_ever() -> None:
+    empty = Estimate(metric="accuracy", value=None, low=None, high=None, n=0, asked=0, errors=0, infeasible=60)
+    with pytest.raises(UsageError, match="nothing was asked of which it could tell"):
+        check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
+
+
 def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
     assert checked.told.endswith("too few to tell, some 770 questions would do")

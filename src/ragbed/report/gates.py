@@ -122,6 +122,11 @@ def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(
             f"--fail-under {floor.text}: the run has no such number; `ragbed report RUN -f csv` lists all."
         )
+    if not any(cell.estimate.asked for cell in meant):  # it would be undecided for ever, and nobody would notice
+        raise UsageError(
+            f"--fail-under {floor.text}: nothing was asked of which it could tell; no item has such a mix of "
+            "documents, as `ragbed cases` says."
+        )
     return meant
 
 
