@@ -1,7 +1,8 @@
 """Sums of runs as files: written once by `ragbed score --sums`, added up, and reported without the runs.
 
 One JSON object a line: which runs are in it, then every model on every dataset with its kinds of trials, and after it
-its questions, equal ones once. Equal sums are equal bytes, whoever made them and in whatever order they were added.
+its questions, equal ones once; in the end the number of these lines, without which a file is not whole. Equal sums are
+equal bytes, whoever made them and in whatever order they were added.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Summed(Struct, frozen=True):
 
 class _Head(Struct, tag="sums", tag_field="is"):
     ragbed: str
+    """The version that scored them."""
     runs: list[Summed]
 
 
@@ -58,22 +60,35 @@ class _Questions(Struct, tag="questions", tag_field="is"):
     trials: list[Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=1)]]
 
 
-_DECODER = msgspec.json.Decoder(_Head | _Sheet | _Questions)
+class _End(Struct, tag="end", tag_field="is"):
+    lines: int
+    """Before this one."""
+
+
+_DECODER = msgspec.json.Decoder(_Head | _Sheet | _Questions | _End)
 
 
 class Sums:
     """What some runs come to."""
 
-    def __init__(self, runs: Iterable[Summed] = (), sheets: dict[Key, Equal] | None = None) -> None:
-        self.runs, self.sheets = list(runs), sheets or {}
+    def __init__(
+        self, runs: Iterable[Summed] = (), sheets: dict[Key, Equal] | None = None, version: str = __version__
+    ) -> None:
+        self.runs, self.sheets, self.version = list(runs), sheets or {}, version
 
     def add(self, other: Sums) -> None:
         """Adds other runs.
 
         Raises:
-            UsageError: One of them is in both, or other data go by one name.
+            UsageError: Questions would count twice, other data go by one name, or another version scored them.
         """
+        if self.runs and self.version != other.version:
+            raise UsageError(
+                f"these sums are by ragbed {self.version} and {other.version}, which may score differently; make them "
+                "again with one version: ragbed score RUN --sums FILE"
+            )
         _check(self.runs, other.runs)
+        self.version = other.version
         self.runs += other.runs
         for key, equal in other.sheets.items():
             self.sheets.setdefault(key, Equal()).add(equal)
@@ -104,12 +119,18 @@ class Sums:
 
     def write(self, sink: IO[bytes]) -> None:
         """Writes them as lines."""
-        _put(sink, _Head(__version__, sorted(self.runs, key=_order)))
+        count = 0
+        for count, line in enumerate(self._lines(), 1):  # noqa: B007 - the last is the number of all
+            _put(sink, line)
+        _put(sink, _End(count))
+
+    def _lines(self) -> Iterator[Struct]:
+        yield _Head(self.version, sorted(self.runs, key=_order))
         for key, equal in sorted(self.sheets.items()):
             ordered = equal.in_order()
-            _put(sink, _Sheet(key, ordered.told))
+            yield _Sheet(key, ordered.told)
             for trials, count in ordered.questions.items():
-                _put(sink, _Questions(count, unpack(trials)))
+                yield _Questions(count, unpack(trials))
 
 
 def _put(sink: IO[bytes], line: Struct) -> None:
@@ -131,8 +152,8 @@ def read_sums(places: Sequence[Place]) -> Sums:
     """Files of sums, added up.
 
     Raises:
-        DataError: One of them holds something else.
-        UsageError: A run is in two of them, or other data go by one name.
+        DataError: One of them holds something else, or is not whole.
+        UsageError: They do not add up (see `Sums.add`).
     """
     sums = Sums()
     for place in places:
@@ -141,27 +162,64 @@ def read_sums(places: Sequence[Place]) -> Sums:
     return sums
 
 
+_MAKE = "name what `ragbed score RUN --sums FILE` wrote, or a run's folder"
+
+
 def _read(path: Path, shown: Place) -> Sums:
-    found, equal = Sums(), Equal()
+    reading = _Reading()
     for number, line in read_lines(path, shown):
         try:
-            record = _DECODER.decode(line)
-            if isinstance(record, _Head):
-                found.runs += record.runs
-            elif isinstance(record, _Sheet):
-                equal = found.sheets[Key(*record.of)] = Equal()
-                for kind in record.kinds:
-                    equal.number(kind)
-            elif max(map(max, record.trials), default=0) >= len(equal.kinds):
-                raise msgspec.ValidationError("a trial is of no kind that was told before")
-            else:
-                equal.questions[pack(record.trials)] += record.n
+            reading.take(_DECODER.decode(line))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            told = f"is no line of sums ({error}); name what `ragbed score RUN --sums FILE` wrote, or a run's folder"
-            raise DataError(shown, told, line=number) from None
-    if not found.runs:
-        raise DataError(shown, "holds no sums; name what `ragbed score RUN --sums FILE` wrote, or a run's folder")
-    return found
+            raise DataError(shown, f"is no line of sums ({error}); {_MAKE}", line=number) from None
+    if not reading.sums.runs:
+        raise DataError(shown, f"holds no sums; {_MAKE}")
+    if not reading.is_whole:
+        raise DataError(shown, "is cut off: its last line is missing; copy it again, or make it again")
+    return reading.sums
+
+
+class _Reading:
+    """Takes the lines of a file: its head, every sheet with its questions, its end."""
+
+    def __init__(self) -> None:
+        self.sums, self._equal = Sums(), Equal()
+        self.lines, self.is_whole = 0, False
+
+    def take(self, record: _Head | _Sheet | _Questions | _End) -> None:
+        """Takes the next line.
+
+        Raises:
+            msgspec.ValidationError: It does not belong here.
+        """
+        if self.is_whole:
+            raise msgspec.ValidationError("the file ended before it: name several files one by one")
+        if isinstance(record, _Head) != (self.lines == 0):
+            raise msgspec.ValidationError("a head begins a file, and only there")
+        if isinstance(record, _Head):
+            self.sums = Sums(record.runs, version=record.ragbed)
+        elif isinstance(record, _Sheet):
+            self._begin(record)
+        elif isinstance(record, _Questions):
+            self._count(record)
+        elif record.lines != self.lines:
+            raise msgspec.ValidationError(f"{record.lines:,} lines should stand before it, there are {self.lines:,}")
+        else:
+            self.is_whole = True
+        self.lines += 1
+
+    def _begin(self, sheet: _Sheet) -> None:
+        key = Key(*sheet.of)
+        if key in self.sums.sheets:
+            raise msgspec.ValidationError(f"{key.model} on {key.data} stands before already")
+        self._equal = self.sums.sheets[key] = Equal()
+        for kind in sheet.kinds:
+            self._equal.number(kind)
+
+    def _count(self, questions: _Questions) -> None:
+        if max(map(max, questions.trials), default=0) >= len(self._equal.kinds):
+            raise msgspec.ValidationError("a trial is of no kind that was told before")
+        self._equal.questions[pack(questions.trials)] += questions.n
 
 
 def sum_run(folder: Path, engine: Engine) -> Sums:
@@ -202,12 +260,31 @@ def _summed(settings: dict[str, str], trials: dict[str, int]) -> Iterator[Summed
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    known = {(one.settings, one.model, one.shard) for one in ours}
+    """Sums name no question, so that none may be in two of them: what is added are other shards, models or data."""
     hashes = {name: digest for one in ours for name, digest in one.data}
+    known: dict[str, list[Summed]] = {}
+    for one in ours:
+        known.setdefault(one.model, []).append(one)
     for one in others:
-        if (one.settings, one.model, one.shard) in known:
-            shard = "" if one.shard is None else f" (shard {one.shard})"
-            raise UsageError(f"{one.model}{shard} with the same settings is in two of these; it would count twice.")
         for name, digest in one.data:
             if hashes.setdefault(name, digest) != digest:
                 raise UsageError(f"these were asked different {name!r} under one name; report them apart.")
+        for before in known.setdefault(one.model, []):
+            _check_pair(before, one)
+        known[one.model].append(one)
+
+
+def _check_pair(one: Summed, other: Summed) -> None:
+    """Two of one model."""
+    if one.settings == other.settings:
+        if one.shard == other.shard:
+            shard = "" if one.shard is None else f" (shard {one.shard})"
+            raise UsageError(f"{one.model}{shard} with the same settings is in two of these; it would count twice.")
+        if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
+            return
+    shared = {name for name, _ in one.data} & {name for name, _ in other.data}
+    if shared or one.settings == other.settings:
+        raise UsageError(
+            f"{one.model} was asked about {', '.join(sorted(shared)) or 'the same data'} by several runs of these, of "
+            "which sums cannot tell the same questions: they would count twice. Report the runs, or the sums apart."
+        )
