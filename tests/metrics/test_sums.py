@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,6 +118,25 @@ def test_every_cell_is_that_of_all_trials(made: dict[str, bool]) -> None:
     assert {cell.table for cell in wanted} >= {"noise", "rejection", "integration", "counterfactual", "transitions"}
     assert ("position" in {cell.table for cell in wanted}) == ("turned" in made)
     _agree(_cells(_fold(_trials(120, **made))), wanted)
+
+
+def test_a_turned_run_that_is_partly_asked_has_the_cells_of_its_trials() -> None:
+    def partly() -> Iterator[Scored]:
+        for trial in _trials(60, turned=True):
+            if int(trial.item) < 40 or trial.testbed != "noise" or trial.slots[0] % 5 < int(trial.item) % 4:
+                yield trial
+
+    asked = Counter(trial.item for trial in partly() if trial.testbed == "noise" and trial.noise == 0)
+    assert set(asked.values()) == {1, 2, 3, 5}
+    wanted = list(measure(partly()))
+    assert any(cell.estimate.metric == "accuracy_by_slot" for cell in wanted)
+    _agree(_cells(_fold(partly())), wanted)
+    parts = [_fold(one for one in partly() if int(one.item) % 4 == part) for part in range(4)]
+    (added, *others) = parts
+    for other in others:
+        for key, equal in other.items():
+            added[key].add(equal)
+    _agree(_cells(added), wanted)
 
 
 def test_equal_questions_are_held_once() -> None:

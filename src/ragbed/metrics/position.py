@@ -1,7 +1,8 @@
 """Position: the same questions with their documents at every slot (`--rotations all`).
 
 A plain difference between the best and the worst slot is mostly chance; what counts is whether the same questions are
-answered wherever the document stands. Seeds lay a question out differently, so it counts once for each.
+answered wherever the document stands. Seeds lay a question out differently, so it counts once for each. One that stands
+at a single slot, in a run that is partly asked, compares nothing and is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ def measure(maker: Maker) -> Iterator[Cell]:
     for k in np.unique(sheet.k[mask]).tolist():
         for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
             here = mask & (sheet.k == k) & (sheet.noise == ratio)
+            here &= np.bincount(sheet.layouts, weights=here)[sheet.layouts] > 1
             slots = [here & (sheet.slot == slot) for slot in range(k)]
             verdicts = np.column_stack([sheet.per_layout(slot, correct) for slot in slots])
             whole = np.asarray(np.isfinite(verdicts).all(axis=1))
