@@ -12,7 +12,9 @@ from pathlib import Path
 from unittest.mock import patch
 from uuid import uuid4
 
+import fsspec
 import pytest
+from fsspec import AbstractFileSystem
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
 from ragbed.places import Url, brought, is_there, open_sink, parse_place, remove
@@ -58,10 +60,32 @@ def test_what_has_a_scheme_is_an_address() -> None:
     assert isinstance(news, Url)
     assert (news.name, news.stem) == ("news.jsonl", "news")
     assert str(Url("s3://bucket/news/") / "part") == "s3://bucket/news/part"
+    assert (Url("https://host/news/?token=abc") / "part").text == "https://host/news/part?token=abc"
 
 
 def test_who_may_read_is_not_printed() -> None:
     assert str(Url("https://me:word@host/a@b.jsonl")) == "https://…@host/a@b.jsonl"
+    assert str(Url("https://me:w@rd@host/a?sig=s3cret&v=2")) == "https://…@host/a?…"
+    assert repr(Url("https://me:word@host/a")) == "Url('https://…@host/a')"
+
+
+class _Telling(AbstractFileSystem):  # type: ignore[misc]
+    """A driver that repeats what it was given."""
+
+    protocol = "telling"
+    cachable = False
+
+    def exists(self, path: str, **_: object) -> bool:
+        raise OSError(f"no answer for {path}, tried telling://me:p%40ss@host:1/x?sig=s3cret as me with 'p@ss'")
+
+
+def test_what_a_driver_repeats_of_an_address_is_hidden() -> None:
+    fsspec.register_implementation("telling", _Telling, clobber=True)
+    with pytest.raises(RagbedError) as raised:
+        is_there(Url("telling://me:p%40ss@host/a?sig=s3cret"))
+    told = str(raised.value)
+    assert told.startswith("telling://…@host/a?… cannot be read: no answer for ")
+    assert not any(secret in told for secret in ("p@ss", "p%40ss", "s3cret"))
 
 
 def test_a_file_elsewhere_appears_when_it_is_whole() -> None:

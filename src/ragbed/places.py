@@ -1,7 +1,8 @@
 """Where files lie: a path of this machine, or an address such as `s3://bucket/folder`, which fsspec opens.
 
-What is read from elsewhere is brought here file by file, whole; what is written there appears when it is whole. A
-scheme's own package says who may: ragbed knows no key of it.
+What is read from elsewhere is brought here file by file, whole; what is written there is sent once it is whole here.
+Object stores show it when it has arrived; `file`, `ftp` and `sftp` also while it is copied. A scheme's own package says
+who may: ragbed knows no key of it, and shows none that stands in an address.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
+from urllib.parse import unquote
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
 
@@ -22,20 +24,28 @@ _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "h
 """The package that opens a scheme, where fsspec alone does not."""
 _SAID = 300
 """Characters of what a driver says; the rest is its own concern."""
-_WHO = re.compile(r"(?<=://)[^/@]*@")
+_WHO = re.compile(r"(?<=://)[^/?\s]*@")
+"""Up to the last @ of the host's part: what is before it may hold others."""
+_QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
+"""Of an address in a sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Url:
     """An address elsewhere; it is joined and named as a path is."""
 
     text: str
 
     def __str__(self) -> str:
-        return _WHO.sub("…@", self.text)
+        path, asks, _ = _WHO.sub("…@", self.text).partition("?")
+        return f"{path}?…" if asks else path
+
+    def __repr__(self) -> str:
+        return f"Url({str(self)!r})"
 
     def __truediv__(self, name: str) -> Url:
-        return Url(f"{self.text.rstrip('/')}/{name}")
+        path, asks, query = self.text.partition("?")
+        return Url(f"{path.rstrip('/')}/{name}{asks}{query}")
 
     @property
     def name(self) -> str:
@@ -129,7 +139,7 @@ def _open_system(url: Url) -> tuple[Any, str]:
         install = f"pip install {package}" if package else str(error)
         raise UsageError(f"{url}: {scheme}:// needs a package that is not installed: {install}") from None
     except ValueError as error:
-        raise UsageError(f"{url}: {_brief(error)}; known are {', '.join(sorted(_known(fsspec)))}.") from None
+        raise UsageError(f"{url}: {_brief(url, error)}; known are {', '.join(sorted(_known(fsspec)))}.") from None
     return system, path
 
 
@@ -163,12 +173,23 @@ def naming(place: Place, done: str) -> Iterator[None]:
 def _tell(url: Url, done: str, error: Exception) -> str:
     if isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
         return (
-            f"{url} cannot be {done}: no permission ({_brief(error)}). Give its package what it takes, as a profile, "
-            "a token or an endpoint."
+            f"{url} cannot be {done}: no permission ({_brief(url, error)}). Give its package what it takes, as a "
+            "profile, a token or an endpoint."
         )
-    return f"{url} cannot be {done}: {_brief(error)}."
+    return f"{url} cannot be {done}: {_brief(url, error)}."
 
 
-def _brief(error: Exception) -> str:
+def _brief(url: Url, error: Exception) -> str:
+    """What a driver says, without the secrets of the address that it may repeat, whole or in pieces."""
     told = " ".join(str(error).split()) or type(error).__name__
+    for secret in _secrets(url.text):
+        told = told.replace(secret, "…")
+    told = _QUERY.sub(r"\1?…", _WHO.sub("…@", told))
     return told[:_SAID].rstrip(".")
+
+
+def _secrets(text: str) -> list[str]:
+    """Who asks, the word that lets them, and the query, as typed and as a driver decodes them; the longest first."""
+    users = [found[0][:-1] for found in _WHO.finditer(text.partition("?")[0])]
+    parts = {*users, *(user.partition(":")[2] for user in users), text.partition("?")[2]}
+    return sorted((parts | {unquote(part) for part in parts}) - {""}, key=len, reverse=True)
