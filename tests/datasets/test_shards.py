@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from ragbed.catalog import open_datasets
 from ragbed.datasets import native
 from ragbed.datasets.shards import LIST, ShardedDataset, open_shards
 from ragbed.errors import DataError, UsageError
 from ragbed.exports.shards import LINES, write_shards
-from ragbed.places import Place, Url, remove
+from ragbed.places import Place, Url, brought, open_sink, remove
 from ragbed.schema import Item
 from ragbed.store import part_of
 from tests.items import base_item
 from tests.test_places import in_memory, serve_folder
 
 ITEMS = [base_item(number) for number in range(50)]
+
+
+def _listing(name: str) -> str:
+    return json.dumps({"what": "items", "parts": [{"name": name, "records": 1, "bytes": 1, "sha256": ""}]})
 
 
 def _write(folder: Place, count: int = 4) -> ShardedDataset:
@@ -107,6 +114,9 @@ def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Pat
         ("{", r"shards\.json: is no list of shards \("),
         ('{"what": "items"}', r"shards\.json: is no list of shards \("),
         ('{"what": "trials", "parts": []}', r"holds trials, no items"),
+        (_listing("../x.jsonl"), r"is no list of shards \(.*name"),
+        (_listing("/etc/x"), r"is no list of shards \(.*name"),
+        (_listing("..?x"), r"is no list of shards \(.*name"),
         (None, r"holds no shards \(no shards\.json in it\); name such a folder, or a file by its ending"),
     ],
 )
@@ -120,8 +130,43 @@ def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, mes
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     for folder in (tmp_path / "made", in_memory()):
         _write(folder)
-        with pytest.raises(UsageError, match="is there already; name a new folder"):
+        with pytest.raises(UsageError, match=r"is there already.*; name a new folder"):
             _write(folder)
+
+
+def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
+    folder = in_memory()
+    with open_sink(folder / "part-00002.jsonl") as sink:
+        sink.write(b"somebody's")
+    with pytest.raises(UsageError, match=r"is there already: it has part-00002\.jsonl; name a new folder"):
+        _write(folder)
+    assert [Path(name).name for name in fsspec.filesystem("memory").find(folder.text)] == ["part-00002.jsonl"]
+    with brought(folder / "part-00002.jsonl") as here:
+        assert here.read_bytes() == b"somebody's"
+
+
+class _Clinging(MemoryFileSystem):  # type: ignore[misc]
+    """Does not let go of one file."""
+
+    protocol = "clinging"
+    store: ClassVar[dict[str, object]] = {}
+
+    def rm_file(self, path: str) -> None:
+        if path.endswith("part-00001.jsonl"):
+            raise PermissionError(path)
+        super()._rm(path)
+
+
+def test_a_part_that_cannot_be_deleted_leaves_no_others() -> None:
+    fsspec.register_implementation("clinging", _Clinging, clobber=True)
+
+    def fails() -> Iterator[tuple[str, bytes]]:
+        yield "0", b"{}\n"
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        write_shards(Url("clinging://folder"), "items", 4, fails(), LINES)
+    assert [Path(name).name for name in _Clinging().find("clinging://folder")] == ["part-00001.jsonl"]
 
 
 def test_what_could_not_be_finished_leaves_nothing(tmp_path: Path) -> None:

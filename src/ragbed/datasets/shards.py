@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ragbed.datasets import Dataset, Line, read_file
 from ragbed.errors import DataError, NoSuchFile, UsageError
@@ -29,7 +30,8 @@ WHAT = "items"
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
     """One file."""
 
-    name: str
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
+    """Of a file in the same folder: the list may be anybody's."""
     records: int
     bytes: int
     sha256: str

@@ -54,13 +54,14 @@ def write_shards(folder: Place, what: str, count: int, records: Iterable[tuple[s
         with write_whole_folder(folder) as into:
             _fill(into, what, names, records, kind)
         return
-    if is_there(folder / LIST):
-        raise UsageError(f"{folder} is there already; name a new folder.")
+    for name in (LIST, *names):
+        if is_there(folder / name):
+            raise UsageError(f"{folder} is there already: it has {name}; name a new folder.")
     try:
         _fill(folder, what, names, records, kind)
     except BaseException:
-        with suppress(RagbedError):  # what went wrong first is told
-            for name in names:
+        for name in (LIST, *names):
+            with suppress(RagbedError):  # what went wrong first is told
                 remove(folder / name)
         raise
 
