@@ -13,6 +13,7 @@ from ragbed import store
 from ragbed.datasets import Dataset, native, rgb
 from ragbed.errors import DataError, RagbedError, UsageError
 from tests.items import base_item
+from tests.test_places import in_memory
 
 _GOOD = b'{"id": 0, "query": "Who?", "answer": "A", "positive": ["A"], "negative": []}\n'
 _OTHER = _GOOD.replace(b'"id": 0', b'"id": 1')
@@ -102,6 +103,20 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(store, "open", refuse, raising=False)
     with pytest.raises(RagbedError, match=r"secret\.json cannot be read: Permission denied"):
         _read_all(path)
+
+
+def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
+    dataset = Dataset("d", in_memory() / "d.jsonl")
+    with store.write_whole(dataset.path) as sink:
+        sink.write(native.to_line(base_item(1)))
+    told = dataset.sha256()
+    assert len(list(dataset.items())) == 1
+    with store.write_whole(dataset.path) as sink:
+        sink.write(native.to_line(base_item(2)))
+    for again in (dataset.sha256, lambda: list(dataset.items())):
+        with pytest.raises(DataError, match=rf"d\.jsonl: changed while it was read \(sha256 .*, not {told[:12]}…\)"):
+            again()
+    assert len(list(Dataset("d", dataset.path).items())) == 1
 
 
 def test_a_limit_is_a_number_or_a_fraction_of_the_items(tmp_path: Path) -> None:

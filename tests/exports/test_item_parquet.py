@@ -47,6 +47,17 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
         list(Dataset("d", tmp_path / "x.parquet").items())
 
 
+def test_a_damaged_page_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "items.parquet"
+    assert type_command("export", "figure1", "--to", "parquet", "-o", str(file)).code == 0
+    content, group = file.read_bytes(), parquet.ParquetFile(file).metadata.row_group(0)
+    for begins in (group.column(number).data_page_offset for number in range(group.num_columns)):
+        page = slice(begins, begins + 8)
+        file.write_bytes(content[:begins] + bytes(255 - byte for byte in content[page]) + content[begins + 8 :])
+        with pytest.raises(DataError, match=r"items\.parquet:1: is no Parquet file that can be read \(.+\)$"):
+            list(Dataset("d", file).items())
+
+
 def test_trials_in_parts_have_the_rows_of_the_file(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "20", "--no-cache")
     assert type_command("run", "-m", "scripted/oracle", *words, "--out", str(tmp_path / "run")).code == 0

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -19,7 +20,7 @@ from ragbed.datasets import native, rgb
 from ragbed.datasets.decode import decode_line
 from ragbed.datasets.parquet import ENDING, read_rows
 from ragbed.errors import DataError
-from ragbed.places import Place, brought
+from ragbed.places import Place, Url, brought
 from ragbed.schema import Item, Kind
 from ragbed.store import read_lines
 
@@ -62,6 +63,8 @@ class Dataset:
 
     name: str
     path: Place
+    _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The hash of what an address held when it was first fetched."""
 
     def items(self) -> Iterator[Item]:
         """Yields the items in file order, or raises what is wrong with the first line that is none."""
@@ -72,7 +75,7 @@ class Dataset:
 
     def lines(self) -> Iterator[Line]:
         """Yields every line as an item or as what is wrong with it; ends early only where nothing more can be read."""
-        with brought(self.path) as here:
+        with self._fetched() as here:
             yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
@@ -89,8 +92,26 @@ class Dataset:
 
     def sha256(self) -> str:
         """The hash of the file's bytes."""
-        with brought(self.path) as here, open(here, "rb") as source:
-            return hashlib.file_digest(source, "sha256").hexdigest()
+        with self._fetched() as here:
+            return _digest(here)
+
+    @contextmanager
+    def _fetched(self) -> Iterator[Path]:
+        """The file here; an address is fetched each time, and must hold the same each time."""
+        with brought(self.path) as here:
+            if isinstance(self.path, Url):
+                found = _digest(here)
+                if not self._first:
+                    self._first.append(found)
+                if found != self._first[0]:
+                    told = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
+                    raise DataError(self.path, f"changed while it was read {told}; type the command again")
+            yield here
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def read_file(path: Path, shown: Place) -> Iterator[Line]:

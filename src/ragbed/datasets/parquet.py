@@ -44,8 +44,9 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
-    except arrow.ArrowException as error:
-        raise DataError(shown, f"is no Parquet file that can be read ({error})", line=number + 1) from None
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # what damaged pages come to
+        told = " ".join(str(error).split())
+        raise DataError(shown, f"is no Parquet file that can be read ({told})", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:
