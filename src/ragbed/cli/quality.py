@@ -30,6 +30,8 @@ quality_options: Decorator = together(
 
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 """The testbeds in which an answer is right or wrong."""
+_ARM = "related"
+"""The paper's distracting documents; other arms ask the same items under other conditions."""
 
 
 class QualityOptions(TypedDict):
@@ -89,15 +91,21 @@ def _more(chosen: QualityOptions) -> dict[str, Family]:
 
 
 def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
+    """Every feasible trial under the plain prompt, without those that no verdict fits; one without a reply is not right."""
     from ragbed.build.quality.models import Answered
+    from ragbed.prompts.remedies import MARK
     from ragbed.report.reading import read_trials
     from ragbed.scorers import open_tracks
 
     score = open_tracks(())
     for folder in folders:
         for _, trial in read_trials(folder, score):
-            right = (trial.scores or {}).get("correct")
-            if trial.testbed in _WAYS and isinstance(right, bool):
+            if trial.testbed not in _WAYS or trial.outcome == "infeasible":
+                continue
+            if MARK in trial.profile or trial.arm != _ARM:
+                continue
+            right = False if trial.scores is None else trial.scores["correct"]
+            if isinstance(right, bool):
                 yield Answered(trial.data, trial.item, trial.model, _WAYS[trial.testbed], right)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 
 from ragbed.build.quality import measure_quality
@@ -12,11 +13,13 @@ from ragbed.build.quality.overlap import Overlap
 from ragbed.schema import Passage
 from tests.items import as_dataset, base_item
 
-DAYS = {0: "2024-01-01", 1: "2024-06-01", 2: "2024-06-02", 3: "2025-01-01", 4: None}
+DAYS: dict[int, str | None] = {0: "2024-01-01", 1: "2024-06-01", 2: "2024-06-02", 3: "2025-01-01", 4: None}
 
 
-def figures(folder: Path, answers: Iterable[Answered], cutoffs: Mapping[str, str]) -> dict[str, Measure]:
-    data = as_dataset(folder, *(base_item(number, date=day) for number, day in DAYS.items()))
+def figures(
+    folder: Path, answers: Iterable[Answered], cutoffs: Mapping[str, str], days: Mapping[int, str | None] = DAYS
+) -> dict[str, Measure]:
+    data = as_dataset(folder, *(base_item(number, date=day) for number, day in days.items()))
     answers = (one._replace(data=data.name) for one in answers)
     quality = measure_quality([data], more={"models": Models(answers, cutoffs)})
     return {one.name: one for one in quality.families["models"]}
@@ -48,14 +51,45 @@ def test_items_that_all_or_none_get_right_do_not_part_models(tmp_path: Path) -> 
     assert (parted.hits, parted.n, parted.note) == (2, 5, "1 are right for all of 2 models, 2 for none")
 
 
+def steps(models: int) -> list[Answered]:
+    """Each model gets one item in so many right, with documents."""
+    return [
+        Answered("", str(number), f"m/{model}", "with documents", number % models <= model)
+        for model in range(models)
+        for number in range(60)
+    ]
+
+
 def test_the_logistic_model_is_fitted_from_five_models_on(tmp_path: Path) -> None:
-    for folder in ("four", "five"):
-        (tmp_path / folder).mkdir()
-    four = [one for model in range(4) for one in says(f"m/{model}", range(model), "with documents")]
-    assert "difficulty b" not in figures(tmp_path / "four", four, {})
-    found = figures(tmp_path / "five", four + says("m/4", range(4), "with documents"), {})
-    assert found["difficulty b"].n == found["discrimination a"].n == 5
-    assert found["difficulty b"].note.startswith("5 models; four fifths from ")
+    items = dict.fromkeys(range(60))
+    assert "difficulty b" not in figures(tmp_path, steps(4), {}, items)
+    found = figures(tmp_path, steps(5), {}, items)
+    assert found["difficulty b"].n == found["discrimination a"].n == 60
+    assert found["difficulty b"].note.startswith("5 models; four fifths of the items from ")
+    assert found["difficulty b"].reference == "not published"
+
+
+def test_a_model_that_was_asked_other_data_only_is_no_model(tmp_path: Path) -> None:
+    items = dict.fromkeys(range(60))
+    stranger = [Answered("", "99", "m/stranger", "with documents", is_right=True)]
+    found = figures(tmp_path, steps(4) + stranger, {}, items)
+    assert "difficulty b" not in found
+    assert "of 4 models" in found["discrimination"].note
+    with_five = figures(tmp_path, steps(5) + stranger, {}, items)["difficulty b"]
+    assert with_five.value is not None
+    assert isfinite(with_five.value)
+    assert with_five.note.startswith("5 models")
+
+
+def test_a_few_items_that_part_models_make_no_population(tmp_path: Path) -> None:
+    assert "difficulty b" not in figures(tmp_path, steps(5), {}, dict.fromkeys(range(10)))
+
+
+def test_runs_of_other_data_are_named(tmp_path: Path) -> None:
+    data = as_dataset(tmp_path, base_item(0))
+    others = [Answered(name, "0", "m/a", "with documents", is_right=True) for name in ("zh_int", "en_fact")]
+    quality = measure_quality([data], more={"models": Models(others, {"m/a": "2024-06-01"})})
+    assert {one.note for one in quality.families["models"]} == {"no run is of this data; the runs are of en_fact, zh_int"}
 
 
 def test_one_model_alone_parts_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.build.quality.look import Look
@@ -14,15 +15,19 @@ Way: TypeAlias = Literal["with documents", "closed book"]
 _EXACT = 1_000
 """Items up to which the exact test is taken."""
 _LEAST_MODELS = 5
-"""From which a and b are estimated: of fewer, priors would say more than the data."""
+"""From which a and b are estimated: fewer make no scale."""
+_LEAST_PARTED = 30
+"""Items that part models, from which a and b are estimated: of fewer, priors would say more than the data."""
 
 _PARTED = Kind(
     "discrimination",
     "items that some models get right and some wrong, with documents",
-    "to be computed from runs",
+    "not published",
 )
-_SHARPNESS = Kind("discrimination a", "median over items, of the two-parameter logistic model", "to be computed")
-_DIFFICULTY = Kind("difficulty b", "median over items, on the scale of the models' abilities", "to be computed")
+_SHARPNESS = Kind("discrimination a", "median of the items, by the two-parameter logistic model", "not published")
+_DIFFICULTY = Kind(
+    "difficulty b", "median of the items, where the models that were asked have mean 0 and spread 1", "not published"
+)
 
 
 class Answered(NamedTuple):
@@ -39,7 +44,7 @@ class Models:
     """Adds items up.
 
     Args:
-        answers: Of all runs; an item counts as right for a model that is right in most of its trials.
+        answers: Of all runs; an item counts as right for a model that is right in most of its trials, whatever their noise.
         cutoffs: Model to the day its knowledge ends.
     """
 
@@ -71,7 +76,7 @@ class Models:
         before = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date <= day]
         after = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date > day]
         undated = len(right) - len(before) - len(after)
-        notes = [] if right else [f"no run has replies of {model} {way}"]
+        notes = [] if right else [self._elsewhere() or f"no run has replies of {model} {way}"]
         if before and after:
             test = fisher if max(len(before), len(after)) <= _EXACT else two_proportions
             notes.append(f"before against after: p = {test(sum(before), len(before), sum(after), len(after)):.2g}")
@@ -86,15 +91,21 @@ class Models:
             )
             yield kind.share(sum(some), len(some), note)
 
+    def _elsewhere(self) -> str:
+        """Where the runs are of other data only: of which; else empty."""
+        mine, theirs = ({data for data, _ in items} for items in (self._dates, chain(*self._told.values())))
+        return f"no run is of this data; the runs are of {', '.join(sorted(theirs))}" if not mine & theirs else ""
+
     def _discrimination(self) -> Iterator[Measure]:
-        models = sorted(model for way, model in self._told if way == "with documents")
-        right = [self._right("with documents", model) for model in models]
+        all_right = (self._right(way, model) for way, model in sorted(self._told) if way == "with documents")
+        right = [some for some in all_right if some]  # who was asked nothing of this data counts for nothing
         items = [item for item in self._dates if sum(item in some for some in right) > 1]
         sums = [[some[item] for some in right if item in some] for item in items]
         every, none = sum(map(all, sums)), sum(not any(some) for some in sums)
-        note = f"{every:,} are right for all of {len(models)} models, {none:,} for none"
-        yield _PARTED.share(len(items) - every - none, len(items), note if items else "needs runs of two models")
-        if len(models) >= _LEAST_MODELS and items:
+        parted = len(items) - every - none
+        note = f"{every:,} are right for all of {len(right)} models, {none:,} for none"
+        yield _PARTED.share(parted, len(items), note if items else self._elsewhere() or "needs runs of two models")
+        if len(right) >= _LEAST_MODELS and parted >= _LEAST_PARTED:
             yield from _fit(right, items)
 
 
@@ -103,9 +114,7 @@ def _fit(right: list[dict[tuple[str, str], bool]], items: list[tuple[str, str]])
 
     from ragbed.stats.irt import fit_2pl  # noqa: PLC0415 - needs it
 
-    a, b = fit_2pl(np.array([[some.get(item, np.nan) for item in items] for some in right], float))
-    for kind, values in ((_SHARPNESS, a), (_DIFFICULTY, b)):
-        low, high = np.quantile(values, [0.1, 0.9])
-        yield kind.number(
-            float(np.median(values)), len(items), f"{len(right)} models; four fifths from {low:.2f} to {high:.2f}"
-        )
+    found = fit_2pl(np.array([[some.get(item, np.nan) for item in items] for some in right], float))
+    for kind, spread in ((_SHARPNESS, found.a), (_DIFFICULTY, found.b)):
+        note = f"{len(right)} models; four fifths of the items from {spread.low:.2f} to {spread.high:.2f}"
+        yield kind.number(spread.median, len(items), note)
