@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -11,8 +14,10 @@ from ragbed.build.falsehoods import make_falsehoods
 from ragbed.build.recipe import Wanted
 from ragbed.build.records import Falsehood, Pool, Probe, Verified
 from ragbed.schema import Reject
+from ragbed.text import to_terms
 from tests.build.test_answers import draft, lay_out, passage, write
 
+GAMES = [draft(f"g{year}", f"Which city held the Games of {year}?", f"Town {year}") for year in range(1900, 1930)]
 DRAFTS = [
     draft("q", "Which city held the Games of 2008?", "Beijing"),
     draft("r", "Which city held the Games of 2004?", "Athens"),
@@ -44,3 +49,24 @@ def test_where_it_will_not_do_the_answer_to_the_likest_question_takes_its_place(
     assert "Athens, the answer to another question, takes its place" in told.reason
     assert isinstance(found, Falsehood)
     assert found.fake == (("Athens",),)
+
+
+def test_the_terms_of_a_question_are_found_once_however_many_drafts_fail(tmp_path: Path) -> None:
+    many = {one.id for one in GAMES}
+    supports = [Pool(question=one, passages=(passage("It was held.", "a", supports=True),)) for one in many]
+    build = lay_out(tmp_path, "Question: what?", supports, wanted=Wanted(counterfactual=len(GAMES)))
+    write(build, "questions", GAMES)
+    write(build, "probes", [Probe(question=one, known_by=("m/x",), asked=("m/x",)) for one in many])
+    write(build, "answers", [Verified(question=one, supports=1, distracts=0, sources=1) for one in many])
+    calls = Counter[str]()
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is to_terms.__code__:
+            calls[frame.f_locals["text"]] += 1
+
+    sys.setprofile(watch)
+    try:
+        list(make_falsehoods(build))
+    finally:
+        sys.setprofile(None)
+    assert calls == {one.question: 1 for one in GAMES}

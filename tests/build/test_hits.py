@@ -83,3 +83,16 @@ def test_other_articles_have_another_index_and_the_old_one_goes(tmp_path: Path) 
     build = lay_out(tmp_path, texts={"bakery": TEXTS["bakery"]})
     assert found(build) == ["bakery"]
     assert len(list(build.kept.glob("index-*.db"))) == 1
+
+
+@pytest.mark.parametrize("what", ["VERSION", "CUTTER"])
+def test_other_tables_or_another_cutter_have_another_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    build = lay_out(tmp_path, "")
+    found(build)
+    (before,) = build.kept.glob("index-*.db")
+    monkeypatch.setattr(f"ragbed.build.hits.{what}", -1)
+    found(build)
+    (after,) = build.kept.glob("index-*.db")
+    assert after != before

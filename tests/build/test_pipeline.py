@@ -233,6 +233,26 @@ def test_other_closed_book_instructions_make_the_probes_again(
     assert again[0] == "probes"
 
 
+def test_a_corpus_that_has_changed_makes_the_probes_again(make_build: Make, tmp_path: Path) -> None:
+    corpus = tmp_path / "crawl"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("Nothing of this.", "utf-8")
+    build = make_build('[gate]\ncorpora = ["crawl"]\n')
+    again: list[str] = []
+
+    def tell(name: str, _: object, was_done: bool) -> None:
+        if not was_done:
+            again.append(name)
+
+    run_steps(build, None, tell)
+    again.clear()
+    run_steps(build, None, tell)
+    assert "probes" not in again
+    (corpus / "b.txt").write_text("More that a model may have read.", "utf-8")
+    run_steps(build, None, tell)
+    assert again[0] == "probes"
+
+
 def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:
     with pytest.raises(UnknownName, match=f"unknown step 'rankings'. Did you mean 'ranking'.*{', '.join(STEPS)}"):
         run(make_build(), "rankings")

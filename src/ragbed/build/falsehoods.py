@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import nlargest
 from math import ceil
 
 from ragbed.build.answers import limit_sources
@@ -38,11 +39,12 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         own = [draft for draft in drafts if draft.lang == lang][: ceil(wanted * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
         replies = ask_for_fields(build, STEP, cases) if cases else {}
+        others = [(one, set(to_terms(one.question))) for one in asked if one.lang == lang] if cases else []
         for draft, case in zip(own, cases, strict=True):
             blocks = replies[case.case]
             if isinstance(blocks, list):
                 told = blocks[0].get("fake", "").strip().rstrip("。.")
-                fake, rejects = _choose(draft, told, [one for one in asked if one.lang == lang])
+                fake, rejects = _choose(draft, told, others)
                 yield from rejects
                 if fake:
                     yield _falsify(draft, pools[draft.id], fake, build.recipe.pools.supports)
@@ -54,16 +56,20 @@ def _prompt(draft: Draft) -> str:
     return write_prompt(draft.lang, "falsehoods", {"QUERY": draft.question, "ANSWER": spell(draft.answer)})
 
 
-def _choose(draft: Draft, told: str, others: Sequence[Draft]) -> tuple[str, list[Reject]]:
-    """The generator's false answer, or where it will not do the answer to the likest question; empty if none will."""
+def _choose(draft: Draft, told: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
+    """The generator's false answer, or where it will not do the answer to the likest question; empty if none will.
+
+    Args:
+        draft: The question.
+        told: The generator's.
+        others: The questions of its language, with their terms.
+    """
     faults = check_fake(draft, ((told,),)) if told else ["there is none"]
     if not faults:
         return told, []
-    terms = set(to_terms(draft.question))
-    likest = sorted(
-        (one for one in others if one is not draft), key=lambda one: -len(terms & set(to_terms(one.question)))
-    )
-    known = (one.answer[0][0] for one in likest[:_OTHERS])
+    terms = next(held for one, held in others if one is draft)
+    likest = nlargest(_OTHERS, (one for one in others if one[0] is not draft), key=lambda one: len(terms & one[1]))
+    known = (one.answer[0][0] for one, _ in likest)
     fake = next((one for one in known if not check_fake(draft, ((one,),))), "")
     place = f"; {fake}, the answer to another question, takes its place" if fake else ""
     return fake, [reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}{place}")]

@@ -11,7 +11,7 @@ import msgspec
 
 from ragbed.build.desk import drain
 from ragbed.build.encoding import open_once
-from ragbed.build.passages import cut_passages
+from ragbed.build.passages import CUTTER, MAX_TOKENS, cut_passages
 from ragbed.build.place import Build, hash_file, reject
 from ragbed.build.records import Draft, Probe
 from ragbed.encoders.base import Encoder, Matrix, Role
@@ -19,7 +19,7 @@ from ragbed.errors import UsageError
 from ragbed.schema import Article, Hit, Reject
 from ragbed.web.keep import Keep
 from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
-from ragbed.web.search.index import Encode, Entry, LocalIndex
+from ragbed.web.search.index import VERSION, Encode, Entry, LocalIndex
 
 STEP = "hits"
 
@@ -76,7 +76,8 @@ def _index(build: Build) -> LocalIndex:
     encoder = open_once(name) if name else None
     if encoder is not None and not isinstance(encoder, Encoder):
         raise UsageError(f'search.encoder {name!r} makes no vectors of whole passages; name another, or none: "".')
-    parts = (hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
+    made = (VERSION, CUTTER, MAX_TOKENS)  # by another ragbed of the same articles: another index
+    parts = (*map(str, made), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
     mark = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
     path = build.kept / f"index-{mark}.db"
     for other in build.kept.glob("index*"):

@@ -63,14 +63,23 @@ def find_seen(texts: Mapping[str, tuple[Lang, str]], corpora: Sequence[Path]) ->
 
 def read_corpora(corpora: Iterable[Path]) -> Iterator[str]:
     """The texts of files and folders, in stretches that fit into the memory."""
+    for file in _files(corpora):
+        yield from _read(file)
+
+
+def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Which files they are, how large and of when: tells that they changed without reading what may be terabytes."""
+    return [(str(file), found.st_size, found.st_mtime_ns) for file in _files(corpora) for found in [file.stat()]]
+
+
+def _files(corpora: Iterable[Path]) -> Iterator[Path]:
     for place in corpora:
         if not place.exists():
             raise UsageError(f"{place}, a corpus to compare with: no such file or folder.")
         files = sorted(file for file in place.rglob("*") if file.name.endswith(_KINDS)) if place.is_dir() else [place]
         if not files:
             raise UsageError(f"{place}, a corpus to compare with, has no files that end in {', '.join(_KINDS)}.")
-        for file in files:
-            yield from _read(file)
+        yield from files
 
 
 def _read(file: Path) -> Iterator[str]:

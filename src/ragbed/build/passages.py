@@ -19,6 +19,8 @@ from ragbed.schema import Article, Chunk
 
 MAX_TOKENS = 300
 """R16: the paper's length."""
+CUTTER = 1
+"""Raised when the same article is cut otherwise: what is kept of passages is made again."""
 _ARTICLES = 32
 """Cut as one job."""
 _CLAUSE_ENDS = "，、；：,;:—"

@@ -26,6 +26,7 @@ from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
 from ragbed.build.hits import make_hits
 from ragbed.build.items import make_items
+from ragbed.build.overlap import mark_corpora
 from ragbed.build.pages import make_pages
 from ragbed.build.passages import make_passages
 from ragbed.build.place import Build, hash_file
@@ -39,7 +40,7 @@ from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
 
-_CODE = 3
+_CODE = 4
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
 _PASSING = frozenset({"error", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})
@@ -69,7 +70,9 @@ STEPS: dict[str, Step] = {
         ("questions", "siblings", "known", "again", "fence"),
     ),
     "probes": Step(
-        make_probes, ("questions", "articles"), lambda recipe: (recipe.gate, recipe.generator, closed_book_hash())
+        make_probes,
+        ("questions", "articles"),
+        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash(), mark_corpora(map(Path, recipe.gate.corpora))),
     ),
     "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),

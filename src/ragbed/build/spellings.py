@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from ragbed.build.drafting import is_given_away
 from ragbed.build.mentions import WEAK, find_answer
-from ragbed.schema import Answer, Passage, Question
+from ragbed.schema import Answer, Lang, Passage, Question
+from ragbed.scorers.robust.match import Reading
+from ragbed.scorers.robust.normalise import fold
 from ragbed.text import plain, squeezed
 
 _MOST = 6
@@ -40,5 +42,15 @@ def _forms(question: Question, text: str) -> Iterator[str]:
     """What stands where a passage says the answer."""
     for held in find_answer(question, text)[0]:
         form = text[held.start : held.end].strip().rstrip(".,。，")
-        if held.rule not in WEAK and len(form) >= _LEAST:
+        if held.rule not in WEAK and len(form) >= _LEAST and _says_all(form, held.rule, question.lang):
             yield form
+
+
+def _says_all(form: str, rule: str, lang: Lang) -> bool:
+    """Whether a form says as much as the answer by itself: who scores by containment does not read the question.
+
+    "July 21" says less than July 21, 2021, and "44 million" less than $44 million.
+    """
+    if rule == "number.unit":
+        return any(one.unit for one in Reading(fold(form, lang)).quantities)
+    return rule != "date.asked"

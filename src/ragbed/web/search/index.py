@@ -34,7 +34,8 @@ class Encode(Protocol):
         ...
 
 
-_VERSION = 2
+VERSION = 2
+"""Of the tables; raised when they, or the words in them, change."""
 _TABLES = (
     """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
        title TEXT NOT NULL, lang TEXT NOT NULL, date TEXT, digest BLOB NOT NULL)""",
@@ -84,9 +85,9 @@ class LocalIndex:
         if version == 0:
             for table in _TABLES:
                 self.file.execute(table)
-            self.file.execute(f"PRAGMA user_version = {_VERSION}")
+            self.file.execute(f"PRAGMA user_version = {VERSION}")
         self.file.execute("COMMIT")
-        if version not in (0, _VERSION):
+        if version not in (0, VERSION):
             raise RagbedError(f"{self._path} is of another version of ragbed; name another file.")
 
     def __enter__(self) -> Self:
