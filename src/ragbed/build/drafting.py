@@ -59,7 +59,7 @@ _GUESS = {
     "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
     "zh": re.compile("(?<!不)可能|预计|预测|或将|有望|据传|传闻"),
 }
-"""Words of questions about what may come: their answers change. Small, so that the month of May and other names are none."""
+"""Words of questions about what may come: their answers change. Small: the month of May and other names are none."""
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
 _NOBODY = {
     "en": re.compile(

@@ -72,7 +72,8 @@ STEPS: dict[str, Step] = {
     "probes": Step(
         make_probes,
         ("questions", "articles"),
-        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash(), mark_corpora(map(Path, recipe.gate.corpora))),
+        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash(),
+                        mark_corpora(map(Path, recipe.gate.corpora))),
     ),
     "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),

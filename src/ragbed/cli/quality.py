@@ -91,7 +91,7 @@ def _more(chosen: QualityOptions) -> dict[str, Family]:
 
 
 def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
-    """Every feasible trial under the plain prompt, without those that no verdict fits; one without a reply is not right."""
+    """Every feasible trial under the plain prompt that can be judged; one without a reply is not right."""
     from ragbed.build.quality.models import Answered
     from ragbed.prompts.remedies import MARK
     from ragbed.report.reading import read_trials

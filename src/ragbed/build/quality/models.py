@@ -44,7 +44,7 @@ class Models:
     """Adds items up.
 
     Args:
-        answers: Of all runs; an item counts as right for a model that is right in most of its trials, whatever their noise.
+        answers: Of all runs; an item is right for a model that is right in most of its trials, whatever their noise.
         cutoffs: Model to the day its knowledge ends.
     """
 
