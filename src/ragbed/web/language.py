@@ -51,10 +51,10 @@ _FOREIGN = _words(
 )
 """Common words of languages that share some words with English, which has none of these."""
 _LEAST = 3
-"""Different words that English has, one of them its own. Of 4,615 news of two sentences (`ragbed world --seed 78 --tokens
-60`), which the lists were not made from, 4 have fewer."""
+"""Different words that English has, one of them its own. Of 4,615 news of two sentences that the lists were not made
+from (`ragbed world --seed 78 --tokens 60`) 4 have fewer."""
 _ENGLISH_SHARE = 0.1
-"""Of small words, against languages that are not listed here; English has half, and our shortest news an eighth at least."""
+"""Of small words, against languages that are not listed here; English has half, our shortest news an eighth."""
 _KANA_SHARE = 0.05
 """Japanese has more kana than Han characters; Chinese quotes a brand name now and then."""
 
