@@ -89,6 +89,7 @@ def test_runs_of_other_data_are_named(tmp_path: Path) -> None:
     data = as_dataset(tmp_path, base_item(0))
     others = [Answered(name, "0", "m/a", "with documents", is_right=True) for name in ("zh_int", "en_fact")]
     quality = measure_quality([data], more={"models": Models(others, {"m/a": "2024-06-01"})})
+    assert figures(tmp_path, [], {})["discrimination"].note == "needs runs of two models"
     assert {one.note for one in quality.families["models"]} == {
         "no run is of this data; the runs are of en_fact, zh_int"
     }

@@ -94,7 +94,11 @@ class Models:
     def _elsewhere(self) -> str:
         """Where the runs are of other data only: of which; else empty."""
         mine, theirs = ({data for data, _ in items} for items in (self._dates, chain(*self._told.values())))
-        return f"no run is of this data; the runs are of {', '.join(sorted(theirs))}" if not mine & theirs else ""
+        return (
+            f"no run is of this data; the runs are of {', '.join(sorted(theirs))}"
+            if theirs and not mine & theirs
+            else ""
+        )
 
     def _discrimination(self) -> Iterator[Measure]:
         all_right = (self._right(way, model) for way, model in sorted(self._told) if way == "with documents")
