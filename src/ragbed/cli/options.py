@@ -38,8 +38,8 @@ class LocalPath(click.Path):
         """See click."""
         if "://" in str(value):
             self.fail(
-                f"{to_place(str(value))} is an address, and a file or folder of this machine is meant; `ragbed export`, or "
-                "`ragbed score --sums`, writes to addresses.",
+                f"{to_place(str(value))} is an address, and a file or folder of this machine is meant; "
+                "`ragbed export` and `ragbed score --sums` write to addresses.",
                 param,
                 ctx,
             )
