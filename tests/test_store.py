@@ -43,6 +43,11 @@ def test_a_directory_is_no_place_to_write(tmp_path: Path) -> None:
         _write(tmp_path, b"x")
 
 
+def test_folders_that_are_not_there_are_made(tmp_path: Path) -> None:
+    _write(tmp_path / "new" / "deep" / "file", b"x")
+    assert (tmp_path / "new" / "deep" / "file").read_bytes() == b"x"
+
+
 def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
     _write(tmp_path / "new", b"x")
     (tmp_path / "usual").touch()

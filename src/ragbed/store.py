@@ -62,6 +62,11 @@ def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, by
                 yield number, line
 
 
+def check_file(path: Path) -> None:
+    """Raises what is wrong with a file that cannot be read, before anything else is done."""
+    _open(path).close()
+
+
 def _open(path: Path) -> IO[bytes]:
     try:
         mode = path.stat().st_mode
@@ -81,7 +86,8 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
     """Opens a file for writing that appears under its name only when the block ends well.
 
     The bytes go to a neighbour in the same folder, are synced and renamed; after an error or an interrupt the
-    old file, or none, is there. A link is followed. What is no regular file (a pipe, /dev/null) is written to directly.
+    old file, or none, is there. Folders that are not there are made. A link is followed. What is no regular file (a
+    pipe, /dev/null) is written to directly.
     """
     if isinstance(path, Url):
         with sent(path) as elsewhere:
@@ -97,6 +103,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
         with naming(path, "written"):
+            target.parent.mkdir(parents=True, exist_ok=True)
             sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
         with sink:
             yield sink
@@ -129,7 +136,7 @@ def write_whole_folder(path: Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
         with naming(path, "written"):
-            temporary.mkdir()
+            temporary.mkdir(parents=True)
             yield temporary
             temporary.replace(target)
     finally:

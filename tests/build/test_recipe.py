@@ -10,7 +10,7 @@ import pytest
 
 from ragbed.build.brief import write_recipe
 from ragbed.build.recipe import Wanted, read_recipe
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError
 
 GOOD = 'name = "n"\ngenerator = "m/x"\n[[sources]]\nkind = "folder"\nplace = "docs"\n'
 
@@ -67,6 +67,9 @@ def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path) -> None:
         ("30个关于桥梁的中文问题", ("zh",), Wanted(base=30), "桥梁"),
         ("12 questions, 4 integration items and 3 counterfactual ones", ("en", "zh"),
          Wanted(base=12, integration=4, counterfactual=3), ""),
+        ("五个中文问题，十二个整合", ("zh",), Wanted(base=5, integration=12), ""),
+        ("做一个英文基准，要一百个问题", ("en",), Wanted(base=100), ""),
+        ("20 English questions about French wine", ("en",), Wanted(base=20), "French wine"),
         ("something nice", ("en", "zh"), Wanted(base=20), ""),
     ],
 )  # fmt: skip
@@ -79,6 +82,15 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     assert (recipe.langs, recipe.wanted, recipe.about) == (langs, wanted, about)
     assert (recipe.name, recipe.sources[0].kind) == ("My-docs", "folder")
     assert Path(recipe.sources[0].place) == tmp_path / "My docs"
+
+
+@pytest.mark.parametrize(
+    ("brief", "named"),
+    [("20 French questions", "French"), ("20 questions about wine, in German.", "German"), ("二十个法语问题", "法语")],
+)
+def test_a_brief_for_another_language_is_refused(tmp_path: Path, brief: str, named: str) -> None:
+    with pytest.raises(UsageError, match=f"questions in {named} cannot be made; ragbed builds in English and"):
+        write_recipe(brief, tmp_path, "m/x")
 
 
 def test_the_languages_of_a_folder_are_read_off_its_documents(tmp_path: Path) -> None:

@@ -435,6 +435,27 @@ def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
     assert not (tmp_path / "docs.toml").exists()
 
 
+def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
+    done = type_command("build", "--brief", "5 English questions about bridges", "docs", "-m", "ollama/q")
+    assert done.code == 0
+    told = "for each of en: 5 base, 0 integration, 0 counterfactual; about: bridges; generator: ollama/q."
+    assert f"Understood: {told}" in done.err
+
+
+@pytest.mark.parametrize("role", ["", '[pools]\nrewriter = "opnai/x"', '[gate]\nmodels = ["opnai/x"]'])
+def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, role: str) -> None:
+    (tmp_path / "docs").mkdir()
+    generator = "scripted/oracle" if role else "opnai/x"
+    head = f'name = "made"\nlangs = ["en"]\ngenerator = "{generator}"\n[wanted]\nbase = 1\n'
+    (tmp_path / "made.toml").write_text(f'{head}[[sources]]\nkind = "folder"\nplace = "docs"\n{role}\n')
+    done = type_command("build", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
+    assert (done.code, "unknown provider 'opnai'" in done.err, done.err.count("\n")) == (2, True, 1)
+    assert not (tmp_path / "out").exists()
+
+
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "world.toml").write_text(RECIPE)

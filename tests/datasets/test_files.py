@@ -161,7 +161,8 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    problem = r"out\.jsonl cannot be written: No such file or directory"
-    with pytest.raises(RagbedError, match=problem), store.write_whole(tmp_path / "none" / "out.jsonl"):
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    problem = r"out\.jsonl cannot be written: Not a directory"
+    with pytest.raises(RagbedError, match=problem), store.write_whole(tmp_path / "file" / "in" / "out.jsonl"):
         pass

@@ -149,9 +149,9 @@ def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "there" / "file").touch()
     done = _export("figure1", "inspect", tmp_path / "there", "--docs", "2")
     assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} is there already; name a new folder.\n")
-    done = _export("figure1", "lm-eval", tmp_path / "none" / "out", "--docs", "2")
+    done = _export("figure1", "lm-eval", tmp_path / "there" / "file" / "out", "--docs", "2")
     assert done.code == 1
-    assert "cannot be written: No such file or directory" in done.err
+    assert "cannot be written: Not a directory" in done.err
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]
 
 

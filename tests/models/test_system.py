@@ -60,6 +60,12 @@ def numbers(question, documents, lang):
 def hangs(question, documents, lang):
     time.sleep(600)
 
+def positional(query, documents, lang):
+    return ""
+
+def wants_more(question, documents, lang, index):
+    return ""
+
 constant = 7
 """
 
@@ -70,6 +76,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "made_system.py").write_text(_MADE)
     (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
     (tmp_path / "script_system.py").write_text("import argparse\nargparse.ArgumentParser().parse_args(['--what'])\n")
+    (tmp_path / "imports_missing.py").write_text("import no_such_package\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
@@ -123,11 +130,27 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
         ("made_system:missing", "made_system has no function missing"),
         ("made_system:constant", "made_system has no function constant"),
         ("made_system", "write python/<module>:<function>"),
+        ("made_system.py:good", "without .py; write python/made_system:good"),
+        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed here"),
+        (
+            "made_system:positional",
+            r"called by keyword, as \(question=…, documents=…, lang=…\), and cannot be: missing a",
+        ),
+        ("made_system:wants_more", "cannot be: missing a required argument: 'index'"),
     ],
 )
 def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         open_model(f"python/{spec}", lambda name: Wish(name, {}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "write"),
+    [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
+)
+def test_an_address_in_place_of_a_model_is_told_how_it_is_written(spec: str, write: str) -> None:
+    with pytest.raises(UsageError, match=f"write {write}$"):
+        open_model(spec, lambda name: Wish(name, {}))
 
 
 def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,12 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
+def test_other_data_is_told_by_the_first_digits_of_its_hash(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
+    with pytest.raises(UsageError, match=r"begun with data d = a{12}…, not b{12}…; use another"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "b" * 64}), ask_nobody)
+
+
 def test_a_model_that_changed_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
     changed = TalkingModel(agree, identity="new")

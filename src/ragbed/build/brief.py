@@ -8,19 +8,36 @@ from pathlib import Path
 
 from ragbed.errors import UsageError
 from ragbed.schema import Lang
+from ragbed.text.numerals import numeral
 from ragbed.web.charset import decode_page
 from ragbed.web.kinds import SUFFIXES
 from ragbed.web.language import tell_language
 
+_NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}
+"""Without 一, which in 一个 is an article."""
+_NUMBER = r"(\d+|[一二两三四五六七八九十百零]+)\s*"
 _COUNTS = {
-    "integration": re.compile(r"(\d+)\s*(?:[a-z-]+\s+)?integration|(\d+)\s*[个道条]?(?:信息)?整合", re.IGNORECASE),
-    "counterfactual": re.compile(r"(\d+)\s*(?:[a-z-]+\s+)?counterfactual|(\d+)\s*[个道条]?反事实", re.IGNORECASE),
-    "base": re.compile(r"(\d+)\s*(?:[a-z-]+\s+){0,4}(?:base\b|questions?\b|items?\b)|(\d+)\s*[个道条]", re.IGNORECASE),
+    "integration": re.compile(rf"(\d+)\s*(?:[a-z-]+\s+)?integration|{_NUMBER}[个道条]?(?:信息)?整合", re.IGNORECASE),
+    "counterfactual": re.compile(rf"(\d+)\s*(?:[a-z-]+\s+)?counterfactual|{_NUMBER}[个道条]?反事实", re.IGNORECASE),
+    "base": re.compile(
+        rf"(\d+)\s*(?:[a-z-]+\s+){{0,4}}(?:base\b|questions?\b|items?\b)|{_NUMBER}[个道条]", re.IGNORECASE
+    ),
 }
 _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
 }
+_OTHERS = (
+    "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
+    "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
+)
+_OTHER_LANGS = re.compile(
+    rf"(?<!about )(?<!on )\b({_OTHERS})\s+(?:[a-z-]+\s+){{0,3}}(?:questions?|items?|base|integration|counterfactual)\b"
+    rf"|\bin\s+({_OTHERS})\s*(?:[.,;]|$)"
+    r"|((?:法|德|西班牙|意大利|葡萄牙|荷兰|俄|阿拉伯|印地|越南|泰|日|韩)[语文])\s*的?(?:问题|题|基准)",
+    re.IGNORECASE,
+)
+"""As the language of questions; French wine may be asked about."""
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
 _LOOKED_AT = 200
 """Documents that are looked at to tell the languages of a folder."""
@@ -36,7 +53,11 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "") ->
         documents: A folder of documents, or a file of them.
         generator: Model string.
         name: Of what is built; that of the folder if empty.
+
+    Raises:
+        UsageError: It wants a language that no recipe can, or there are no such documents.
     """
+    _check_langs(brief)
     kind = _kind(documents)
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(documents)
     counts = {name: _count(pattern, brief) for name, pattern in _COUNTS.items()}
@@ -78,9 +99,18 @@ def _kind(documents: Path) -> str:
     return kind
 
 
+def _check_langs(brief: str) -> None:
+    if found := _OTHER_LANGS.search(brief):
+        named = next(filter(None, found.groups()))
+        raise UsageError(f"--brief: questions in {named} cannot be made; ragbed builds in English and in Chinese.")
+
+
 def _count(pattern: re.Pattern[str], brief: str) -> int | None:
-    found = pattern.search(brief)
-    return int(next(filter(None, found.groups()))) if found else None
+    for found in pattern.finditer(brief):
+        told = next(filter(None, found.groups()))
+        if told.isdigit() or told in _NUMERALS:
+            return _NUMERALS.get(told) or int(told)
+    return None
 
 
 def _topic(brief: str) -> str:

@@ -15,7 +15,8 @@ from typing import Literal
 from ragbed.datasets import Dataset
 from ragbed.datasets.shards import LIST, open_shards
 from ragbed.errors import UsageError
-from ragbed.places import parse_place
+from ragbed.places import naming, parse_place
+from ragbed.store import check_file
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,9 @@ CATALOG: dict[str, Entry] = {
 _FILES = (".jsonl", ".json", ".ndjson", ".parquet")
 """How files of items end, where nobody can look whether something is a folder."""
 
+_NAMED = 5
+"""Files of a folder that a message names."""
+
 _PACKAGE = Path(__file__).parent.parent
 PLACES = {"lm-eval": str(_PACKAGE / "harnesses" / "lm_eval_tasks")}
 """Folders of ragbed that other programs are pointed to."""
@@ -198,10 +202,22 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
     if isinstance(place, Path):
         found = find_dataset(spec, root)
         is_sharded, place = (found / LIST).is_file(), found
+        if not is_sharded:
+            _check_file(found)
     else:
         is_sharded = not place.name.endswith(_FILES)
     called = name or (place.name if is_sharded else place.stem)
     return open_shards(called, place) if is_sharded else Dataset(called, place)
+
+
+def _check_file(path: Path) -> None:
+    """Refuses what nobody can read, and the folder of a world or a build, whose files are datasets of their own."""
+    if path.is_dir():
+        with naming(path, "read"):
+            inside = sorted(str(one) for one in path.iterdir() if one.name.endswith(_FILES))
+        named = f": {', '.join(inside[:_NAMED])}{', …' if len(inside) > _NAMED else ''}" if inside else ""
+        raise UsageError(f"{path} is a directory, and no dataset in parts (no {LIST} in it); name a file of it{named}.")
+    check_file(path)
 
 
 def find_dataset(spec: str, root: Path | None = None) -> Path:

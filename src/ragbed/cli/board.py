@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="SITE", required=True, help="Its folder.")
+@click.argument("folder", type=options.LocalPath(), metavar="DIR")
+@options.option("--output", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Its folder.")
 @options.track_option("Whose verdicts it shows.")
 @options.option("--words", type=click.Choice(["en", "zh"]), default="en", help="Language it opens in; it has both.")
 def board(folder: Path, output: Path, track: str, words: Lang) -> None:

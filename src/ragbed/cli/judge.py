@@ -36,13 +36,11 @@ _VOTING_TEMPERATURE = 0.7
 @options.option("--testbeds", metavar="NAMES", help="Judge these. Default: where a criterion belongs.")
 @options.option("--votes", type=click.IntRange(1), default=1, help="Ask so often; most votes decide.")
 @options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a judge's reply.")
-@options.option(
-    "--labels", type=click.Path(path_type=Path), metavar="FILE", help="What people say: corrects the judge."
-)
+@options.option("--labels", type=options.LocalPath(), metavar="FILE", help="What people say: corrects the judge.")
 @options.option(
     "--sample", type=click.IntRange(2), metavar="N", help="Write N replies per criterion for people to label, to -o."
 )
-@options.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="For --sample.")
+@options.option("--output", "-o", type=options.LocalPath(), metavar="FILE", help="For --sample.")
 @asking_options
 @options.json_option
 @options.config_option

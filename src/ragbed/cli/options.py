@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -23,6 +24,26 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
     twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
     shown = settings.get("default") is not None and not settings.get("is_flag")
     return click.option(*names, envvar=twin, show_default=shown, **settings)
+
+
+class LocalPath(click.Path):
+    """The type of a path of this machine: an address would become a folder of that name here."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """See click."""
+        if "://" in str(value):
+            self.fail(
+                f"{to_place(str(value))} is an address, and a file or folder of this machine is meant; "
+                "`ragbed export` and `ragbed score --sums` write to addresses.",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
 
 
 def to_place(typed: str) -> Place:
@@ -95,7 +116,7 @@ json_option: Decorator = option("--json", is_flag=True, help="Machine-readable s
 
 config_option: Decorator = option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     is_eager=True,
     expose_value=False,
     callback=_read_config,
@@ -134,9 +155,7 @@ layout_options: Decorator = together(
     option("--lang", metavar="LANGS", default="en,zh", help="Languages to take."),
     option("--limit", metavar="N|0.x", help="First N items of each dataset, or that fraction."),
     option("--seed", type=int, default=0, help="Of the layout."),
-    option(
-        "--prompt", type=click.Path(path_type=Path), metavar="DIR", help="Other instruction files (en/system.md, …)."
-    ),
+    option("--prompt", type=LocalPath(), metavar="DIR", help="Other instruction files (en/system.md, …)."),
 )
 
 

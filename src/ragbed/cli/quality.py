@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from ragbed.cli.options import Decorator, option, together
+from ragbed.cli.options import Decorator, LocalPath, option, together
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 quality_options: Decorator = together(
     option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."),
     option("--against", metavar="DATA", help="With --quality: what changed since this edition."),
-    option("--runs", metavar="RUN", type=click.Path(path_type=Path), multiple=True,
+    option("--runs", metavar="RUN", type=LocalPath(), multiple=True,
            help="With --quality: a run on it; how well items part models. May be repeated."),
     option("--cutoff", metavar="MODEL=DATE", multiple=True,
            help="With --runs: accuracy before and after a model's knowledge ends. May be repeated."),
-    option("--corpus", metavar="PATH", type=click.Path(path_type=Path), multiple=True,
+    option("--corpus", metavar="PATH", type=LocalPath(), multiple=True,
            help="With --quality: texts models were trained on; which items stand there. May be repeated."),
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ _MOST_EVIDENCE = 2
 @options.option(
     "--output",
     "-o",
-    type=click.Path(path_type=Path),
+    type=options.LocalPath(),
     metavar="FILE",
     help="Default: the terminal; for html, report.html. Text goes to a file as Markdown; figures go into a folder.",
 )

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="DIR|FILE")
+@click.argument("path", type=options.LocalPath(), metavar="DIR|FILE")
 @options.option(
     "--raters", type=click.Choice(["1", "2"]), help="Two decide each item unseen by each other; default: 1."
 )
 @options.option("--target", metavar="SHARE", help="Of wrong items, to be ruled out by the sample; default: 0.05.")
 @options.option("--port", type=click.IntRange(0, 65_535), help="Of 127.0.0.1; default: 7717, or any that is free.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Only write all decisions to a file.")
+@options.option("--export", type=options.LocalPath(), metavar="FILE", help="Only write all decisions to a file.")
 @options.option(
     "--import",
     "import_",
-    type=click.Path(path_type=Path),
+    type=options.LocalPath(),
     metavar="FILE",
     help="Only take in decisions made elsewhere.",
 )
 @options.option(
-    "--apply", type=click.Path(path_type=Path), metavar="DIR2", help="Only write what came of it, as a new dataset."
+    "--apply", type=options.LocalPath(), metavar="DIR2", help="Only write what came of it, as a new dataset."
 )
 @options.json_option
 @options.config_option

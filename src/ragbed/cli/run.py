@@ -57,7 +57,7 @@ class RunOptions(LayoutOptions, AskingOptions):
     required=True,
     help="A file, a folder of parts, an address or a name, as in `ragbed cases`; repeatable.",
 )
-@options.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="Folder; an existing run is resumed.")
+@options.option("--out", type=options.LocalPath(), metavar="RUN", help="Folder; an existing run is resumed.")
 @options.layout_options
 @options.option(
     "--remedies",
@@ -135,6 +135,8 @@ def run(
     print_cells(cells, to_stderr=json)
     _print_beyond(job, to_stderr=json)
     say(f"Everything is in {job.folder}")
+    if not cells and chosen["shard"] is not None:
+        say(f"No question falls into shard {chosen['shard']}: there was nothing to ask.")
     if infeasible:
         say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
     if json:

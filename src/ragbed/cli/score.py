@@ -21,7 +21,7 @@ _SHOWN = 20
 
 
 @click.command()
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", type=options.LocalPath(), nargs=-1, required=True, metavar="RUN...")
 @options.option(
     "--disagreements",
     type=click.Choice(["code", "paper"]),

@@ -12,7 +12,7 @@ from ragbed.cli import options
 if TYPE_CHECKING:
     from ragbed.runner.status import Status
 
-run_argument = click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 
 
 @click.command()

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragbed.errors import UsageError
-from ragbed.places import Place
+from ragbed.places import Place, Url
 
 
 def tell_apart(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:
     """The folders of runs, and the files of sums: one or the other.
 
     Raises:
-        UsageError: There are both.
+        UsageError: There are both; or a run is named as if it lay elsewhere.
     """
+    for place in places:
+        if isinstance(place, Url) and Path(place.text.removeprefix("file://")).is_dir():
+            raise UsageError(f"{place}: a run is a folder of this machine; name it without file://.")
     files = [place for place in places if not isinstance(place, Path) or place.is_file()]
     folders = [place for place in places if isinstance(place, Path) and place not in files]
     if files and folders:

@@ -10,7 +10,7 @@ from ragbed.cli import options
 
 
 @click.command()
-@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, metavar="[RUN|DIR]...")
+@click.argument("paths", type=options.LocalPath(), nargs=-1, metavar="[RUN|DIR]...")
 @options.option("--port", type=click.IntRange(0, 65_535), help="Of 127.0.0.1; default: 7717, or any that is free.")
 @options.option("--rater", metavar="NAME", help="Whose labels those are that are given here; default: the user's name.")
 @options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")

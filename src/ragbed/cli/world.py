@@ -41,9 +41,7 @@ class WorldOptions(TypedDict):
 
 
 @click.command()
-@options.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Where the files go."
-)
+@options.option("--output", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Where the files go.")
 @options.option("--seed", type=int, default=0, help="Of the world; the same one gives the same bytes.")
 @options.option("--items", type=int, default=300, help="Base items for each language.")
 @options.option("--integration", type=int, help="Integration items. Default: a third of --items.")

@@ -209,12 +209,25 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
 _TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
 
 
-def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
-    """The model that a string names: `provider/model`, the first slash splits."""
+def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
+    """The provider of a model string, what follows it, and who opens such a model; nothing is opened yet.
+
+    Raises:
+        UsageError: It names none.
+    """
     provider, slash, model = spec.partition("/")
+    if provider in ("http:", "https:"):
+        meant = spec.removeprefix("http://")  # an address with https is written whole
+        raise UsageError(f"--model {spec}: a system at an address is named by its kind first: write http/{meant}")
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
+    return provider, model, open_provider
+
+
+def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
+    """The model that a string names: `provider/model`, the first slash splits."""
+    provider, model, open_provider = parse_model(spec)
     wish = make_wish(model)
     if wish.preset is not None and provider not in _TAKE_PRESETS:
         raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -36,6 +36,11 @@ _MOST_PASSAGES = 1_000
 Given: TypeAlias = dict[str, Any]
 Corpora: TypeAlias = Mapping[str, Corpus]
 """By id."""
+
+
+_READING = ("question", "documents", "lang")
+_SEARCHING = ("question", "corpus", "k", "lang")
+"""What a function is given, by keyword."""
 
 
 def given(case: Case) -> Given:
@@ -134,6 +139,7 @@ class PythonSystem:
         self._corpora = corpora
         self.advice = f"Call {spec} by hand with a question and a list of documents."
         self._function = _load(spec)
+        _check_call(spec, self._function, _SEARCHING if corpora else _READING)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system has its own dice
         """Calls the function; whatever it raises is the outcome of this case alone."""
@@ -227,17 +233,35 @@ def _load(spec: str) -> Callable[..., Any]:
     module, colon, function = spec.partition(":")
     if not module or not colon or not function:
         raise UsageError(f"python/{spec}: write python/<module>:<function>.")
+    if module.endswith(".py"):
+        meant = module.removesuffix(".py").strip("./").replace("/", ".")
+        raise UsageError(f"python/{spec}: modules are named without .py; write python/{meant}:{function}")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
+        if error.name and not f"{module}.".startswith(f"{error.name}."):
+            raise UsageError(f"python/{spec}: {module} imports {error.name}, which is not installed here.") from None
         raise UsageError(f"python/{spec}: {error}; it is looked for in this folder and among the packages.") from None
     except (Exception, SystemExit) as error:
         raise UsageError(f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
         raise UsageError(f"python/{spec}: {module} has no function {function}.")
     return found  # type: ignore[no-any-return]  # what it takes and returns shows when it is called
+
+
+def _check_call(spec: str, function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Refuses at once a function that would fail on every case alike, as it cannot be called so."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some that are written in C do not tell
+        return
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as error:
+        call = f"({', '.join(f'{name}=…' for name in names)})"
+        raise UsageError(f"python/{spec} is called by keyword, as {call}, and cannot be: {error}.") from None
 
 
 def _brief(told: object) -> str:

@@ -61,7 +61,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Opens the file without ever writing it, as another process may be doing; an old one is migrated first."""
     if not path.is_file():
-        raise UsageError(f"{path.parent} holds no run (no {NAME} in it).")
+        raise UsageError(_why_no_run(path.parent))
     with naming(path, "opened"):
         connection = _connect_reading(path)
         try:
@@ -75,6 +75,12 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
             open_for_writing(path).close()
         return open_for_reading(path)
     return connection
+
+
+def _why_no_run(folder: Path) -> str:
+    if folder.is_file():
+        return f"{folder} is a file, and a run is a folder; sums of runs are for `ragbed report` and `ragbed merge`."
+    return f"{folder} holds no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import signal
 import sqlite3
 import threading
@@ -109,9 +110,15 @@ def _plan(store: RunStore, job: Job) -> None:
     for name in sorted(begun_with.keys() | job.settings.keys()):
         old, new = begun_with.get(name, "nothing"), job.settings.get(name, "nothing")
         if old != new:
-            raise UsageError(f"{job.folder} was begun with {name} = {old}, not {new}; use another --out, or the same.")
+            change = f"{name} = {_brief(old)}, not {_brief(new)}"
+            raise UsageError(f"{job.folder} was begun with {change}; use another --out, or the same.")
     if job.grows:
         store.add_missing(job.cases())
+
+
+def _brief(setting: str) -> str:
+    """A hash by its first digits, as much as tells two apart."""
+    return f"{setting[:12]}…" if re.fullmatch("[0-9a-f]{64}", setting) else setting
 
 
 def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:

@@ -1,0 +1,113 @@
+"""Paths as newcomers type them: addresses, folders, what is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragbed import store
+from tests.cli.typed import type_command
+
+ADDRESS = "s3://bucket/there"
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a run in it."""
+    monkeypatch.chdir(tmp_path)
+    assert type_command(*_RUN, "--out", "r").code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (*_RUN, "--out", ADDRESS),
+        ("world", "-o", ADDRESS),
+        ("report", "r", "-f", "html", "-o", ADDRESS),
+        ("import", "answers.jsonl", "-d", "figure1", "--out", ADDRESS),
+        ("board", ".", "-o", ADDRESS),
+        ("build", "--quality", "figure1", "-o", ADDRESS),
+        ("status", ADDRESS),
+        ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", ADDRESS),
+    ],
+)
+def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
+    done = type_command(*words)
+    assert done.code == 2
+    assert f"{ADDRESS} is an address, and a file or folder of this machine is meant" in done.err
+    assert [path.name for path in here.iterdir()] == ["r"]
+
+
+def test_what_an_address_holds_of_keys_is_not_shown(here: Path) -> None:
+    done = type_command("status", "s3://key:secret@bucket/run")
+    assert (done.code, "secret" in done.err, [path.name for path in here.iterdir()]) == (2, False, ["r"])
+
+
+def test_a_run_named_as_an_address_of_this_machine_is_no_file_of_sums(here: Path) -> None:
+    done = type_command("report", f"file://{here}/r")
+    said = f"ragbed: file://{here}/r: a run is a folder of this machine; name it without file://.\n"
+    assert (done.code, done.err) == (2, said)
+
+
+def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
+    (here / "w").mkdir()
+    for name in ("b.jsonl", "a.jsonl", "notes.txt"):
+        (here / "w" / name).touch()
+    for command in ("run", "cases"):
+        done = type_command(command, *(["-d"] if command == "run" else []), "w")
+        said = (
+            "w is a directory, and no dataset in parts (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
+        )
+        assert (done.code, done.err) == (2, f"ragbed: {said}\n")
+
+
+def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "secret.jsonl").touch()
+
+    def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(store, "open", refuse, raising=False)
+    done = type_command("run", "-m", "scripted/oracle", "-d", "secret.jsonl")
+    assert (done.code, done.err) == (1, "ragbed: secret.jsonl cannot be read: Permission denied.\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "r", "--sums", "new/deep/out"),
+        ("export", "figure1", "--to", "native", "-o", "new/deep/out"),
+        ("export", "r", "--to", "jsonl", "-o", "new/deep/out"),
+        ("report", "r", "-f", "md", "-o", "new/deep/out"),
+        ("cases", "figure1", "--docs", "2", "-o", "new/deep/out"),
+        ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", "new/deep/out"),
+        ("merge", "r", "-o", "new/deep/out"),
+    ],
+)
+def test_folders_for_what_is_written_are_made(here: Path, words: tuple[str, ...]) -> None:
+    done = type_command(*words)
+    assert (done.code, done.err) == (0, done.err)
+    assert (here / "new" / "deep" / "out").exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("report",), ("diagnose",), ("compare", "r")])
+def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str, ...]) -> None:
+    done = type_command(*words, "nope")
+    assert (done.code, done.err) == (2, "ragbed: there is no folder nope.\n")
+    assert not (here / "nope").exists()
+
+
+def test_sums_are_no_run_to_be_compared(here: Path) -> None:
+    assert type_command("score", "r", "--sums", "sums.jsonl").code == 0
+    done = type_command("compare", "sums.jsonl", "r")
+    said = "sums.jsonl is a file, and a run is a folder; sums of runs are for `ragbed report` and `ragbed merge`."
+    assert (done.code, done.err) == (2, f"ragbed: {said}\n")
+
+
+def test_a_shard_without_questions_says_so(here: Path) -> None:
+    done = type_command(*_RUN, "--shard", "97/100", "--out", "part")
+    assert (done.code, "No question falls into shard 97/100" in done.err) == (0, True)
+    assert (here / "part").is_dir()
