@@ -250,3 +250,9 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     labels.write_text('{"criterion": "flag", "model": "m", "case": "a", "label": true}\n')
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
     assert "1 labels left out: on what is not judged now." in done.err
+
+
+def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:
+    typed = type_command("judge", str(tmp_path / "nope"), "-m", "scripted/echo")
+    assert (typed.code, list(tmp_path.iterdir())) == (2, [])
+    assert "there is no folder" in typed.err

@@ -87,7 +87,10 @@ def judge(
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
     from ragbed.judge.labels import read_labels
+    from ragbed.runner.store import open_store
 
+    with open_store(run, create=False):  # where there is no run, no folder of judgements is made
+        pass
     if (sample is None) != (output is None):
         raise UsageError("--sample N and -o FILE go together.")
     people = None if labels is None else read_labels(labels)
