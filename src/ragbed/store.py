@@ -103,7 +103,8 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
     temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
     try:
         with naming(path, "written"):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.parent.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
             sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
         with sink:
             yield sink

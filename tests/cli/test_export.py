@@ -20,6 +20,7 @@ def test_an_unknown_format_and_an_unwritable_place_are_named(tmp_path: Path) -> 
     done = type_command("export", "figure1", "--to", "nativ", "-o", str(tmp_path / "x"))
     known = "native, rgb, corpus, withheld-corpus, parquet, records, jsonl, ragas, ragchecker, inspect, lm-eval, hf"
     assert (done.code, done.err) == (2, f"ragbed: unknown format 'nativ'. Did you mean 'native'? Known: {known}.\n")
-    done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "none" / "x"))
+    (tmp_path / "file").touch()
+    done = type_command("export", "figure1", "--to", "rgb", "-o", str(tmp_path / "file" / "x"))
     assert done.code == 1
-    assert "cannot be written: No such file or directory" in done.err
+    assert "x cannot be written: Not a directory" in done.err

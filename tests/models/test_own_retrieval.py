@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from ragbed.datasets.corpus import Corpus, passage_id
+from ragbed.errors import UsageError
 from ragbed.models import Wish, open_model
 from ragbed.models.patience import Patience
 from ragbed.schema import Case, Completion
@@ -187,7 +188,6 @@ def test_a_system_that_names_the_key_as_a_passage_does_not_bring_it_to_the_disk(
     [
         ("hangs", "timeout: no answer within 0.2 s"),
         ("dies", "server: ConnectionError: index is gone"),
-        ("unprepared", "server: TypeError: unprepared() got an unexpected keyword argument 'corpus'"),
         ("all_of_it", "protocol: 'retrieved' has 1,001 passages"),
     ],
 )
@@ -195,6 +195,12 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
     done = _call(function, asked, 0.2 if function == "hangs" else 30)
     assert done.outcome == "error"
     assert (done.error or "").startswith(error)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_that_takes_no_corpus_is_refused_before_anything_is_asked(asked: Asked) -> None:
+    with pytest.raises(UsageError, match=r"called by keyword, as \(question=…, corpus=…, k=…, lang=…\), and cannot be"):
+        _call("unprepared", asked)
 
 
 @pytest.mark.usefixtures("here")
