@@ -197,12 +197,17 @@ def test_decisions_made_elsewhere_are_taken_in_once(folder: Path, tmp_path: Path
     assert desk.standing.of("a/en-base-1").state == "open"
 
 
-def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_desk(other)
-    there.decide("bo", KEY, [replace(rejected(), point="question")])
+def _reject_elsewhere(folder: Path, year: str) -> Path:
+    """The file of a decision that was made in another copy, by a clock of that year."""
+    other = write_data(folder, a=world("base", 3))
+    open_desk(other).decide("bo", KEY, [replace(rejected(), point="question")])
     path = other / "review" / "decisions.jsonl"
-    path.write_text(re.sub(r'"at":"....', '"at":"2025', path.read_text()))
+    path.write_text(re.sub(r'"at":"....', f'"at":"{year}', path.read_text()))
+    return path
+
+
+def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: Path, tmp_path: Path) -> None:
+    path = _reject_elsewhere(tmp_path / "other", "2025")
     desk = open_desk(folder)
     desk.decide("bo", KEY, accepted(desk, KEY))
     assert desk.take_in(path) == 1
@@ -213,11 +218,7 @@ def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: P
 
 
 def test_what_is_decided_here_counts_although_a_clock_elsewhere_is_ahead(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "other", a=world("base", 3))
-    there = open_desk(other)
-    there.decide("bo", KEY, [replace(rejected(), point="question")])
-    path = other / "review" / "decisions.jsonl"
-    path.write_text(re.sub(r'"at":"....', '"at":"2999', path.read_text()))
+    path = _reject_elsewhere(tmp_path / "other", "2999")
     desk = open_desk(folder)
     desk.take_in(path)
     desk.decide("ada", KEY, accepted(desk, KEY))

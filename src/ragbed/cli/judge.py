@@ -87,10 +87,7 @@ def judge(
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
     from ragbed.judge.labels import read_labels
-    from ragbed.runner.store import open_store
 
-    with open_store(run, create=False):  # where there is no run, no folder of judgements is made
-        pass
     if (sample is None) != (output is None):
         raise UsageError("--sample N and -o FILE go together.")
     people = None if labels is None else read_labels(labels)
@@ -137,10 +134,12 @@ def _read_criteria(named: str) -> list[Criterion]:
 
 def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
     from ragbed.judge.judging import Scope
+    from ragbed.runner.store import open_store
     from ragbed.testbeds import find_testbed
 
     names = [find_testbed(name.strip()).name for name in (testbeds or "").split(",") if name.strip()]
-    return Scope(run, criterion, frozenset(names))
+    with open_store(run, create=False):  # where there is no run, no folder of judgements is made
+        return Scope(run, criterion, frozenset(names))
 
 
 def _job(
