@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.build.desk import ReadingHand, at_work, drain  # noqa: E402
+from ragbed.build.desk import ReadingHand, at_work, documents_at_once, drain  # noqa: E402
 from ragbed.engines import Engine, Plan, Share, open_engine  # noqa: E402
 from ragbed.engines.local import LocalEngine  # noqa: E402
 from ragbed.models import Wish  # noqa: E402
@@ -122,7 +122,7 @@ async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[Reading
 
     async with at_work(engine.staff(ReadingHand)) as hand:
         await hand.begin()
-        async for reading in in_order(lay_out(), 64):  # as builds do
+        async for reading in in_order(lay_out(), documents_at_once(engine)):
             yield reading
 
 

@@ -18,8 +18,6 @@ from ragbed.web.flow import in_order, take_turns
 from ragbed.web.kinds import kind_of
 from ragbed.web.links import Link
 
-_AT_ONCE = 64
-"""Documents under way: they wait for hosts most of the time."""
 _OTHER_ZONES = timedelta(days=1)
 """Somewhere it is tomorrow already."""
 _LEAST_TOKENS = 40
@@ -71,7 +69,7 @@ async def collect_articles(sources: Iterable[Source], desk: Desk, today: date) -
     for source in sources:
         if source.kind not in SOURCES:
             raise UnknownName("kind of source", source.kind, SOURCES)
-        async for found in in_order(_lay_out(source, desk, today), _AT_ONCE):
+        async for found in in_order(_lay_out(source, desk, today), desk.at_once):
             if isinstance(found, Article):
                 digest = hashlib.sha256(found.text.encode()).hexdigest()
                 if digest in texts:

@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed.build.place import Build
 from ragbed.build.sources import Desk
-from ragbed.engines.base import Hand
+from ragbed.engines.base import Engine, Hand
 from ragbed.errors import RagbedError
 from ragbed.web.client import parse_page_url
 from ragbed.web.documents import Job
@@ -29,9 +29,9 @@ from ragbed.web.reading import Reading
 
 _FORMAT = 2
 """Of what is kept; raised when documents are read otherwise than before."""
-_READY = 16
+_READY = 48
 """Documents for each child, of which it reads one: others are there when one is done, however far they come from, and
-results travel together. A document may be 20 MB, and few are more than 0.1."""
+many travel together, which costs little more than one. A document may be 20 MB, and few are more than 0.1."""
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
@@ -141,7 +141,13 @@ async def open_desk(build: Build) -> AsyncIterator[Desk]:
     """The desk, for as long as a step needs it."""
     with Keep(build.kept / "pages.db") as keep:
         async with KeptFetcher(build, keep) as fetcher, at_work(build.engine.staff(ReadingHand)) as hand:
-            yield Desk(fetcher, KeptExtractor(hand, keep, locked=build.outside.locked))
+            extractor = KeptExtractor(hand, keep, locked=build.outside.locked)
+            yield Desk(fetcher, extractor, documents_at_once(build.engine))
+
+
+def documents_at_once(engine: Engine) -> int:
+    """As many as wait for hosts; where readers are far away, as they have, and as many again for the next journey."""
+    return Desk.at_once if engine.shares_disk else max(Desk.at_once, 2 * _READY * engine.workers)
 
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:

@@ -18,8 +18,6 @@ from ragbed.web.flow import in_order, take_turns
 from ragbed.web.links import Link
 
 STEP = "pages"
-_AT_ONCE = 64
-"""Pages under way: they wait for hosts most of the time."""
 
 
 def make_pages(build: Build) -> Iterator[Brought | Reject]:
@@ -36,7 +34,7 @@ def make_pages(build: Build) -> Iterator[Brought | Reject]:
 
 async def _bring_all(build: Build, urls: list[str]) -> AsyncGenerator[Brought | Reject, None]:
     async with open_desk(build) as desk:
-        async for found in in_order(_lay_out(build, urls, desk), _AT_ONCE):
+        async for found in in_order(_lay_out(build, urls, desk), desk.at_once):
             yield found
 
 

@@ -20,7 +20,7 @@ from ragbed.errors import RagbedError
 _GATHER_S = 0.005
 """After a result others are waited for: answers often come in bursts, and none is later by more than this."""
 
-_TOGETHER_S = 0.1
+_TOGETHER_S = 0.5
 """So long where its next jobs are there already: half of those that wait may end before somebody must bring others."""
 
 _QUIET_S = 20.0

@@ -46,6 +46,8 @@ class Desk:
 
     fetcher: Fetcher
     extractor: Extracting
+    at_once: int = 64
+    """Documents under way: they wait for hosts most of the time."""
 
 
 @dataclass(frozen=True)
