@@ -52,16 +52,17 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
     probes = {one.question: one for one in build.read("probes", Probe) if one.question in drafts}
     verified = {one.question for one in build.read("answers", Verified)} & drafts
     known = sum(probe.is_known for probe in probes.values())
-    enough = drafts_wanted(build)
+    advice = _ADVICE[kind]
+    if len(drafts) >= drafts_wanted(build):
+        advice = f"Not all articles were asked about: a larger questions.surplus helps. {advice}"
     way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
     way += f"{len(verified):,} were verified"
     if kind == "int":
-        return f"{way}; pairs were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {_ADVICE[kind]}"
+        return f"{way}; pairs were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {advice}"
     if kind in ("fact", "fluent"):
         kept = sum(probes[name].is_known for name in verified)
-        return f"{way}, {kept:,} of these known. {_ADVICE[kind]}"
-    more = " Not all articles were asked about: a larger questions.surplus helps." if len(drafts) >= enough else ""
-    return f"{way}; most were lost to: {_losses(state)}.{more} {_ADVICE[kind]}"
+        return f"{way}, {kept:,} of these known. {advice}"
+    return f"{way}; most were lost to: {_losses(state)}. {advice}"
 
 
 def _losses(state: State) -> str:

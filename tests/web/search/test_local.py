@@ -90,6 +90,19 @@ def test_a_hit_tells_title_snippet_date_and_rank(path: Path) -> None:
     assert hits == [wanted]
 
 
+def test_copies_come_after_all_that_is_different(tmp_path: Path) -> None:
+    form = "The {} branch of the savings bank opens at nine on weekdays and closes at five, {} included."
+    days = ("Monday", "Tuesday", "Friday")
+    entries = [Entry(f"http://bank.test/{n}", "", "en", [form.format("harbour", day)]) for n, day in enumerate(days)]
+    entries += [Entry("http://bank.test/history", "", "en", ["A savings bank at the harbour was founded in 1890."])]
+    with LocalIndex(tmp_path / "index.db") as index:
+        index.add(entries)
+    found = urls(tmp_path / "index.db", "When does the harbour branch of the savings bank close?")
+    assert [url.rpartition("/")[2] for url in found] == ["0", "history", "1", "2"]
+    two = urls(tmp_path / "index.db", "When does the harbour branch of the savings bank close?", count=2)
+    assert two == found[:2], "a copy does not take the place of another document"
+
+
 def test_dates_and_domains_are_heeded(path: Path) -> None:
     text = "the footbridge rain market"
     new = {"http://news.test/bridge", "http://bay.test/rain", "notes/market.md"}

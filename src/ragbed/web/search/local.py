@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragbed.errors import UsageError
 from ragbed.schema import Hit, Lang
+from ragbed.text.duplicates import find_near
 from ragbed.web.search.base import Query, Result, make_hits
 from ragbed.web.search.index import LocalIndex
 from ragbed.web.search.setting import Setting
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 200
 """Passages looked at in each order: twenty for each of ten hits, since a document may have many."""
+_SPARE = 3
+"""Times as many documents as are asked for are looked at, since copies of others are taken last."""
 _RRF = 60
 """The constant of the paper."""
 _TERMS = 64
@@ -49,15 +52,19 @@ class LocalEngine:
         """See `Engine`."""
         terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
         results: dict[str, Result] = {}
+        texts: list[str] = []
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
             ((url, title, date, text),) = self._index.rows(
                 f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
                 passage,
             )
-            results.setdefault(url, Result(url, title, _snippet(text, terms), date))
-            if len(results) >= query.count:
+            if url not in results:
+                results[url] = Result(url, title, _snippet(text, terms), date)
+                texts.append(text)
+            if len(results) >= _SPARE * query.count:
                 break
-        return make_hits(query, self.name, list(results.values()))
+        found = list(results.values())
+        return make_hits(query, self.name, [found[place] for place in _copies_last(texts)[: query.count]])
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
         """Passages by BM25, the best first."""
@@ -72,10 +79,13 @@ class LocalEngine:
         return [number for (number,) in rows]
 
     def _telling(self, terms: list[str]) -> list[str]:
-        """The words that fewer than half of the passages have: BM25 gives the others no weight, and all of the work."""
+        """The words that fewer than half of the passages have: BM25 gives the others no weight, and all of the work.
+
+        Where there are none, others must do: a few documents about one thing all have its name.
+        """
         ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
         counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
-        return [term for term in terms if 2 * sum(count for (count,) in counts[term]) <= passages] or terms
+        return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
 
     def _by_vectors(self, query: Query) -> list[int]:
         """Passages by cosine, the best first; none without an encoder."""
@@ -138,6 +148,19 @@ def _merge(*orders: list[int]) -> list[int]:
         for rank, number in enumerate(order, 1):
             scores[number] += 1 / (_RRF + rank)
     return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _copies_last(texts: list[str]) -> list[int]:
+    """The places of texts in their order, those after all others that are nearly one before them.
+
+    Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
+    """
+    near = find_near(texts)
+    first: list[int] = []
+    for place in range(len(texts)):
+        if near[place].isdisjoint(first):
+            first.append(place)
+    return first + sorted(set(range(len(texts))) - set(first))
 
 
 def _snippet(text: str, terms: list[str]) -> str:
