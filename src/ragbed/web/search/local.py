@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _DEPTH = 200
 """Passages looked at in each order: twenty for each of ten hits, since a document may have many."""
-_SPARE = 3
-"""Times as many documents as are asked for are looked at, since copies of others are taken last."""
 _RRF = 60
 """The constant of the paper."""
 _TERMS = 64
@@ -51,20 +49,22 @@ class LocalEngine:
     async def search(self, query: Query) -> list[Hit]:
         """See `Engine`."""
         terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
-        results: dict[str, Result] = {}
-        texts: list[str] = []
+        found: dict[str, tuple[Result, str]] = {}
+        wanted = query.count
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
             ((url, title, date, text),) = self._index.rows(
                 f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
                 passage,
             )
-            if url not in results:
-                results[url] = Result(url, title, _snippet(text, terms), date)
-                texts.append(text)
-            if len(results) >= _SPARE * query.count:
-                break
-        found = list(results.values())
-        return make_hits(query, self.name, [found[place] for place in _copies_last(texts)[: query.count]])
+            found.setdefault(url, (Result(url, title, _snippet(text, terms), date), text))
+            if len(found) >= wanted:
+                first, _ = _tell_copies([text for _, text in found.values()])
+                if len(first) >= query.count:
+                    break
+                wanted *= 2
+        results = [result for result, _ in found.values()]
+        first, copies = _tell_copies([text for _, text in found.values()])
+        return make_hits(query, self.name, [results[place] for place in [*first, *copies][: query.count]])
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
         """Passages by BM25, the best first."""
@@ -150,8 +150,8 @@ def _merge(*orders: list[int]) -> list[int]:
     return sorted(scores, key=lambda number: (-scores[number], number))
 
 
-def _copies_last(texts: list[str]) -> list[int]:
-    """The places of texts in their order, those after all others that are nearly one before them.
+def _tell_copies(texts: list[str]) -> tuple[list[int], list[int]]:
+    """The places of texts in their order: those that say something new, and those that are nearly one before them.
 
     Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
     """
@@ -160,7 +160,7 @@ def _copies_last(texts: list[str]) -> list[int]:
     for place in range(len(texts)):
         if near[place].isdisjoint(first):
             first.append(place)
-    return first + sorted(set(range(len(texts))) - set(first))
+    return first, sorted(set(range(len(texts))) - set(first))
 
 
 def _snippet(text: str, terms: list[str]) -> str:
