@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.build.combinations import make_combinations
+from ragbed.build.combinations import make_combinations, merge_pools
 from ragbed.build.place import Build
 from ragbed.build.recipe import Asking, Recipe, SourceLine, Wanted
 from ragbed.build.records import Draft, Pool, Probe, Verified
@@ -45,3 +45,23 @@ def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> No
     assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50, "tries": 1}
     assert len(found) == 51
     assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
+
+
+def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:
+    form = "All the town was on its feet when the winner of the Orsa Cup of {} came home, {}, with a wreath and a flag."
+    parts = [
+        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),), origin="article",
+              kind="name")
+        for year, name in ((1901, "Ada Orsa"), (1902, "Bo Lund"))
+    ]  # fmt: skip
+    plain = [Passage(text=f"In {one.id} {one.answer[0][0]} won the Orsa Cup.", stance="supports") for one in parts]
+    pools = {
+        "1901": [plain[0], Passage(text=form.format(1899, "Cy Ferri"), stance="distracts")],
+        "1902": [plain[1], Passage(text=form.format(1902, "Bo Lund"), stance="supports")],
+    }
+    merged = merge_pools(parts, pools)
+    assert [(part, passage.text) for part, passage in merged] == [
+        (0, plain[0].text),
+        (1, plain[1].text),
+        (1, form.format(1902, "Bo Lund")),
+    ]

@@ -41,7 +41,16 @@ def test_the_generators_false_answer_is_taken_if_it_will_do(tmp_path: Path) -> N
     assert (found.fake, found.edits[0].text) == ((("Sydney",),), "Sydney held the Games of 2008.")
 
 
-@pytest.mark.parametrize("reply", ["Wrong answer: Beijing", "Wrong answer: Beijing City", "Question: what?"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Wrong answer: Beijing",
+        "Wrong answer: Beijing City",
+        "Wrong answer: The wrong answer.",
+        "Wrong answer: The Games of 2008 were held in Rome",
+        "Question: what?",
+    ],
+)
 def test_where_it_will_not_do_the_answer_to_the_likest_question_takes_its_place(tmp_path: Path, reply: str) -> None:
     told, found = falsify(tmp_path, reply)
     assert isinstance(told, Reject)

@@ -20,6 +20,7 @@ from ragbed.build.records import Combination, Draft, Pool, Probe, Verified
 from ragbed.schema import Answer, Passage, Question, Reject
 from ragbed.scorers.robust.normalise import fold
 from ragbed.text import guess_lang, to_terms
+from ragbed.text.duplicates import find_near
 
 STEP = "combinations"
 _MOST_USES = 2
@@ -52,7 +53,11 @@ def make_combinations(build: Build) -> Iterator[Combination | Reject]:
 
 
 def merge_pools(parts: Sequence[Draft], pools: Mapping[str, Sequence[Passage]]) -> list[tuple[int | None, Passage]]:
-    """The passages of an integration item, each with the part it supports; one that bears several parts is left out."""
+    """The passages of an integration item, each with the part it supports.
+
+    One that bears several parts is left out, and so is one that is nearly another, those that distract first: pages of
+    two events may be cut to one pattern.
+    """
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: list[tuple[int | None, Passage]] = []
     seen: set[str] = set()
@@ -64,7 +69,12 @@ def merge_pools(parts: Sequence[Draft], pools: Mapping[str, Sequence[Passage]]) 
             if fits and passage.text not in seen:
                 seen.add(passage.text)
                 merged.append((number if passage.stance == "supports" else None, passage))
-    return merged
+    near = find_near([passage.text for _, passage in merged])
+    kept: set[int] = set()
+    for place in sorted(range(len(merged)), key=lambda one: merged[one][0] is None):
+        if near[place].isdisjoint(kept):
+            kept.add(place)
+    return [merged[place] for place in sorted(kept)]
 
 
 def _choose(
@@ -113,7 +123,7 @@ def _unfit(pair: tuple[Draft, Draft], pools: Mapping[str, Sequence[Passage]], bu
     limited = {draft.id: limit_sources(pools[draft.id], asked.per_source) for draft in pair}
     parts = Counter(part for part, _ in merge_pools(pair, limited))
     if min(parts[0], parts[1]) < max(1, asked.supports):
-        return "shortcut", "too few documents answer one part without the other"
+        return "shortcut", "too few documents answer one part without the other, copies apart"
     if parts[None] < asked.distracts:
         return "few-distracts", f"{parts[None]} passages hold neither answer; {asked.distracts} are asked for"
     return None

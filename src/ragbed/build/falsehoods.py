@@ -9,10 +9,11 @@ from math import ceil
 from ragbed.build.answers import limit_sources
 from ragbed.build.asking import make_case, spell, write_prompt
 from ragbed.build.edits import check_edit, check_fake, edit_passage
+from ragbed.build.fields import read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
 from ragbed.build.records import Draft, Edited, Falsehood, Pool, Probe, Verified
-from ragbed.schema import Passage, Reject
+from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
 STEP = "falsehoods"
@@ -43,7 +44,7 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         for draft, case in zip(own, cases, strict=True):
             blocks = replies[case.case]
             if isinstance(blocks, list):
-                told = blocks[0].get("fake", "").strip().rstrip("。.")
+                told = _spoken(blocks[0].get("fake", ""), case)
                 fake, rejects = _choose(draft, told, others)
                 yield from rejects
                 if fake:
@@ -56,6 +57,13 @@ def _prompt(draft: Draft) -> str:
     return write_prompt(draft.lang, "falsehoods", {"QUERY": draft.question, "ANSWER": spell(draft.answer)})
 
 
+def _spoken(told: str, case: Case) -> str:
+    """A false answer without a full stop; empty if it is only the prompt's "the wrong answer", as of small models."""
+    asked = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
+    told = told.strip().rstrip("。.")
+    return "" if told.lower() in asked else told
+
+
 def _choose(draft: Draft, told: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
     """The generator's false answer, or where it will not do the answer to the likest question; empty if none will.
 
@@ -64,15 +72,23 @@ def _choose(draft: Draft, told: str, others: Sequence[tuple[Draft, set[str]]]) -
         told: The generator's.
         others: The questions of its language, with their terms.
     """
+    terms = next(held for one, held in others if one is draft)
     faults = check_fake(draft, ((told,),)) if told else ["there is none"]
+    if told and _repeats(told, terms, draft):
+        faults.append("it repeats the question")
     if not faults:
         return told, []
-    terms = next(held for one, held in others if one is draft)
     likest = nlargest(_OTHERS, (one for one in others if one[0] is not draft), key=lambda one: len(terms & one[1]))
     known = (one.answer[0][0] for one, _ in likest)
     fake = next((one for one in known if not check_fake(draft, ((one,),))), "")
     place = f"; {fake}, the answer to another question, takes its place" if fake else ""
     return fake, [reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}{place}")]
+
+
+def _repeats(told: str, asked: set[str], draft: Draft) -> bool:
+    """Whether most words of a false answer are the question's and not the true answer's: "The Games were in Rome"."""
+    said = set(to_terms(told)).difference(to_terms(draft.answer[0][0]))
+    return 2 * len(said & asked) > len(said)
 
 
 def _falsify(draft: Draft, passages: Sequence[Passage], told: str, least: int) -> Falsehood | Reject:
