@@ -75,6 +75,24 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
         assert found == Verified(question="q", supports=2, distracts=4, sources=2)
 
 
+@pytest.mark.parametrize(
+    ("sentences", "outcome"),
+    [
+        (("Ada Orsa may win the Cup.", "It is rumoured that Ada Orsa wins."), "hedged"),
+        (("Ada Orsa may win the Cup.", "In May Ada Orsa won the Cup."), None),
+        (("A first tally has Ada Orsa ahead.", "Ada Orsa is expected to win."), "hedged"),
+    ],
+)
+def test_what_all_sources_only_expect_is_no_answer(tmp_path: Path, sentences: Sequence[str], outcome: str) -> None:
+    true = [
+        Passage(text=f"{one} The Cup is old.", stance="supports", url=f"https://{host}.example/", support=(0, len(one)))
+        for host, one in zip("ab", sentences, strict=True)
+    ]
+    labelled = Pool(question="q", passages=(*true, *pool("", "cdef").passages))
+    (found,) = make_answers(lay_out(tmp_path, "Ada Orsa", [labelled]))
+    assert (found.outcome if isinstance(found, Reject) else None) == outcome
+
+
 def test_of_one_source_only_so_many_passages_of_a_stance_stay() -> None:
     kept = limit_sources(pool("aaab", "aab").passages, 2)
     assert [one.url.split("/")[2][0] for one in kept if one.url] == ["a", "a", "b", "a", "a", "b"]

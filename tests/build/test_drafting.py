@@ -48,6 +48,7 @@ def draft(lang: Lang, question: str, answer: str, **more: str) -> tuple[str, tup
         ("en", "What is the name of the Orsa Bridge in Velden?", "Orsa Bridge", "in-question"),
         ("en", "Who designed the bridge over there?", "Ingrid Halvorsen", "vague"),
         ("en", "Who designed it?", "Ingrid Halvorsen", "vague"),
+        ("en", "Who designed the bridge that was opened in 2024?", "Ingrid Halvorsen", "vague"),
         ("en", "According to the article, who designed the Orsa Bridge?", "Ingrid Halvorsen", "vague"),
         ("en", "Who designed the bridge that Velden opened this year?", "Ingrid Halvorsen", "vague"),
         ("en", "Who designed the Orsa Bridge in Velden?", "Otto Zwetschge", "not-in-article"),
@@ -90,6 +91,20 @@ def test_the_sentence_after_the_one_that_asks_may_answer() -> None:
         draft_question({"question": asked, "answer": name}, "en", source).outcome for name in ("Otto Lang", "Ada Berg")
     ]
     assert outcomes == ["", "unrelated"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "outcome"),
+    [
+        ("Who won the Orsa Cup of 2017?", "other-year"),
+        ("Who won the Orsa Cup of 2016?", ""),
+        ("Who won the Orsa Cup before Bo Lund?", ""),
+    ],
+)
+def test_the_article_must_say_the_answer_of_the_year_that_is_asked_for(asked: str, outcome: str) -> None:
+    text = "The Orsa Cup of 2017 is over. A year before, in 2016, Ada Berg won the Orsa Cup; this time it was another."
+    source = msgspec.structs.replace(article("en"), text=text)
+    assert draft_question({"question": asked, "answer": "Ada Berg"}, "en", source).outcome == outcome
 
 
 def test_the_names_that_are_known_as_the_examples_stand_in_the_prompts() -> None:

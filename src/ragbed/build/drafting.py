@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from ragbed.build.anchors import find_anchors, share_of
+from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.fields import is_nothing, split_aliases
-from ragbed.build.mentions import find_answer
+from ragbed.build.hedges import is_hedged
+from ragbed.build.mentions import Held, find_answer
 from ragbed.build.records import Draft
 from ragbed.build.sentences import split_sentences
 from ragbed.schema import Article, Lang, Question
@@ -53,13 +54,8 @@ _BACK = {
 """Words that point back: at something in the question, or else at nothing that its reader knows."""
 _NAME_HAN = 4
 """Characters of a Chinese question before such a word in which a name can stand."""
-_NAMED = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]|\d|[\"“‘《]")
-"""A capital inside the sentence, a figure or a title: something that can be looked up."""
-_GUESS = {
-    "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
-    "zh": re.compile("(?<!不)可能|预计|预测|或将|有望|据传|传闻"),
-}
-"""Words of questions about what may come: their answers change. Small: the month of May and other names are none."""
+_NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
+"""A capital inside the sentence, or a title: something to look up. A figure alone is none, as in "the 2020 final"."""
 _WHO = {"en": re.compile(r"^who(?:m|se)?\b", re.IGNORECASE), "zh": re.compile("谁|何人|哪位")}
 _NOBODY = {
     "en": re.compile(
@@ -144,7 +140,7 @@ def _faults_of_sense(question: str, answer: str, lang: Lang) -> Iterator[tuple[s
         yield "vague", f"{question!r} names nothing that could be looked up"
     if pointing := _pointing(question, lang):
         yield "vague", f"{question!r} cannot be understood alone: {pointing!r}"
-    if _GUESS[lang].search(question):
+    if is_hedged(question, lang):
         yield "guess", f"{question!r} asks for what somebody expects"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} names nobody, and {question!r} asks who"
@@ -194,11 +190,21 @@ def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, s
     (held,) = find_answer(asked, text)
     if not held:
         return "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}"
+    if told := _other_years(question, text, held, article.lang):
+        return "other-year", f"the article says {answer!r} of {', '.join(sorted(told))}, not what {question!r} asks for"
     if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not say "cost"
         return None
     if not any(_is_about(question, text, one.start, article.lang) for one in held):
         return "unrelated", f"the sentence with {answer!r} shares no word with {question!r}"
     return None
+
+
+def _other_years(question: str, text: str, held: Sequence[Held], lang: Lang) -> frozenset[str]:
+    """The years of the sentences that hold an answer, if some name any and none of them one that is asked for."""
+    asked = find_years(fold(question, lang))
+    sentences = {text[start:end] for start, end in split_sentences(text) for one in held if start <= one.start < end}
+    told = find_years(fold("\n".join(sentences), lang))
+    return frozenset() if not asked or asked & told else told
 
 
 def _is_about(question: str, text: str, place: int, lang: Lang) -> bool:
