@@ -30,6 +30,14 @@ def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: P
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("floor", ["noise.accuracy@0.4=0.5", "noise.accuracy:zh=0.5", "rejection.refusal_recall=0.5"])
+def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path: Path, floor: str) -> None:
+    done = type_command(*_RUN, "-m", "scripted/oracle", "--out", str(tmp_path / "run"), "--fail-under", floor)
+    assert done.code == 2
+    assert f"--fail-under {floor}: no case of this run would tell of it; change the gate, or --testbeds" in done.err
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> None:
     for script in ("oracle", "refuser"):
         type_command(*_RUN, "-m", f"scripted/{script}", "--out", str(tmp_path / script))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -121,6 +122,10 @@ def run(
 
     floors = _read_floors(fail_under)
     job = _read_job(model, data, out or _new_folder(model[0]), chosen)
+    if floors:
+        from ragbed.report.gates import check_plan
+
+        check_plan(floors, job.cases())
     if dry_run:
         _print_forecasts(job, to_json=json)
         return
@@ -214,6 +219,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.own_retrieval import open_corpora
 
+    say_once = cache(say)  # cases may be laid out twice: to see whether gates can be served, and to be asked
     names, settings = read_layout(chosen)
     remedies = read_remedies(chosen["remedies"])
     testbeds = choose_testbeds(names, settings)
@@ -232,7 +238,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
         cases=lambda: (
             case
-            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
+            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say_once)
             if shard is None or shard.keeps(case)
         ),
         models=open_models(

@@ -20,7 +20,7 @@ from ragbed.metrics.cells import Cell
 from ragbed.prompts.remedies import MARK
 from ragbed.report.comparing import Comparison, describe
 from ragbed.report.words import read_words
-from ragbed.schema import Estimate
+from ragbed.schema import Case, Estimate
 from ragbed.stats.binomial import lower_tail
 from ragbed.stats.multiple import holm
 from ragbed.stats.rates import ALPHA, LEVEL, Interval, quantile, trials_behind, two_sided
@@ -36,6 +36,8 @@ FAMILIES = {
     "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
 }
 """Definitions that stand for several metrics."""
+_OF_CASES = frozenset({"noise", "rejection", "integration", "counterfactual", "closed-book"})
+"""Tables of one testbed each, by its name; the others are made of several."""
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2
 """How often a floor may fail a run whose truth is just the floor, at the most: one bound of an interval."""
@@ -89,6 +91,29 @@ def parse_floor(text: str) -> Floor:
     if not 0 <= least <= 1:
         raise UsageError(f"--fail-under {text}: a share lies between 0 and 1, or 0% and 100%.")
     return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
+
+
+def check_plan(floors: Iterable[Floor], cases: Iterable[Case]) -> None:
+    """Looks whether some planned case tells of each floor, before anything is paid for.
+
+    Raises:
+        UsageError: None does.
+    """
+    left = [floor for floor in floors if floor.table in _OF_CASES]
+    for case in cases:
+        left = [floor for floor in left if not _tells_of(floor, case)]
+        if not left:
+            return
+    if left:
+        raise UsageError(
+            f"--fail-under {left[0].text}: no case of this run would tell of it; change the gate, or --testbeds, "
+            "--noise and -d. Nothing was asked."
+        )
+
+
+def _tells_of(floor: Floor, case: Case) -> bool:
+    is_meant = case.feasible and case.testbed == floor.table and floor.lang in (None, case.lang)
+    return is_meant and (floor.table != "noise" or floor.noise in (None, case.noise))
 
 
 def check_floors(floors: Iterable[Floor], cells: Sequence[Cell]) -> list[Checked]:
