@@ -38,7 +38,7 @@ def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_p
     with hold(tmp_path):
         assert "1 calls in flight" in type_command("status", str(tmp_path)).out
     told = type_command("status", str(tmp_path)).out
-    assert "1 calls may have been paid twice" in told
+    assert "paid twice where the provider answered and they are asked again: 1 of the calls:" in told
     assert f"test/talking {make_case(1).case} (repeat 0)" in told
 
 

@@ -64,7 +64,10 @@ def _lines(told: Status) -> list[str]:
     elif any(model.pending or model.error for model in told.models) or not told.models:
         lines.append("Not finished; the command that began it goes on with it.")
     if told.maybe_paid_twice:
-        lines.append(f"{told.maybe_paid_twice:,} calls may have been paid twice (in flight when a session ended):")
+        lines.append(
+            "Under way when a session ended, and paid twice where the provider answered and they are asked again: "
+            f"{told.maybe_paid_twice:,} of the calls:"
+        )
         lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in told.maybe_paid_twice_first]
         if told.maybe_paid_twice > len(told.maybe_paid_twice_first):
             lines.append("  …")
