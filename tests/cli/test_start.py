@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +41,12 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys, ragbed.cli; print([name for name in {_HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("files", [12, 13, 14, 15, 16])
+def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files: int) -> None:
+    run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --docs 2 --out {tmp_path / 'run'}"
+    command = ["bash", "-c", f"ulimit -n {files}; exec {run}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr

@@ -216,3 +216,16 @@ def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(t
     assert status.an_error == "server: 10 workers ended over it; the last: its node is gone"
     with open_store(tmp_path, create=False) as store:
         assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2
+
+
+def test_a_run_that_has_no_memory_left_ends_as_such_and_is_gone_on_with(tmp_path: Path) -> None:
+    class Hungry(TalkingModel):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            if case.item == "7":
+                raise MemoryError
+            return await super().complete(case, repeat)
+
+    with pytest.raises(MemoryError):
+        run(make_job(tmp_path, 10, Hungry(agree)), ask_nobody)
+    run(make_job(tmp_path, 10, TalkingModel(agree)), ask_nobody)
+    assert len(replies(tmp_path)) == 10

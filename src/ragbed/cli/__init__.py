@@ -103,6 +103,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except MemoryError:
+        say("ragbed: there is not enough memory. What is stored stays; with more, the same command goes on.")
+        sys.exit(1)
     except OSError as error:  # what no file of ours is to blame for, as a full disk behind standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"ragbed: {error.strerror or error}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -81,7 +82,8 @@ class EarlyTables:
 
 
 def _load() -> None:
-    import_module("ragbed.runner.scoring")
+    with suppress(Exception):  # as of too many open files: who needs it then loads it again, and is told
+        import_module("ragbed.runner.scoring")
 
 
 def _begin_tally(folder: Path, before: int, came: deque[tuple[Stored, int]]) -> Tally:

@@ -205,6 +205,8 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
             for part in parts:
                 group.create_task(part)
     except BaseExceptionGroup as several:
+        if several.subgroup(MemoryError) is not None:
+            raise MemoryError from None
         ours, defects = several.split(RagbedError)
         if ours is None or defects is not None:
             raise
