@@ -310,6 +310,19 @@ def test_an_engine_that_is_not_there_is_named_without_its_address(tmp_path: Path
     assert caught.value.outcome == "connect"
 
 
+@every_engine
+def test_without_key_and_network_what_was_asked_before_is_answered_again(
+    wire: EngineServer, tmp_path: Path, name: str
+) -> None:
+    wire.script = [reply(DOUBLES[name].answer(ROWS)), reply(DOUBLES[name].nothing)]
+    (hits,) = ask(wire, tmp_path, name, FULL)
+    with Keep(tmp_path / "kept.db") as keep:
+        engine = open_engine(name, Setting(keep, TODAY, quota=0))
+        assert asyncio.run(engine.search(FULL)) == hits
+        with pytest.raises(Failed, match=f"0 calls of {name} were allowed"):
+            asyncio.run(engine.search(Query(text="never asked", lang="en")))
+
+
 def test_missing_keys_and_unknown_names_are_said_at_once(tmp_path: Path) -> None:
     with Keep(tmp_path / "kept.db") as keep:
         for name, variable in (

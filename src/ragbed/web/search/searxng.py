@@ -36,7 +36,7 @@ class _Answer(Struct):
 def open_searxng(setting: Setting) -> Service:
     """The address is `SEARXNG_BASE_URL`."""
     base = setting.base_url("SEARXNG_BASE_URL", "")
-    if not base:
+    if not base and setting.quota != 0:
         raise UsageError(
             "SEARXNG_BASE_URL is not set; put the address of your SearXNG there, as http://localhost:8080."
         )
