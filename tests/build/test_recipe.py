@@ -40,6 +40,11 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + "[wanted]\nbase = 0\n", "asks for no items at all"),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is too small"),
         (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
+        (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is no day"),
+        (GOOD + '[search]\nbefore = "2026-11"\n', "search.before '2026-11' is no day"),
+        (GOOD + '[search]\nencoder = "e5-statc"\n', "Did you mean 'e5-static'"),
+        (GOOD + '[ranking]\nencoder = ""\n', "unknown encoder ''"),
+        (GOOD + '[ranking.encoders]\nzh = "m3e"\n', "Did you mean 'm3e-base'"),
         (GOOD.replace("folder", "fodler"), "Did you mean 'folder'"),
         (GOOD.replace('"n"', '"a/b"'), "'a/b' is no name for files"),
         (GOOD.replace('"n"', '".."'), "'..' is no name for files"),
@@ -54,9 +59,10 @@ def test_what_is_wrong_with_a_recipe_is_said(tmp_path: Path, text: str, said: st
     assert said in str(caught.value)
 
 
-def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["none.toml", "."])
+def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path, named: str) -> None:
     with pytest.raises(RagbedError, match="ragbed build --brief"):
-        read_recipe(tmp_path / "none.toml")
+        read_recipe(tmp_path / named)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.build.sources import SOURCES
+from ragbed.encoders import find_encoder
 from ragbed.errors import DataError, UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.web.search import find_engine
@@ -142,6 +143,8 @@ def read_recipe(path: Path) -> Recipe:
         told = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; `ragbed build --brief TEXT DIR` writes a recipe.") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder; `ragbed build --brief TEXT {path}` writes a recipe for it.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -190,7 +193,12 @@ def _check(path: Path, recipe: Recipe) -> None:
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is no name for files; use letters, digits, - and _", field="name")
-    for name, day in {"since": recipe.since, **recipe.gate.cutoffs}.items():
+    for encoder in (encoder_of(recipe, lang) for lang in recipe.langs):
+        find_encoder(encoder)
+    if recipe.search.encoder:
+        find_encoder(recipe.search.encoder)
+    days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
+    for name, day in (days | recipe.gate.cutoffs).items():
         check_day(day, f"{path}: {name}")
     _check_numbers(path, recipe)
 

@@ -56,11 +56,16 @@ ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
 """Name to encoder; beside these, `st/<repository or folder>` is any model of sentence-transformers."""
 
 
-def open_encoder(name: str) -> Encoder | TokenEncoder:
-    """The encoder of a name, ready to be used."""
+def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
+    """What opens the encoder of a name."""
     family, slash, source = name.partition("/")
     if slash and family == "st":
         if not source:
             raise UsageError("encoder st/: write st/<repository or folder>.")
-        return _sentence(name, source)
-    return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")()
+        return lambda: _sentence(name, source)
+    return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")
+
+
+def open_encoder(name: str) -> Encoder | TokenEncoder:
+    """The encoder of a name, ready to be used."""
+    return find_encoder(name)()
