@@ -424,6 +424,25 @@ def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
     assert "More articles" in done.err
 
 
+@pytest.mark.parametrize(
+    ("more", "advice"),
+    [
+        ("", "does not keep to the form it is asked for"),
+        ('since = "2030-01-01"\n', "look at [[sources]], langs and since"),
+    ],
+)
+def test_the_advice_is_about_the_step_at_which_all_was_lost(
+    shared: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, advice: str
+) -> None:
+    monkeypatch.chdir(shared[1])
+    (tmp_path / "echo.toml").write_text(more + RECIPE.replace('place = "docs"', f'place = "{shared[1] / "docs"}"'))
+    done = type_command("build", str(tmp_path / "echo.toml"), "-m", "scripted/echo", "-o", str(tmp_path / "out"))
+    assert done.code == 3
+    assert "en_base.jsonl: 0 of 2" in done.err
+    assert advice in done.err
+    assert "More articles" not in done.err
+
+
 def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,6 +473,32 @@ def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, ro
     done = type_command("build", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
     assert (done.code, "unknown provider 'opnai'" in done.err, done.err.count("\n")) == (2, True, 1)
     assert not (tmp_path / "out").exists()
+
+
+MEANS = [
+    ("openai/x", "", "OPENAI_API_KEY is not set"),
+    ("llamacpp/none.gguf", "", "none.gguf: no such file"),
+    ("scripted/orcle", "", "Did you mean 'oracle'?"),
+    ("http/localhost:1/ask", "", "is a system under test and gets no prompts"),
+    ("scripted/oracle", '[pools]\njudge = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
+    ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
+    ("scripted/oracle", '[search]\nengine = "replay"', "needs a file of recorded hits"),
+    ("scripted/oracle", '[gate]\ncorpora = ["none.txt"]', "none.txt, a corpus to compare with: no such file"),
+]
+
+
+@pytest.mark.parametrize(("generator", "more", "said"), MEANS)
+def test_what_a_build_will_lack_is_noticed_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generator: str, more: str, said: str
+) -> None:
+    for key in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "BRAVE_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    (tmp_path / "docs").mkdir()
+    source = '[[sources]]\nkind = "folder"\nplace = "docs"\n'
+    (tmp_path / "made.toml").write_text(f'name = "made"\ngenerator = "{generator}"\n{source}{more}\n')
+    done = type_command("build", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
+    assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+    assert not (tmp_path / "out" / "steps").exists()
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:

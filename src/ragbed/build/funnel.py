@@ -53,7 +53,11 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
     verified = {one.question for one in build.read("answers", Verified)} & drafts
     known = sum(probe.is_known for probe in probes.values())
     advice = _ADVICE[kind]
-    if len(drafts) >= drafts_wanted(build):
+    if not articles or not drafts:
+        advice = _advise_first_steps(state, articles)
+    elif kind == "fluent" and not state.steps["falsehoods"].made:
+        advice = _ADVICE["fact"]
+    elif len(drafts) >= drafts_wanted(build):
         advice = f"Not all articles were asked about: a larger questions.surplus helps. {advice}"
     way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
     way += f"{len(verified):,} were verified"
@@ -63,6 +67,22 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
         kept = sum(probes[name].is_known for name in verified)
         return f"{way}, {kept:,} of these known. {advice}"
     return f"{way}; most were lost to: {_losses(state)}. {advice}"
+
+
+def _advise_first_steps(state: State, articles: int) -> str:
+    """What helps where there is nothing to make items of; no more of the same would."""
+    if not articles:
+        return "There is nothing to ask about: look at [[sources]], langs and since, and at steps/articles.rejects.jsonl."
+    lost = Counter(state.steps["questions"].rejected)
+    if lost["prose"] > lost.total() / 2:
+        return (
+            "The generator does not keep to the form it is asked for (steps/questions.rejects.jsonl shows what it "
+            "writes); another one would help."
+        )
+    return (
+        "steps/questions.rejects.jsonl says of each reply why it would not do; another generator, or articles that "
+        "report events, would help."
+    )
 
 
 def _losses(state: State) -> str:

@@ -33,6 +33,13 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
         yield from drain(_search_all(build, engine, drafts))
 
 
+def check_engine(build: Build) -> None:
+    """Opens the engine of a build that has not searched yet: a missing key or file is told before the first step."""
+    if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
+        with ExitStack() as stack:
+            _open(build, stack)
+
+
 async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
     told = build.recipe.search
     for draft in build.shown(STEP, drafts):

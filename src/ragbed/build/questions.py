@@ -21,6 +21,9 @@ STEP = "questions"
 _MOST_CHARS = 12_000
 """Of an article that a generator is shown: 3,000 words. The news is told in the first of them."""
 
+_SHOWN_CHARS = 100
+"""Of a reply that will not do, in the reason."""
+
 _BATCH = 32
 """Articles that are asked about together, at the least: the last few drafts would else take a round each."""
 
@@ -217,4 +220,6 @@ def _is_prose(completion: Completion, alone: str) -> bool:
 def _fields_of(completion: Completion, alone: str) -> list[dict[str, str]] | tuple[str, str]:
     if completion.outcome != "ok":
         return completion.outcome, completion.error or "the generator's provider declined"
-    return read_blocks(completion.reply or "", alone) or ("prose", "the generator wrote no fields, twice")
+    reply = completion.reply or ""
+    shown = " ".join(reply.split())[:_SHOWN_CHARS]
+    return read_blocks(reply, alone) or ("prose", f"the generator wrote no fields, twice; at last: {shown!r}")

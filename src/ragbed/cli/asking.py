@@ -110,13 +110,29 @@ def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions, engine: En
     Raises:
         UsageError: It is a system, which gets questions and documents and prompts by itself.
     """
+    model = open_asked(spec, sampling, chosen, engine)
+    _refuse_system(spec, model)
+    return model
+
+
+def check_reader(spec: str) -> None:
+    """Nothing, for a model that `open_reader` could open; no weights are loaded, and nobody is asked.
+
+    Raises:
+        UsageError: A key, an address, a file or a library is missing, or it is a system.
+    """
+    from ragbed.cli.data import data_root
+    from ragbed.models import Wish, open_model
+
+    _refuse_system(spec, open_model(spec, lambda name: Wish(name, os.environ, data_root=data_root(), loads=False)))
+
+
+def _refuse_system(spec: str, model: Model) -> None:
     from ragbed.errors import UsageError
     from ragbed.models.base import AnsweringAfresh
 
-    model = open_asked(spec, sampling, chosen, engine)
     if isinstance(model, AnsweringAfresh):
         raise UsageError(f"{spec} is a system under test and gets no prompts; name a language model for this.")
-    return model
 
 
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options
+from ragbed.cli.asking import AskingOptions, asking_options, check_reader
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.quality import QualityOptions, quality_options, report_quality
 from ragbed.errors import UsageError
@@ -139,17 +139,16 @@ def _build(
 
     from ragbed.build.delivery import check_recipe, read_lock
     from ragbed.build.funnel import compare_delivery
+    from ragbed.build.hits import check_engine
     from ragbed.build.pipeline import run_steps
     from ragbed.build.place import Build, Outside
     from ragbed.build.recipe import models_of
     from ragbed.cli.build_asking import Asker
     from ragbed.cli.build_progress import StepProgress
-    from ragbed.models import parse_model
     from ragbed.runner.lock import hold
 
-    for model in () if locked else sorted(models_of(recipe)):
-        parse_model(model)  # before hours of reading rather than after
-
+    if not locked:
+        _check_means(recipe, folder)
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None
         if lock is not None:
@@ -164,10 +163,26 @@ def _build(
             _tell_step(name, done, was_done=was_done)
 
         with nullcontext() if locked else _going_on():
+            check_engine(work)
             state = run_steps(work, start, tell)
             deliveries = compare_delivery(work, state)
             _deliver(work, folder, state, ask.identities(models_of(recipe)), lock)
         return state, deliveries
+
+
+def _check_means(recipe: Recipe, folder: Path) -> None:
+    """Finds before hours of reading, rather than after, that a model could not be asked, or that a corpus is missing.
+
+    Where models were asked before, all replies may be kept, and no key be needed: the step that asks will tell.
+    """
+    from ragbed.build.overlap import mark_corpora
+    from ragbed.build.recipe import models_of
+    from ragbed.models import parse_model
+
+    was_asked = (folder / "kept" / "asked").is_dir()
+    for model in sorted(models_of(recipe)):
+        parse_model(model) if was_asked else check_reader(model)
+    mark_corpora(map(Path, recipe.gate.corpora))
 
 
 @contextmanager
