@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -173,6 +174,21 @@ def test_an_archive_is_read_and_its_broken_end_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"no archive at all")
     articles, rejects = collect(tmp_path, Source("warc", str(path)))
     assert (articles, [one.outcome for one in rejects]) == ([], ["broken"])
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_archive_packed_as_a_whole_is_read_to_its_end_or_where_it_is_cut(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    noise = b"<!-- %s -->" % Random(0).randbytes(200_000).hex().encode()  # hardly packed: the cut is in the last page
+    first, last = html(ENGLISH), html(CHINESE) + noise
+    whole = gzip.decompress(make_warc(("200 OK", "text/html", first), ("200 OK", "application/xhtml+xml", last)))
+    path.write_bytes(gzip.compress(whole) if packed else whole)
+    articles, rejects = collect(tmp_path, Source("warc", str(path)))
+    assert ([one.lang for one in articles], rejects) == (["en", "zh"], [])
+    if packed:
+        path.write_bytes(path.read_bytes()[:-9_000])
+        articles, rejects = collect(tmp_path, Source("warc", str(path)))
+        assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import AsyncIterator
+from io import BufferedReader
 from typing import TYPE_CHECKING
 
 from ragbed.build.sources.base import Desk, Found, Raw, Source, reject
@@ -14,6 +17,8 @@ from ragbed.web.manners import MAX_PAGE_BYTES
 if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
+_GZIP = b"\x1f\x8b"
+
 
 async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # noqa: ARG001 - all are called alike
     """The pages in an archive, packed or not, record by record in bounded memory."""
@@ -22,17 +27,35 @@ async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # n
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
     try:
-        with open(source.place, "rb") as stream:
+        with open(source.place, "rb") as file, _Unpacked(file) if _is_packed(file) else file as stream:
             for record in ArchiveIterator(stream):
                 if record.rec_type == "response":
-                    yield _unpack(record)
+                    yield _read(record)
+    except (ArchiveLoadFailed, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
+        yield reject(source.place, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
     except OSError as error:
         raise RagbedError(f"{source.place} cannot be read: {error.strerror or error}.") from error
-    except (ArchiveLoadFailed, EOFError, ValueError) as error:
-        yield reject(source.place, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
 
 
-def _unpack(record: ArcWarcRecord) -> Found:
+class _Unpacked(gzip.GzipFile):
+    """An archive without its gzip: warcio by itself reads only the first record of one that was packed as a whole."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        super().__init__(fileobj=file)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """What there is next, at most so much; warcio would take an EOFError for a good end."""
+        try:
+            return self.read1(-1 if size is None else size)
+        except EOFError as error:
+            raise ValueError("the archive is cut") from error
+
+
+def _is_packed(file: BufferedReader) -> bool:
+    return file.peek(len(_GZIP)).startswith(_GZIP)
+
+
+def _read(record: ArcWarcRecord) -> Found:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
     status = record.http_headers.get_statuscode() if record.http_headers else ""
     if status != "200":
