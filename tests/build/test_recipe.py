@@ -76,6 +76,12 @@ def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path, named: s
         ("五个中文问题，十二个整合", ("zh",), Wanted(base=5, integration=12), ""),
         ("做一个英文基准，要一百个问题", ("en",), Wanted(base=100), ""),
         ("20 English questions about French wine", ("en",), Wanted(base=20), "French wine"),
+        ("9 questions about the town, 2 combining ones and 1 counterfactual item.", ("en", "zh"),
+         Wanted(base=9, integration=2, counterfactual=1), "the town"),
+        ("8 questions about Apollo 11 and the Moon of 2022 and 2023", ("en", "zh"), Wanted(base=8),
+         "Apollo 11 and the Moon of 2022 and 2023"),
+        ("40道关于港口的中文题，其中10道综合题、5道反事实题", ("zh",),
+         Wanted(base=40, integration=10, counterfactual=5), "港口"),
         ("something nice", ("en", "zh"), Wanted(base=20), ""),
     ],
 )  # fmt: skip

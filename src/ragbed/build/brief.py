@@ -17,7 +17,9 @@ _NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}
 """Without 一, which in 一个 is an article."""
 _NUMBER = r"(\d+|[一二两三四五六七八九十百零]+)\s*"
 _COUNTS = {
-    "integration": re.compile(rf"(\d+)\s*(?:[a-z-]+\s+)?integration|{_NUMBER}[个道条]?(?:信息)?整合", re.IGNORECASE),
+    "integration": re.compile(
+        rf"(\d+)\s*(?:[a-z-]+\s+)?(?:integration|combin(?:ed|ing)\b)|{_NUMBER}[个道条]?(?:信息)?[整综]合", re.IGNORECASE
+    ),
     "counterfactual": re.compile(rf"(\d+)\s*(?:[a-z-]+\s+)?counterfactual|{_NUMBER}[个道条]?反事实", re.IGNORECASE),
     "base": re.compile(
         rf"(\d+)\s*(?:[a-z-]+\s+){{0,4}}(?:base\b|questions?\b|items?\b)|{_NUMBER}[个道条]", re.IGNORECASE
@@ -39,6 +41,8 @@ _OTHER_LANGS = re.compile(
 )
 """As the language of questions; French wine may be asked about."""
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
+_REST = re.compile(r"(?:[\s,;.，、；。]|\b(?:and|plus|with|ones?|items?|questions?)\b)+$", re.IGNORECASE)
+"""What is left behind a topic once the counts are taken out."""
 _LOOKED_AT = 200
 """Documents that are looked at to tell the languages of a folder."""
 _HEAD_BYTES = 20_000
@@ -114,8 +118,11 @@ def _count(pattern: re.Pattern[str], brief: str) -> int | None:
 
 
 def _topic(brief: str) -> str:
-    found = _TOPIC.search(" ".join(brief.split()))
-    return next(filter(None, found.groups())) if found else ""
+    text = " ".join(brief.split())
+    for kind in ("integration", "counterfactual"):
+        text = _COUNTS[kind].sub("", text)
+    found = _TOPIC.search(text)
+    return _REST.sub("", next(filter(None, found.groups()))) if found else ""
 
 
 def _langs_of(documents: Path) -> list[Lang]:

@@ -72,7 +72,7 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
 def _advise_first_steps(state: State, articles: int) -> str:
     """What helps where there is nothing to make items of; no more of the same would."""
     if not articles:
-        return "There is nothing to ask about: look at [[sources]], langs and since, and at steps/articles.rejects.jsonl."
+        return "No article, no question: look at [[sources]], langs and since, and at steps/articles.rejects.jsonl."
     lost = Counter(state.steps["questions"].rejected)
     if lost["prose"] > lost.total() / 2:
         return (
