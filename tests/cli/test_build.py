@@ -501,6 +501,21 @@ def test_what_a_build_will_lack_is_noticed_before_the_first_step(
     assert not (tmp_path / "out" / "steps").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--relabel", "x", "--quality", "y"], "--relabel and --quality: one at a time"),
+        (["--brief", "20 questions", "docs", "--locked"], "--brief builds nothing; leave --from, --since and --locked"),
+        (["--quality", "out", "--since", "2026-11-01"], "--quality builds nothing"),
+        (["world.toml", "--quality", "out"], "--quality DATA takes no recipe; leave world.toml away"),
+        (["--relabel", "x", "-o", "labels.json"], "--relabel writes no file; leave -o away"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words: list[str], said: str) -> None:
+    done = type_command("build", *words)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "world.toml").write_text(RECIPE)

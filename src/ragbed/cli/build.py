@@ -79,6 +79,7 @@ def build(
     from ragbed.cli.console import print_json
     from ragbed.cli.relabel import relabel_data
 
+    _refuse_mixtures(recipe, output, start or since or locked, brief, relabel, chosen["quality"])
     if relabel is not None:
         relabel_data(relabel, json=json)
         return
@@ -99,6 +100,27 @@ def build(
     if json:
         print_json({"folder": str(folder), "steps": state.steps, "files": deliveries})
     _end(folder, state, deliveries)
+
+
+def _refuse_mixtures(
+    recipe: Path | None,
+    output: Path | None,
+    builds: str | bool | None,
+    brief: str | None,
+    relabel: str | None,
+    quality: str | None,
+) -> None:
+    """Nothing that was typed is passed over: what builds nothing goes with nothing that a build needs."""
+    named = {"--brief": brief, "--relabel": relabel, "--quality": quality}
+    only = [name for name, value in named.items() if value is not None]
+    if len(only) > 1:
+        raise UsageError(f"{' and '.join(only)}: one at a time.")
+    if only and builds:
+        raise UsageError(f"{only[0]} builds nothing; leave --from, --since and --locked away.")
+    if recipe is not None and only and only != ["--brief"]:
+        raise UsageError(f"{only[0]} DATA takes no recipe; leave {recipe} away.")
+    if relabel is not None and output is not None:
+        raise UsageError("--relabel writes no file; leave -o away, and send what it prints to one: > FILE.")
 
 
 def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:

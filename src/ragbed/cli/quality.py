@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragbed.datasets import Dataset
 
 quality_options: Decorator = together(
-    option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes a page or .json."),
+    option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes .html or .json."),
     option("--against", metavar="DATA", help="With --quality: what changed since this edition."),
     option("--runs", metavar="RUN", type=LocalPath(), multiple=True,
            help="With --quality: a run on it; how well items part models. May be repeated."),
@@ -30,6 +30,7 @@ quality_options: Decorator = together(
 
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 """The testbeds in which an answer is right or wrong."""
+_ENDINGS = (".html", ".json")
 _ARM = "related"
 """The paper's distracting documents; other arms ask the same items under other conditions."""
 
@@ -50,7 +51,7 @@ def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, js
     Args:
         data: A dataset, or the folder of a build.
         chosen: What it is compared with.
-        output: The page to write; one that ends in .json is written as JSON.
+        output: The report to write, by its ending a page or JSON.
         json: Whether the last line on standard output is for machines.
     """
     from ragbed.build.quality import measure_quality
@@ -58,6 +59,8 @@ def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, js
     from ragbed.build.quality.people import read_reviewed
     from ragbed.cli.console import print_json, say
 
+    if output is not None and output.suffix.lower() not in _ENDINGS:
+        raise UsageError(f"-o {output}: a report is a page or JSON; let the name end in {' or '.join(_ENDINGS)}.")
     datasets, steps = _open(data)
     quality = measure_quality(datasets, steps, read_reviewed(Path(data)), _more(chosen))
     drift = None
@@ -139,14 +142,14 @@ def ship_quality(folder: Path) -> None:
 
 
 def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> None:
-    """Writes a report: JSON by the end of the name, else a page."""
+    """Writes a report, by the end of the name as a page or as JSON."""
     import msgspec
 
     from ragbed.build.quality.page import write_page
     from ragbed.store import write_whole
 
     with write_whole(path) as sink:
-        if path.suffix == ".json":
+        if path.suffix.lower() == ".json":
             sink.write(msgspec.json.format(msgspec.json.encode(_as_json(quality, drift)), indent=1) + b"\n")
         else:
             sink.write(write_page(quality, drift).encode())
