@@ -78,3 +78,9 @@ def test_anthropics_messages(name: str) -> None:
     assert f"x-api-key: {KEY}" in server.seen[0].head
     sent = json.loads(server.seen[0].body)
     assert (sent["system"], len(sent["messages"])) == ("Be brief.", 1)
+
+
+@pytest.mark.parametrize("body", [b"<html>Please log in</html>", b'{"result": "Paris"}'])
+def test_what_speaks_otherwise_leads_to_the_question_of_the_address(body: bytes) -> None:
+    done, _ = ask(reply(body))
+    assert "is the address that of an OpenAI-compatible API, as http://host:8000/v1?" in (done.error or "")

@@ -213,6 +213,9 @@ def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
         "Check the key (T_API_KEY), the model's name (m) and the address (http://host/v1)."
     )
+    system = open_model("http/https://u:pass@host/ask", lambda model: Wish(model, {})).advice
+    assert "to https://host/ask by hand; docs/own-system.md says" in system
+    assert "the model's name" not in system
 
 
 def test_every_provider_can_be_named() -> None:

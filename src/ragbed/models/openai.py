@@ -17,6 +17,7 @@ from ragbed.models.served import ServedModel, Service, below
 from ragbed.models.thinking import split_thinking
 from ragbed.schema import Case, Completion
 
+_SPEAKS = "is the address that of an OpenAI-compatible API, as http://host:8000/v1?"
 _FILTERED = frozenset({"content_filter", "sensitive", "safety"})
 """What servers write as the reason to stop when a filter did."""
 
@@ -147,7 +148,8 @@ def parse_chat(content: bytes) -> Completion:
         completion = _DECODER.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         start = content[:60].decode("utf-8", "replace")
-        raise Failure("protocol", f"the reply is no chat completion ({error}): {start!r}", again=True) from None
+        problem = f"the reply is no chat completion ({error}): {start!r}; {_SPEAKS}"
+        raise Failure("protocol", problem, again=True) from None
     usage = _usage(completion.usage)
     if not completion.choices:
         raise _without_choices(completion)
@@ -173,7 +175,7 @@ def _without_choices(completion: _ChatCompletion) -> Failure:
     """Some proxies send errors with status 200."""
     error = completion.error
     if not error:
-        return Failure("protocol", "the reply has no choices", again=True)
+        return Failure("protocol", f"the reply has no choices; {_SPEAKS}", again=True)
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
     return from_status(status, msgspec.json.encode(error).decode())

@@ -23,6 +23,7 @@ from ragbed.datasets.corpus import Corpus, Named
 from ragbed.errors import UsageError
 from ragbed.models.base import canonical
 from ragbed.models.failure import Failure, failed
+from ragbed.models.secret import shown
 from ragbed.models.served import ServedModel, Service
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.text import storable
@@ -103,6 +104,10 @@ class HttpSystem(ServedModel):
     def __init__(self, service: Service, corpora: Corpora) -> None:
         super().__init__(service)
         self._corpora = corpora
+        self.advice = (
+            f"Post a question and a list of documents to {shown(self._bases[0])} by hand; docs/own-system.md says what "
+            f"it should reply. If it wants a key, check {service.checks}."
+        )
 
     def request(self, case: Case) -> bytes:
         """The body as it is sent."""

@@ -134,7 +134,9 @@ class ServedEngine:
             return self._service.read(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Failed(
-                "protocol", f"the answer of {self.name} is not what its documentation says", passing=True
+                "protocol",
+                f"the answer of {self.name} is not what its documentation says; does its address lead elsewhere?",
+                passing=True,
             ) from error
 
     async def _send(self, ask: Ask) -> bytes:
