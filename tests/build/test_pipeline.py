@@ -180,6 +180,19 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     assert state.steps["items"].made == 0
 
 
+def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:
+    first = make_build()
+    run(first)
+    made = first.file_of("hits").read_bytes()
+    assert made
+    (tmp_path / "hits.jsonl").write_bytes(b"")
+    assert run(make_build()).steps["hits"].made == 0  # another file is not taken for the one that was read
+    (tmp_path / "hits.jsonl").write_bytes(made)
+    again = make_build()
+    run(again)
+    assert again.file_of("hits").read_bytes() == made
+
+
 @pytest.mark.parametrize(
     ("fault", "outcome"), [(status(503), "server"), (cut_after(9, page(b"<rss/>" * 9, "text/xml")), "cut")]
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ragbed.build.desk import drain
 from ragbed.build.encoding import open_once
 from ragbed.build.passages import CUTTER, MAX_TOKENS, cut_passages
 from ragbed.build.place import Build, hash_file, reject
+from ragbed.build.recipe import Recipe
 from ragbed.build.records import Draft, Probe
 from ragbed.encoders.base import Encoder, Matrix, Role
 from ragbed.errors import UsageError
@@ -29,15 +30,21 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
     passed = {probe.question for probe in build.read("probes", Probe)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     with ExitStack() as stack:
-        engine = _open(build, stack)
+        engine = _open(build, stack, {draft.id: draft.question for draft in drafts})
         yield from drain(_search_all(build, engine, drafts))
+
+
+def search_settings(recipe: Recipe) -> object:
+    """What of a recipe hits depend on, a file of recorded ones included."""
+    recorded = recipe.search.recorded and Path(recipe.search.recorded)
+    return (recipe.search, hash_file(recorded)) if recorded and recorded.is_file() else recipe.search
 
 
 def check_engine(build: Build) -> None:
     """Opens the engine of a build that has not searched yet: a missing key or file is told before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
-            _open(build, stack)
+            _open(build, stack, {})
 
 
 async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
@@ -63,14 +70,14 @@ async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> Asyn
             yield msgspec.structs.replace(hit, question=draft.id)
 
 
-def _open(build: Build, stack: ExitStack) -> Engine:
+def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Engine:
     told = build.recipe.search
     keep = stack.enter_context(Keep(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if told.engine == "local" else None
     recorded = None if told.recorded is None else Path(told.recorded)
     # A locked build may make no call: what was asked before is answered from what is kept.
     quota = 0 if build.outside.locked else told.quota
-    setting = Setting(keep, build.today, build.outside.environ, quota, index, recorded)
+    setting = Setting(keep, build.today, build.outside.environ, quota, index, recorded, questions)
     return open_engine(told.engine, setting)
 
 

@@ -24,7 +24,7 @@ from ragbed.build.articles import make_articles
 from ragbed.build.asking import closed_book_hash, prompt_hash
 from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
-from ragbed.build.hits import make_hits
+from ragbed.build.hits import make_hits, search_settings
 from ragbed.build.items import make_items
 from ragbed.build.overlap import mark_corpora
 from ragbed.build.pages import make_pages
@@ -75,7 +75,7 @@ STEPS: dict[str, Step] = {
         lambda recipe: (recipe.gate, recipe.generator, closed_book_hash(),
                         mark_corpora(map(Path, recipe.gate.corpora))),
     ),
-    "hits": Step(make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search),
+    "hits": Step(make_hits, ("probes", "questions", "articles"), search_settings),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,11 +16,16 @@ from ragbed.web.search.setting import Setting
 
 
 class ReplayEngine:
-    """Answers from a file, whoever was asked when it was recorded."""
+    """Answers from a file, whoever was asked when it was recorded.
+
+    Args:
+        path: The hits.
+        questions: By ids that may stand in their place there.
+    """
 
     name = "replay"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, questions: Mapping[str, str]) -> None:
         self._hits: dict[str, list[Hit]] = defaultdict(list)
         self._missing = path.with_name(f"{path.name}.missing")
         self._noted: set[Query] = set()
@@ -29,7 +35,7 @@ class ReplayEngine:
                 hit = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise DataError(path, f"expected a hit: {error}", line=number) from error
-            self._hits[hit.question].append(hit)
+            self._hits[questions.get(hit.question, hit.question)].append(hit)
 
     async def search(self, query: Query) -> list[Hit]:
         """See `Engine`; the engine of each hit is the one that was recorded."""
@@ -52,5 +58,5 @@ class ReplayEngine:
 def open_replay(setting: Setting) -> ReplayEngine:
     """From the setting's file."""
     if setting.recorded is None:
-        raise UsageError("the search engine replay needs a file of recorded hits.")
-    return ReplayEngine(setting.recorded)
+        raise UsageError("the search engine replay needs a file of recorded hits; name it as search.recorded.")
+    return ReplayEngine(setting.recorded, setting.questions)

@@ -26,6 +26,8 @@ class Setting:
     """Local: what is searched."""
     recorded: Path | None = None
     """Replay: a file of hits."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """Replay: by the ids that stand in their place in the hits of a build."""
 
     def key(self, name: str) -> str:
         """A secret from the environment; none is needed where no call may be made."""
