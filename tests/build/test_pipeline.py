@@ -103,7 +103,7 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
             ask = Asker(tmp_path / "out/kept/asked", CHOSEN, LocalEngine(1), locked=locked)
             outside = Outside({}, Gate(loopback=True), Manners(per_host_s=0, tries=1), locked)
-            return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside)
+            return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside, home=tmp_path)
 
         yield make
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from ragbed.build.brief import write_recipe
+from ragbed.build.place import Build
 from ragbed.build.recipe import Wanted, read_recipe
 from ragbed.errors import RagbedError, UsageError
 
@@ -23,9 +25,12 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
     text = GOOD + '[[sources]]\nkind = "feed"\nplace = "https://a.example/rss"\n[search]\nrecorded = "hits.jsonl"\n'
-    recipe = read_recipe(write(tmp_path, text))
-    assert [one.place for one in recipe.sources] == [str(tmp_path / "docs"), "https://a.example/rss"]
-    assert recipe.search.recorded == str(tmp_path / "hits.jsonl")
+    recipe = read_recipe(write(tmp_path, text + '[gate]\ncorpora = ["books", "/crawl.txt"]\n'))
+    build = Build(tmp_path / "out", recipe, date(2026, 11, 15), lambda _: {}, home=tmp_path)
+    assert [one.place for one in recipe.sources] == ["docs", "https://a.example/rss"]  # as it is written
+    assert [build.locate(one.place) for one in recipe.sources] == [str(tmp_path / "docs"), "https://a.example/rss"]
+    assert build.recorded == tmp_path / "hits.jsonl"
+    assert build.corpora == [tmp_path / "books", Path("/crawl.txt")]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,8 @@ def test_a_sentence_becomes_a_recipe_that_can_be_read(
     assert (recipe.langs, recipe.wanted, recipe.about) == (langs, wanted, about)
     assert (recipe.name, recipe.sources[0].kind) == ("My-docs", "folder")
     assert Path(recipe.sources[0].place) == tmp_path / "My docs"
+    nearer = write_recipe(brief, tmp_path / "My docs", "openai/gpt-4o", home=tmp_path)
+    assert read_recipe(write(tmp_path, nearer)).sources[0].place == "My docs"
 
 
 @pytest.mark.parametrize(

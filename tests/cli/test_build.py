@@ -264,6 +264,19 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
     assert contents(place / "out") == before
 
 
+def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
+    place: Path, shared: tuple[World, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, asked = contents(place / "out"), shared[0].asked.total()
+    moved = place.rename(place.parent / "moved")
+    monkeypatch.chdir(moved.parent)
+    done = type_command("build", "moved/world.toml", "-o", "moved/out")
+    assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 13, asked), done.err
+    done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--locked")
+    assert done.code == 0, done.err
+    assert contents(moved / "out") == before
+
+
 def test_a_locked_build_names_the_document_that_changed(place: Path) -> None:
     path = next((place / "docs").glob("en-base-0-*.md"))
     path.write_text(path.read_text() + "\n")

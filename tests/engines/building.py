@@ -44,7 +44,9 @@ def build_with(engine: Engine, pages: Path, folder: Path, encoded: int = 0) -> t
     """Reads, cuts and, as far as wanted, encodes pages, as the steps do: a hash of all that, articles and passages."""
     (folder / "steps").mkdir(parents=True)
     (folder / "recipe.toml").write_text(_RECIPE.format(place=pages))
-    build = Build(folder, read_recipe(folder / "recipe.toml"), date(2026, 11, 15), lambda _: {}, engine=engine)
+    build = Build(
+        folder, read_recipe(folder / "recipe.toml"), date(2026, 11, 15), lambda _: {}, engine=engine, home=folder
+    )
     digest, articles = hashlib.sha256(), 0
     with open(build.file_of("pages"), "wb") as sink:
         for found in make_articles(build):

@@ -38,7 +38,7 @@ def make_articles(build: Build) -> Iterator[Article | Reject]:
 
 
 async def _of_recipe(build: Build) -> AsyncGenerator[Article | Reject, None]:
-    sources = [Source(one.kind, one.place, one.licence) for one in build.recipe.sources]
+    sources = [Source(one.kind, build.locate(one.place), one.licence, one.place) for one in build.recipe.sources]
     async with open_desk(build) as desk:
         async for found in collect_articles(sources, desk, build.today):
             yield found
@@ -132,7 +132,7 @@ async def _read(raw: Raw, source: Source, desk: Desk, today: date) -> Article | 
         text=read.text,
         lang=read.lang,
         sha256=hashlib.sha256(raw.body).hexdigest(),
-        source=source.place,
+        source=source.written or source.place,
         date=next((day for told in (raw.date, read.date) if (day := _past_day(told, today))), None),
         licence=raw.licence or read.licence or source.licence,
     )

@@ -49,7 +49,7 @@ _HEAD_BYTES = 20_000
 _PLAIN = frozenset({".txt", ".md", ".html", ".htm"})
 
 
-def write_recipe(brief: str, documents: Path, generator: str, name: str = "") -> str:
+def write_recipe(brief: str, documents: Path, generator: str, name: str = "", home: Path = Path()) -> str:
     """A recipe as TOML text.
 
     Args:
@@ -57,6 +57,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "") ->
         documents: A folder of documents, or a file of them.
         generator: Model string.
         name: Of what is built; that of the folder if empty.
+        home: Where the recipe will lie. Documents below it are named from there, so that all can be moved together.
 
     Raises:
         UsageError: It wants a language that no recipe can, or there are no such documents.
@@ -79,7 +80,7 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "") ->
         "",
         "[[sources]]",
         f"kind = {_quote(kind)}",
-        f"place = {_quote(str(documents.resolve()))}",
+        f"place = {_quote(_place(documents.resolve(), home.resolve()))}",
         "",
         "[pools]",
         "sources = 1  # one's own documents seldom say a thing twice; 2 asks for a second, independent one",
@@ -87,6 +88,10 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "") ->
         "distracts = 4",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _place(documents: Path, home: Path) -> str:
+    return str(documents.relative_to(home) if documents.is_relative_to(home) else documents)
 
 
 def _kind(documents: Path) -> str:

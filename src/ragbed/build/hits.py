@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import msgspec
 
@@ -13,7 +12,6 @@ from ragbed.build.desk import drain
 from ragbed.build.encoding import open_once
 from ragbed.build.passages import CUTTER, MAX_TOKENS, cut_passages
 from ragbed.build.place import Build, hash_file, reject
-from ragbed.build.recipe import Recipe
 from ragbed.build.records import Draft, Probe
 from ragbed.encoders.base import Encoder, Matrix, Role
 from ragbed.errors import UsageError
@@ -34,10 +32,9 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
         yield from drain(_search_all(build, engine, drafts))
 
 
-def search_settings(recipe: Recipe) -> object:
-    """What of a recipe hits depend on, a file of recorded ones included."""
-    recorded = recipe.search.recorded and Path(recipe.search.recorded)
-    return (recipe.search, hash_file(recorded)) if recorded and recorded.is_file() else recipe.search
+def mark_recorded(build: Build) -> str | None:
+    """Which file of recorded hits it is, by its content."""
+    return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
 
 
 def check_engine(build: Build) -> None:
@@ -74,10 +71,9 @@ def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Engin
     told = build.recipe.search
     keep = stack.enter_context(Keep(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if told.engine == "local" else None
-    recorded = None if told.recorded is None else Path(told.recorded)
     # A locked build may make no call: what was asked before is answered from what is kept.
     quota = 0 if build.outside.locked else told.quota
-    setting = Setting(keep, build.today, build.outside.environ, quota, index, recorded, questions)
+    setting = Setting(keep, build.today, build.outside.environ, quota, index, build.recorded, questions)
     return open_engine(told.engine, setting)
 
 

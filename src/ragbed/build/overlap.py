@@ -69,7 +69,7 @@ def read_corpora(corpora: Iterable[Path]) -> Iterator[str]:
 
 def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
     """Which files they are, how large and of when: tells that they changed without reading what may be terabytes."""
-    return [(str(file), found.st_size, found.st_mtime_ns) for file in _files(corpora) for found in [file.stat()]]
+    return [(file.name, found.st_size, found.st_mtime_ns) for file in _files(corpora) for found in [file.stat()]]
 
 
 def _files(corpora: Iterable[Path]) -> Iterator[Path]:

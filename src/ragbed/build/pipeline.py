@@ -24,7 +24,7 @@ from ragbed.build.articles import make_articles
 from ragbed.build.asking import closed_book_hash, prompt_hash
 from ragbed.build.combinations import make_combinations
 from ragbed.build.falsehoods import make_falsehoods
-from ragbed.build.hits import make_hits, search_settings
+from ragbed.build.hits import make_hits, mark_recorded
 from ragbed.build.items import make_items
 from ragbed.build.overlap import mark_corpora
 from ragbed.build.pages import make_pages
@@ -58,6 +58,8 @@ class Step:
     settings: Callable[[Recipe], object] = lambda _: None
     """What of the recipe it depends on."""
     prompts: tuple[str, ...] = ()
+    files: Callable[[Build], object] = lambda _: None
+    """Marks of files of the user's that it reads."""
 
 
 STEPS: dict[str, Step] = {
@@ -72,10 +74,12 @@ STEPS: dict[str, Step] = {
     "probes": Step(
         make_probes,
         ("questions", "articles"),
-        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash(),
-                        mark_corpora(map(Path, recipe.gate.corpora))),
+        lambda recipe: (recipe.gate, recipe.generator, closed_book_hash()),
+        files=lambda build: mark_corpora(build.corpora),
     ),
-    "hits": Step(make_hits, ("probes", "questions", "articles"), search_settings),
+    "hits": Step(
+        make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded
+    ),
     "pages": Step(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": Step(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": Step(
@@ -217,7 +221,8 @@ def _run(build: Build, name: str, step: Step, stamp: str) -> Done:
 def _stamp(build: Build, step: Step) -> str:
     """What a step is made from, as a hash."""
     inputs = [hash_file(build.file_of(name)) for name in step.reads]
-    parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs)
+    files = filter(None, [step.files(build)])
+    parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs, *files)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 

@@ -54,6 +54,8 @@ class Build:
     """Told of each step how many are done, and of how many where that is known."""
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
     """Who reads, cuts, encodes and labels."""
+    home: Path = Path()
+    """The folder of the recipe: where its places are looked for. No record and no lock depends on it."""
     keeper: Path | None = None
     """The folder whose kept/ is used; None: its own. A locked build works apart from what it is compared with."""
 
@@ -63,6 +65,20 @@ class Build:
         folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def locate(self, place: str) -> str:
+        """Where a place of the recipe is; an address of the web stays."""
+        return place if place.startswith(("http://", "https://")) else str(self.home / place)
+
+    @property
+    def corpora(self) -> list[Path]:
+        """Where the texts are that models may have been trained on."""
+        return [self.home / place for place in self.recipe.gate.corpora]
+
+    @property
+    def recorded(self) -> Path | None:
+        """Where the hits are that are to be replayed."""
+        return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
         """The records that a step made."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 
 from ragbed.build.asking import Request, closed_book
 from ragbed.build.overlap import SEEN, find_seen
@@ -81,12 +80,11 @@ def _too_old(draft: Draft, late: str) -> Reject | None:
 
 def _find_seen(build: Build) -> dict[str, float]:
     """Of each article that a question is from, the share that stands in the recipe's corpora."""
-    corpora = [Path(place) for place in build.recipe.gate.corpora]
-    if not corpora:
+    if not build.corpora:
         return {}
     asked = {draft.article for draft in build.read("questions", Draft)}
     return find_seen(
-        {one.id: (one.lang, one.text) for one in build.read("articles", Article) if one.id in asked}, corpora
+        {one.id: (one.lang, one.text) for one in build.read("articles", Article) if one.id in asked}, build.corpora
     )
 
 

@@ -138,7 +138,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Reads and checks a recipe; places of files in it are looked for from the recipe's own folder."""
+    """Reads and checks a recipe; places stay as they are written, and are looked for from the recipe's own folder."""
     try:
         told = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
@@ -154,12 +154,7 @@ def read_recipe(path: Path) -> Recipe:
     except msgspec.ValidationError as error:
         raise DataError(path, f"{error}; docs/build.md lists what a recipe may say") from error
     _check(path, recipe)
-    return msgspec.structs.replace(
-        recipe,
-        sources=tuple(_found_from(path.parent, source) for source in recipe.sources),
-        gate=msgspec.structs.replace(recipe.gate, corpora=tuple(str(path.parent / one) for one in recipe.gate.corpora)),
-        search=msgspec.structs.replace(recipe.search, recorded=_join(path.parent, recipe.search.recorded)),
-    )
+    return recipe
 
 
 def encoder_of(recipe: Recipe, lang: Lang) -> str:
@@ -214,13 +209,3 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
                 raise DataError(path, f"{value} is too small; allowed are {least} and more", field=f"{table}.{field}")
     if not (recipe.wanted.base or recipe.wanted.integration or recipe.wanted.counterfactual):
         raise DataError(path, "asks for no items at all", field="wanted")
-
-
-def _found_from(folder: Path, source: SourceLine) -> SourceLine:
-    if source.place.startswith(("http://", "https://")):
-        return source
-    return msgspec.structs.replace(source, place=str(folder / source.place))
-
-
-def _join(folder: Path, named: str | None) -> str | None:
-    return None if named is None else str(folder / named)

@@ -95,7 +95,7 @@ def build(
         return
     told = _read(recipe, model, since)
     folder = output or Path("builds") / told.name
-    state, deliveries = _build(told, folder, start, chosen, locked=locked)
+    state, deliveries = _build(told, recipe.parent, folder, start, chosen, locked=locked)
     _print_funnel(state, deliveries, to_stderr=json)
     if json:
         print_json({"folder": str(folder), "steps": state.steps, "files": deliveries})
@@ -133,7 +133,7 @@ def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) 
     target = output or Path(f"{documents.resolve().stem}.toml")
     if target.exists():
         raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
-    text = write_recipe(brief, documents, model, "" if output is None else output.stem)
+    text = write_recipe(brief, documents, model, "" if output is None else output.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
     told = tomllib.loads(text)
@@ -154,9 +154,9 @@ def _read(path: Path, model: str | None, since: str | None) -> Recipe:
 
 
 def _build(
-    recipe: Recipe, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
+    recipe: Recipe, home: Path, folder: Path, start: str | None, chosen: AskingOptions, *, locked: bool
 ) -> tuple[State, list[Delivery]]:
-    """Runs the steps and writes what they give."""
+    """Runs the steps of a recipe, whose places are below its home, and writes what they give."""
     from datetime import UTC, date, datetime
 
     from ragbed.build.delivery import check_recipe, read_lock
@@ -170,7 +170,7 @@ def _build(
     from ragbed.runner.lock import hold
 
     if not locked:
-        _check_means(recipe, folder)
+        _check_means(recipe, home, folder)
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None
         if lock is not None:
@@ -178,7 +178,7 @@ def _build(
         today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
         outside, engine = Outside(os.environ, locked=locked), open_chosen(chosen)
         ask = Asker(folder / "kept" / "asked", chosen, engine, locked=locked)
-        work = Build(place, recipe, today, ask, outside, progress.watch, engine, keeper=folder)
+        work = Build(place, recipe, today, ask, outside, progress.watch, engine, home, keeper=folder)
 
         def tell(name: str, done: Done, was_done: bool) -> None:
             progress.end_step()
@@ -192,7 +192,7 @@ def _build(
         return state, deliveries
 
 
-def _check_means(recipe: Recipe, folder: Path) -> None:
+def _check_means(recipe: Recipe, home: Path, folder: Path) -> None:
     """Finds before hours of reading, rather than after, that a model could not be asked, or that a corpus is missing.
 
     Where models were asked before, all replies may be kept, and no key be needed: the step that asks will tell.
@@ -204,7 +204,7 @@ def _check_means(recipe: Recipe, folder: Path) -> None:
     was_asked = (folder / "kept" / "asked").is_dir()
     for model in sorted(models_of(recipe)):
         parse_model(model) if was_asked else check_reader(model)
-    mark_corpora(map(Path, recipe.gate.corpora))
+    mark_corpora(home / place for place in recipe.gate.corpora)
 
 
 @contextmanager

@@ -30,6 +30,8 @@ class Source:
     """An address, or the path of a file or folder."""
     licence: str | None = None
     """Of what is there, unless a document names its own."""
+    written: str = ""
+    """As the recipe names the place, for articles to say; empty: as it is."""
 
 
 class Extracting(Protocol):
