@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from ragbed.build.hits import make_hits
-from ragbed.build.place import Build
+from ragbed.build.place import Build, Outside
 from ragbed.build.recipe import Recipe, Search, SourceLine
 from ragbed.build.records import Draft, Probe
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Article, Hit
+from tests.web.search.engine_server import reply, running_engine
 
 TEXTS = {
     "physician": "The physician treated the wounded soldiers in a tent near the front.",
@@ -96,3 +97,22 @@ def test_other_tables_or_another_cutter_have_another_index(
     found(build)
     (after,) = build.kept.glob("index-*.db")
     assert after != before
+
+
+def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    build = lay_out(tmp_path)
+    with running_engine() as server:
+        server.script = [reply({}, 401)]
+        environ = {"TAVILY_API_KEY": "wrong", "TAVILY_BASE_URL": server.url}
+        recipe = msgspec.structs.replace(build.recipe, search=Search(engine="tavily"))
+        build = Build(build.folder, recipe, build.today, build.ask, Outside(environ))
+        (draft,) = build.read("questions", Draft)
+        drafts = [msgspec.structs.replace(draft, id=str(n), question=f"Doctor {n}?") for n in range(9)]
+        _write(build, "questions", drafts)
+        _write(build, "probes", [Probe(question=one.id) for one in drafts])
+        with pytest.raises(RagbedError, match=r"tavily cannot be asked: .*is the key right.* in a row: 3\)"):
+            list(make_hits(build))
+        assert len(server.asked) == 3

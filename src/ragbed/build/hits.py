@@ -14,13 +14,17 @@ from ragbed.build.passages import CUTTER, MAX_TOKENS, cut_passages
 from ragbed.build.place import Build, hash_file, reject
 from ragbed.build.records import Draft, Probe
 from ragbed.encoders.base import Encoder, Matrix, Role
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Article, Hit, Reject
 from ragbed.web.keep import Keep
 from ragbed.web.search import Engine, Failed, Query, Setting, open_engine
 from ragbed.web.search.index import VERSION, Encode, Entry, LocalIndex
 
 STEP = "hits"
+_HOPELESS = frozenset({"auth", "connect", "protocol"})
+"""Failures that no other question will escape: a wrong key or address, an engine that is not there."""
+_GIVE_UP = 3
+"""Of these in a row: each was tried several times by then, and nobody wants nine hundred questions to end so."""
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
@@ -46,6 +50,7 @@ def check_engine(build: Build) -> None:
 
 async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
     told = build.recipe.search
+    hope = _Hope(engine.name, min(_GIVE_UP, len(drafts)))
     for draft in build.shown(STEP, drafts):
         query = Query(
             text=draft.question,
@@ -59,12 +64,37 @@ async def _search_all(build: Build, engine: Engine, drafts: list[Draft]) -> Asyn
         try:
             hits = await engine.search(query)
         except Failed as failed:
+            hope.learn(failed)
             yield reject(STEP, draft.question, failed.outcome, failed.reason)
             continue
+        hope.learn(None)
         if not hits:
             yield reject(STEP, draft.question, "no-hits", f"{engine.name} finds nothing for it")
         for hit in hits:
             yield msgspec.structs.replace(hit, question=draft.id)
+
+
+class _Hope:
+    """Whether it makes sense to go on asking an engine.
+
+    Args:
+        engine: Its name.
+        most: Questions in a row that may fail so that no other would do better.
+    """
+
+    def __init__(self, engine: str, most: int) -> None:
+        self._engine, self._most, self._in_a_row = engine, most, 0
+
+    def learn(self, failed: Failed | None) -> None:
+        """Takes in how a search ended.
+
+        Raises:
+            RagbedError: No further question should be asked.
+        """
+        self._in_a_row = self._in_a_row + 1 if failed and failed.outcome in _HOPELESS else 0
+        if failed and self._in_a_row >= self._most:
+            how = f"{failed.outcome}, questions in a row: {self._in_a_row}"
+            raise RagbedError(f"{self._engine} cannot be asked: {failed.reason} ({how}).")
 
 
 def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> Engine:
