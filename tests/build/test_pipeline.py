@@ -178,6 +178,8 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     state = run(make_build())
     assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
+    reasons = {one.reason for one in compare_delivery(make_build(), state)}
+    assert all("No question has a page: look at [search]" in reason for reason in reasons)
 
 
 def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
     advice = _ADVICE[kind]
     if not articles or not drafts:
         advice = _advise_first_steps(state, articles)
+    elif probes and not state.steps["ranking"].made:
+        advice = "No question has a page: look at [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl."
     elif kind == "fluent" and not state.steps["falsehoods"].made:
         advice = _ADVICE["fact"]
     elif len(drafts) >= drafts_wanted(build):
