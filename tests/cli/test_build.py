@@ -514,6 +514,13 @@ def test_what_a_build_will_lack_is_noticed_before_the_first_step(
     assert not (tmp_path / "out" / "steps").exists()
 
 
+def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(place: Path) -> None:
+    shutil.rmtree(place / "out")
+    done = build("--budget", "1")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "no price is known for openai-api/world/generator" in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

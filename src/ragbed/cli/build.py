@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, check_reader
+from ragbed.cli.asking import AskingOptions, asking_options, check_reader, read_budget
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.quality import QualityOptions, quality_options, report_quality
 from ragbed.errors import UsageError
@@ -170,7 +170,7 @@ def _build(
     from ragbed.runner.lock import hold
 
     if not locked:
-        _check_means(recipe, home, folder)
+        _check_means(recipe, home, folder, chosen)
     with hold(folder), StepProgress() as progress, _workplace(folder, locked=locked) as place:
         lock = read_lock(folder) if locked else None
         if lock is not None:
@@ -192,8 +192,8 @@ def _build(
         return state, deliveries
 
 
-def _check_means(recipe: Recipe, home: Path, folder: Path) -> None:
-    """Finds before hours of reading, rather than after, that a model could not be asked, or that a corpus is missing.
+def _check_means(recipe: Recipe, home: Path, folder: Path, chosen: AskingOptions) -> None:
+    """Finds before hours of reading, rather than after, that a model could not be asked or paid, or a corpus read.
 
     Where models were asked before, all replies may be kept, and no key be needed: the step that asks will tell.
     """
@@ -204,6 +204,7 @@ def _check_means(recipe: Recipe, home: Path, folder: Path) -> None:
     was_asked = (folder / "kept" / "asked").is_dir()
     for model in sorted(models_of(recipe)):
         parse_model(model) if was_asked else check_reader(model)
+    read_budget(sorted(models_of(recipe)), chosen)
     mark_corpora(home / place for place in recipe.gate.corpora)
 
 
