@@ -43,7 +43,7 @@ class Budget:
         if self._denied:
             raise BudgetSpent(
                 f"the budget of {self._limit:.2f} $ is spent ({self._spent:.4f} $); everything asked is kept. "
-                "Go on with a larger --budget and the same --out."
+                "Go on with a larger --budget, in the same folder (--out; of a build -o)."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:
