@@ -47,5 +47,5 @@ class Hope:
             how = f": {self._in_a_row} cases in a row ended in an error, the last"
             raise GivenUp(
                 f"{self._model}{how if self._answered else ' cannot be asked'}: {completion.error}. {self._advice} "
-                "What was not asked is pending; the same command goes on with it, in the same folder (--out; of a build -o)."
+                "What was not asked is pending; the same command in the same folder (--out; of a build -o) goes on."
             )
