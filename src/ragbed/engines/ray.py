@@ -111,8 +111,7 @@ class RayEngine:
         # Nobody is told of what is done here.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is not None:
-            _knock(address, self._ray.util.get_node_ip_address())
-            _ask_in(self._ray, address)
+            _ask_in(self._ray, address, _knock(address, self._ray.util.get_node_ip_address()))
         try:
             self._ray.init(address=address or "auto", **quiet)
         except ConnectionError as error:
@@ -166,8 +165,8 @@ def _import_ray() -> Any:
     return ray
 
 
-def _knock(address: str, own_ip: str) -> None:
-    """Finds out in seconds what Ray would find out in minutes."""
+def _knock(address: str, own_ip: str) -> str:
+    """Finds out in seconds what Ray would find out in minutes; gives the address at which the head node listens."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -188,6 +187,7 @@ def _knock(address: str, own_ip: str) -> None:
         raise UsageError(
             f"{address} answers, but not as a Ray cluster; write the address that `ray start --head` told."
         )
+    return f"{host}:{port}"
 
 
 def _is_grpc(line: socket.socket) -> bool:
@@ -201,12 +201,12 @@ def _is_grpc(line: socket.socket) -> bool:
     return False
 
 
-def _ask_in(ray: Any, address: str) -> None:
+def _ask_in(ray: Any, address: str, heard_at: str) -> None:
     """Ray would knock for half a minute before it says that it has no token, or a wrong one."""
     from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
     try:
-        GcsClient(address=address)
+        GcsClient(address=heard_at)
     except ray.exceptions.RayError as error:
         if "AuthToken" not in str(error):
             return  # ray.init tells it better
