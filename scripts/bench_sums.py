@@ -67,7 +67,7 @@ def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
             for trial in made_up(shard * size, min(questions, (shard + 1) * size)):
                 folding.add(trial)
                 trials += 1
-            told = Summed("made", "made-up", f"{shard + 1}/{shards}", (), trials)
+            told = Summed("made", "made-up", f"{shard + 1}/{shards}", (), ("robust",), trials)
             sums = Sums([told], folding.finish())
         files.append(folder / f"{shard}.jsonl")
         write_sums(sums, files[-1])

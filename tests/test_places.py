@@ -126,6 +126,15 @@ def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
             open_sink(Url(f"{address}/c.txt"))
 
 
+def test_a_bucket_or_folder_that_is_not_there_is_told_who_writes_to_it() -> None:
+    """In /proc nobody makes folders."""
+    with (
+        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: there is no such bucket or folder"),
+        write_whole(Url("file:///proc/x/a.txt")) as sink,
+    ):
+        sink.write(b"a")
+
+
 def test_what_nobody_may_read_is_told_so(tmp_path: Path) -> None:
     with serve_folder(tmp_path) as address:
         told = r"/secret\.txt cannot be read: no permission \(403.*\)\. Give its package what it takes"

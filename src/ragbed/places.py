@@ -158,6 +158,8 @@ def naming(place: Place, done: str) -> Iterator[None]:
         if isinstance(place, Path):
             raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
         if isinstance(error, FileNotFoundError):
+            if done == "written":
+                raise UsageError(f"{place} cannot be written: there is no such bucket or folder.") from None
             raise NoSuchFile(place) from None
         raise RagbedError(_tell(place, done, error)) from error
     except NotImplementedError as error:

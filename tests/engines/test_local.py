@@ -8,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from unittest.mock import patch
 
 import msgspec
 import pytest
+import ray.util
 
 from ragbed.build.records import Pool
 from ragbed.engines import Plan, open_engine
@@ -99,12 +102,23 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
     [
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
         (["--engine", "ray", "--cluster", "ray://head:10001"], "write the head node's own address"),
+        (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
         (["--engine", "local", "--replicas", "2"], "--replicas is for a cluster; add --engine ray"),
+        (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
     ],
 )
 def test_what_cannot_be_is_said_at_once(words: list[str], told: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", *words)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
+
+
+def test_a_server_that_is_no_cluster_is_told_apart_within_seconds() -> None:
+    own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
+    with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
+        server.shutdown()
+    assert (done.code, "answers, but not as a Ray cluster" in done.err) == (2, True), done.err
 
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:

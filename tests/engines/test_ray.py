@@ -140,16 +140,23 @@ def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     assert "goes on" in done.err
 
 
+_NO_RAGBED = """
+import sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] == 'ragbed':
+            raise ModuleNotFoundError(f"No module named '{name.split('.')[0]}'", name=name)
+sys.meta_path.insert(0, Nothing())
+"""
+_OTHER_RAGBED = """
+import ragbed
+ragbed.__version__ = "0.0.1"
+"""
+
+
 def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
     """Only the one with a GPU has none, and a GPU is asked for."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import sys\n"
-        "class Nothing:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] == 'ragbed':\n"
-        "            raise ModuleNotFoundError(f\"No module named '{name.split('.')[0]}'\", name=name)\n"
-        "sys.meta_path.insert(0, Nothing())\n"
-    )
+    (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
     bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
     done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "1"))
@@ -157,6 +164,34 @@ def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_pa
     assert (done.code, f"pip install 'ragbed[ray]=={__version__}'" in done.err) == (1, True), done.err
     resumed = type_command("run", *words)
     assert resumed.code == 0, resumed.err
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [(_NO_RAGBED, "the workers have no ragbed"), (_OTHER_RAGBED, f"a worker has ragbed 0.0.1, this is {__version__}")],
+)
+def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told: str, tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    assert type_command("run", "-m", "scripted/oracle", *DATA, "--limit", "2", "--out", run).code == 0
+    (tmp_path / "sitecustomize.py").write_text(found)
+    with running_cluster(0) as bare:
+        bare.add(env_vars={"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
+        for command in ("score", "diagnose"):
+            done = type_command(command, run, *_on(bare))
+            assert (done.code, done.out, told in done.err) == (1, "", True), done.err
+            assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
+
+
+def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
+    code = "from tests.engines.cluster import Nodes; n = Nodes(); print(n.address, flush=True); input(); n.close()"
+    environ = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as head:
+        assert head.stdout is not None
+        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
+        head.communicate("\n", timeout=60)
+    assert (done.code, "wants a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
 
 
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:

@@ -108,6 +108,24 @@ def test_runs_of_other_models_or_other_data_add_up(tmp_path: Path) -> None:
     assert done.code == 0, done.err
 
 
+def test_profiles_of_one_model_add_up_to_what_their_runs_are_reported_as(tmp_path: Path) -> None:
+    shards = [("--shard", f"{index}/2") for index in (1, 2)]
+    files = [
+        _small(tmp_path / f"{profile}-{shard[1][0]}", "--profile", profile, *shard)
+        for shard in shards
+        for profile in ("robust", "paper")
+    ]
+    assert type_command("merge", *map(str, files), "-o", str(tmp_path / "all")).code == 0
+    runs = [tmp_path / profile for profile in ("robust", "paper")]
+    for run in runs:
+        _small(run, "--profile", run.name)
+    wanted, found = _cells(*runs), _cells(tmp_path / "all")
+    assert {json.loads(name)["profile"] for name in found} == {"robust", "paper"}
+    assert found == {name: wanted[name] for name in found}
+    done = type_command("report", str(tmp_path / "all"), str(_small(tmp_path / "seed", "--seed", "2")))
+    assert (done.code, "by several runs of these" in done.err) == (2, True), done.err
+
+
 def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str = "ragbed-mini-en_base") -> Path:
     """The sums of a run of six questions."""
     asked = ("-m", model, "-d", data, "--limit", "6", "--no-cache", "--out", str(folder))
@@ -129,7 +147,8 @@ def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
 
 
 def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
-    head = '{"is":"sums","ragbed":"1","runs":[{"settings":"s","model":"m","shard":null,"data":[],"trials":1}]}\n'
+    run = '{"settings":"s","model":"m","shard":null,"data":[],"profiles":["robust"],"trials":1}'
+    head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
     for content, told in (
         ("{}\n", ":1: is no line of sums ("),

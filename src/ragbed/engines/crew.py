@@ -18,6 +18,7 @@ from typing import Any
 from ragbed import __version__
 from ragbed.engines.base import Hand, Share
 from ragbed.engines.station import Ready, Station, Taken
+from ragbed.engines.unfit import brief, check_version, explain_missing
 from ragbed.errors import RagbedError
 from ragbed.models.base import WorkerLost
 
@@ -25,8 +26,6 @@ _ENDS = 5
 """So often in a row a worker may end without having done anything before it is given up."""
 _LOOK_S, _PATIENCE_S = 0.5, 60.0
 """Between two looks whether a worker has a place, and until the user hears that it has none."""
-_SAID = 300
-"""Characters of what Ray says; the rest is its own concern."""
 _HOLD_S = 0.02
 """So long a job waits for others to travel with, to a worker that has enough to do."""
 _AT_ONCE = 100
@@ -194,10 +193,10 @@ class Crew:
                 except self._ray.exceptions.RayError as error:
                     last = error
                     member.ends += 1
-                    member.lose(WorkerLost(_brief(error)))
+                    member.lose(WorkerLost(brief(error)))
                     self._tell()
             raise RagbedError(
-                f"a worker ended {_ENDS} times without having done anything: {_brief(last)}. Most often memory is "
+                f"a worker ended {_ENDS} times without having done anything: {brief(last)}. Most often memory is "
                 "lacking: take fewer --replicas, smaller ones, or larger nodes. What is done is kept, and the same "
                 "command goes on."
             )
@@ -238,11 +237,7 @@ class Crew:
             timer.cancel()
 
     def _check(self, ready: Ready) -> None:
-        if ready.version != __version__:
-            raise RagbedError(
-                f"a worker has ragbed {ready.version}, this is {__version__}; install the same one everywhere: "
-                f"pip install 'ragbed[ray]=={__version__}'"
-            )
+        check_version(ready.version, __version__)
         if self._what and ready.what and ready.what != self._what:  # some do not always say what they are
             raise RagbedError(f"workers differ: one has {ready.what}, another {self._what}. Give all the same.")
 
@@ -275,18 +270,3 @@ class Crew:
 
 def _member(actor: Any) -> _Member:
     return _Member(actor, actor.give.options(num_returns=0).remote)
-
-
-def explain_missing(error: Exception) -> str:
-    """Why a worker could not begin, and what to do."""
-    if "No module named 'ragbed'" in str(error):
-        return f"the workers have no ragbed; install it on every node: pip install 'ragbed[ray]=={__version__}'"
-    return f"a worker cannot begin: {_brief(error)}"
-
-
-def _brief(error: Exception) -> str:
-    """What Ray says, in one line; of a process that is suddenly gone it only knows that nobody answers any more."""
-    said = " ".join(str(error).split())
-    if "Socket closed" in said or "unavailable" in said or "unexpectedly" in said:
-        return "its process was ended, or its node is gone"
-    return said[:_SAID]

@@ -16,15 +16,17 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from ragbed import __version__
 from ragbed.engines.base import Hand, Share
-from ragbed.engines.crew import Crew, explain_missing
+from ragbed.engines.crew import Crew
 from ragbed.engines.replicas import ModelHand, ReplicatedModel, share_wish
 from ragbed.engines.tireless import Tireless
+from ragbed.engines.unfit import check_version, explain_missing, is_missing
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import Wish, open_model
 from ragbed.models.base import Model
@@ -35,6 +37,9 @@ _AHEAD = 3
 _RETRIES = 20
 """Times that a job is given to another worker because its own ended: more than one job is likely to meet."""
 _KNOCK_S = 5.0
+_SETTINGS = b"\x04"
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
+"""How a client of HTTP/2, and so of gRPC, begins: with its settings, which it answers with its own."""
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -74,7 +79,7 @@ class RayEngine:
         most = self.workers * _AHEAD
         try:
             for job in jobs:
-                waiting.append(task.remote(work, job))
+                waiting.append(task.remote(__version__, work, job))
                 if len(waiting) >= most:
                     yield self._result(waiting.popleft())
             while waiting:
@@ -106,7 +111,7 @@ class RayEngine:
         # Nobody is told of what is done here.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address is not None:
-            _knock(address, self._ray.util.get_node_ip_address())
+            _ask_in(self._ray, address, _knock(address, self._ray.util.get_node_ip_address()))
         try:
             self._ray.init(address=address or "auto", **quiet)
         except ConnectionError as error:
@@ -116,6 +121,7 @@ class RayEngine:
             own = {"include_dashboard": False, "_temp_dir": self._folder, "_node_ip_address": "127.0.0.1"}
             self._ray.init(address="local", **own, **quiet)
         except RuntimeError as error:
+            self._ray.shutdown()  # it had joined half-way
             raise UsageError(_tell_apart(address, error)) from None
 
     def _check_room(self) -> None:
@@ -135,13 +141,16 @@ class RayEngine:
         except self._ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, RagbedError):
                 raise error.cause from None
+            if is_missing(error):
+                raise RagbedError(explain_missing(error)) from None
             raise
         except self._ray.exceptions.RayError as error:
             raise RagbedError(explain_missing(error)) from None
 
 
-def _do(work: Callable[[Job], Result], job: Job) -> Result:
+def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
     """A task of the cluster: Ray makes one of a plain function only, and work may have arguments bound."""
+    check_version(__version__, version)
     return work(job)
 
 
@@ -156,8 +165,8 @@ def _import_ray() -> Any:
     return ray
 
 
-def _knock(address: str, own_ip: str) -> None:
-    """Finds out in seconds what Ray would find out in minutes."""
+def _knock(address: str, own_ip: str) -> str:
+    """Finds out in seconds what Ray would find out in minutes; gives the address at which the head node listens."""
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
@@ -167,11 +176,43 @@ def _knock(address: str, own_ip: str) -> None:
     if host in ("localhost", "127.0.0.1"):
         host = own_ip  # as Ray does: a head node listens there
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _KNOCK_S).close()
-    except OSError as error:
+        line = socket.create_connection((host.strip("[]"), int(port)), _KNOCK_S)
+    except (OSError, OverflowError) as error:  # the latter: no port has such a number
+        why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"there is no cluster at {address} ({error.strerror or error}); start one with "
+            f"there is no cluster at {address} ({why}); start one with "
             "`ray start --head`, or leave --cluster away to work on this machine."
+        ) from None
+    if not _is_grpc(line):
+        raise UsageError(
+            f"{address} answers, but not as a Ray cluster; write the address that `ray start --head` told."
+        )
+    return f"{host}:{port}"
+
+
+def _is_grpc(line: socket.socket) -> bool:
+    """Whether the other end speaks as Ray's head nodes do; one that wants TLS does not say so and is left to Ray."""
+    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+        line.close()
+        return True
+    with line, suppress(OSError):
+        line.sendall(_HELLO)
+        return line.recv(9)[3:4] == _SETTINGS
+    return False
+
+
+def _ask_in(ray: Any, address: str, heard_at: str) -> None:
+    """Ray would knock for half a minute before it says that it has no token, or a wrong one."""
+    from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
+
+    try:
+        GcsClient(address=heard_at)
+    except ray.exceptions.RayError as error:
+        if "AuthToken" not in str(error):
+            return  # ray.init tells it better
+        raise UsageError(
+            f"the cluster at {address} wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what "
+            "`ray get-auth-token` prints on its head node."
         ) from None
 
 

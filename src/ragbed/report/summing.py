@@ -41,6 +41,8 @@ class Summed(Struct, frozen=True):
     shard: str | None
     data: tuple[tuple[str, str], ...]
     """Name and hash of every dataset."""
+    profiles: tuple[str, ...]
+    """Of its cases: trials under different ones never share a cell."""
     trials: int
 
 
@@ -241,7 +243,8 @@ def sum_run(folder: Path, engine: Engine) -> Sums:
                 folding.add(trial)
         if not store.is_whole(rows, seals):
             raise RagbedError(f"{folder} is being asked at this moment, or is damaged; type it again afterwards.")
-        return Sums(_summed(settings, trials), folding.finish())
+        sheets = folding.finish()
+        return Sums(_summed(settings, trials, sheets), sheets)
 
 
 def _score(results: Iterable[Stored]) -> list[Scored]:
@@ -249,18 +252,19 @@ def _score(results: Iterable[Stored]) -> list[Scored]:
     return [to_trial(stored, score) for stored in results]
 
 
-def _summed(settings: dict[str, str], trials: dict[str, int]) -> Iterator[Summed]:
+def _summed(settings: dict[str, str], trials: dict[str, int], sheets: Iterable[Key]) -> Iterator[Summed]:
     told = {name: value for name, value in settings.items() if name != SETTING}
     digest = hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
     data = tuple(
         (name.removeprefix("data "), value) for name, value in sorted(told.items()) if name.startswith("data ")
     )
     for model, count in trials.items():
-        yield Summed(digest, model, settings.get(SETTING), data, count)
+        profiles = tuple(sorted({key.profile for key in sheets if key.model == model}))
+        yield Summed(digest, model, settings.get(SETTING), data, profiles, count)
 
 
 def _check(ours: Sequence[Summed], others: Sequence[Summed]) -> None:
-    """Sums name no question, so that none may be in two of them: what is added are other shards, models or data."""
+    """Sums name no question, so that none may be in two of them: other shards, models, profiles or data add up."""
     hashes = {name: digest for one in ours for name, digest in one.data}
     known: dict[str, list[Summed]] = {}
     for one in ours:
@@ -283,7 +287,7 @@ def _check_pair(one: Summed, other: Summed) -> None:
         if one.shard and other.shard and one.shard.partition("/")[2] == other.shard.partition("/")[2]:
             return
     shared = {name for name, _ in one.data} & {name for name, _ in other.data}
-    if shared or one.settings == other.settings:
+    if one.settings == other.settings or (shared and set(one.profiles) & set(other.profiles)):
         raise UsageError(
             f"{one.model} was asked about {', '.join(sorted(shared)) or 'the same data'} by several runs of these, of "
             "which sums cannot tell the same questions: they would count twice. Report the runs, or the sums apart."
