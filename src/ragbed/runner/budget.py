@@ -42,7 +42,7 @@ class Budget:
         """
         if self._denied:
             raise BudgetSpent(
-                f"the budget of {self._limit:.2f} $ is spent ({self._spent:.4f} $); everything asked is kept. "
+                f"the budget of {self._limit:g} $ is spent ({self._spent:.4f} $); everything asked is kept. "
                 "Go on with a larger --budget, in the same folder (--out; of a build -o)."
             )
 
