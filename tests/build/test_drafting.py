@@ -107,6 +107,12 @@ def test_the_article_must_say_the_answer_of_the_year_that_is_asked_for(asked: st
     assert draft_question({"question": asked, "answer": "Ada Berg"}, "en", source).outcome == outcome
 
 
+def test_the_year_that_is_the_answer_is_no_other_year() -> None:
+    source = msgspec.structs.replace(article("en"), text="The Orsa Bridge reopened in 2016. The flood was forgotten.")
+    asked = "When did the Orsa Bridge, damaged in the flood of 2013, reopen?"
+    assert not draft_question({"question": asked, "answer": "2016"}, "en", source).outcome
+
+
 def test_the_names_that_are_known_as_the_examples_stand_in_the_prompts() -> None:
     prompts = [(files("ragbed.prompts") / "build" / place).read_text("utf-8") for place in EXAMPLES_IN]
     assert all(any(name in prompt for prompt in prompts) for name in EXAMPLES)

@@ -48,5 +48,5 @@ def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files:
     run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --docs 2 --out {tmp_path / 'run'}"
     command = ["bash", "-c", f"ulimit -n {files}; exec {run}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode in (0, 1)
+    assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith("ragbed: ")
     assert "Traceback" not in done.stderr

@@ -18,6 +18,7 @@ import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
+from ragbed.build.desk import documents_at_once
 from ragbed.datasets.native import to_line
 from ragbed.engines import Engine, Plan, Share, open_engine
 from ragbed.engines.crew import Crew
@@ -235,6 +236,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
     here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
     with closing(_open(nodes)) as engine:
         assert build_with(engine, tmp_path / "pages", tmp_path / "there", encoded=40) == here
+        assert documents_at_once(LocalEngine(64)) < documents_at_once(engine) <= 256, "more travel, in bounds"
     assert here[1] == 40
 
 

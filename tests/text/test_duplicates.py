@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.text.duplicates import find_near
+from ragbed.text.duplicates import Distinct, find_near
 
 
 def _grams(text: str) -> set[str]:
@@ -30,6 +30,16 @@ def _near_by_definition(texts: list[str]) -> list[set[int]]:
 @given(st.lists(st.text("abc ", max_size=24), max_size=8))
 def test_the_quick_way_equals_the_definition(texts: list[str]) -> None:
     assert find_near(texts) == _near_by_definition(texts)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abc ", max_size=24), max_size=8))
+def test_one_by_one_those_are_kept_that_are_near_none_before_them(texts: list[str]) -> None:
+    near, kept, distinct = _near_by_definition(texts), set[int](), Distinct()
+    for place, text in enumerate(texts):
+        is_new = near[place].isdisjoint(kept)
+        assert distinct.keep(text) is is_new
+        kept |= {place} if is_new else set()
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from ragbed.build.asking import Request, make_case, write_prompt
 from ragbed.build.hedges import is_hedged
+from ragbed.build.mentions import find_answer
 from ragbed.build.place import Build, reject
 from ragbed.build.recipe import Pools
 from ragbed.build.records import Draft, Pool, Verified
-from ragbed.schema import Case, Lang, Passage, Reject
+from ragbed.schema import Case, Passage, Reject
 from ragbed.scorers.robust import score
 from ragbed.web.search.base import host_of
 
@@ -25,7 +26,7 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
     sound = []
     for pool in build.read("stances", Pool):
         draft, passages = drafts[pool.question], limit_sources(pool.passages, build.recipe.pools.per_source)
-        if problem := _lacks(passages, build.recipe.pools) or _doubts(passages, draft.lang):
+        if problem := _lacks(passages, build.recipe.pools) or _doubts(passages, draft):
             yield reject(STEP, draft.question, *problem)
         else:
             sound.append((draft, passages))
@@ -82,12 +83,17 @@ def _lacks(passages: Sequence[Passage], asked: Pools) -> tuple[str, str] | None:
     return None
 
 
-def _doubts(passages: Sequence[Passage], lang: Lang) -> tuple[str, str] | None:
+def _doubts(passages: Sequence[Passage], draft: Draft) -> tuple[str, str] | None:
     """Why a supported answer is none: outcome and reason, where all sources give it as a guess or a first count."""
     said = [one.text[slice(*one.support)] for one in of_stance(passages, "supports") if one.support]
-    if said and all(is_hedged(sentence, lang) for sentence in said):
+    if said and all(_is_hedged(sentence, draft) for sentence in said):
         return "hedged", f"every source gives it as a guess: {said[0][:80]!r}"
     return None
+
+
+def _is_hedged(sentence: str, draft: Draft) -> bool:
+    (held,) = find_answer(draft, sentence)
+    return bool(held) and all(is_hedged(sentence, one.end, draft.lang) for one in held)
 
 
 def _case(draft: Draft, passages: Sequence[Passage]) -> Case:

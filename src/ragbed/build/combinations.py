@@ -20,7 +20,7 @@ from ragbed.build.records import Combination, Draft, Pool, Probe, Verified
 from ragbed.schema import Answer, Passage, Question, Reject
 from ragbed.scorers.robust.normalise import fold
 from ragbed.text import guess_lang, to_terms
-from ragbed.text.duplicates import find_near
+from ragbed.text.duplicates import Distinct
 
 STEP = "combinations"
 _MOST_USES = 2
@@ -58,6 +58,14 @@ def merge_pools(parts: Sequence[Draft], pools: Mapping[str, Sequence[Passage]]) 
     One that bears several parts is left out, and so is one that is nearly another, those that distract first: pages of
     two events may be cut to one pattern.
     """
+    merged, texts = _fitting(parts, pools), Distinct()
+    order = sorted(range(len(merged)), key=lambda place: merged[place][0] is None)
+    kept = {place for place in order if texts.keep(merged[place][1].text)}
+    return [merged[place] for place in sorted(kept)]
+
+
+def _fitting(parts: Sequence[Draft], pools: Mapping[str, Sequence[Passage]]) -> list[tuple[int | None, Passage]]:
+    """Those that bear one part, or none and support none; copies among them."""
     answer: Answer = tuple(draft.answer[0] for draft in parts)
     merged: list[tuple[int | None, Passage]] = []
     seen: set[str] = set()
@@ -69,12 +77,7 @@ def merge_pools(parts: Sequence[Draft], pools: Mapping[str, Sequence[Passage]]) 
             if fits and passage.text not in seen:
                 seen.add(passage.text)
                 merged.append((number if passage.stance == "supports" else None, passage))
-    near = find_near([passage.text for _, passage in merged])
-    kept: set[int] = set()
-    for place in sorted(range(len(merged)), key=lambda one: merged[one][0] is None):
-        if near[place].isdisjoint(kept):
-            kept.add(place)
-    return [merged[place] for place in sorted(kept)]
+    return merged
 
 
 def _choose(
@@ -121,11 +124,12 @@ def _unfit(pair: tuple[Draft, Draft], pools: Mapping[str, Sequence[Passage]], bu
         return "same-answer", f"both are answered by {first.answer[0][0]!r}"
     asked = build.recipe.pools
     limited = {draft.id: limit_sources(pools[draft.id], asked.per_source) for draft in pair}
-    parts = Counter(part for part, _ in merge_pools(pair, limited))
-    if min(parts[0], parts[1]) < max(1, asked.supports):
-        return "shortcut", "too few documents answer one part without the other, copies apart"
-    if parts[None] < asked.distracts:
-        return "few-distracts", f"{parts[None]} passages hold neither answer; {asked.distracts} are asked for"
+    for merge in (_fitting, merge_pools):  # what is cheap first: most pairs fail
+        parts = Counter(part for part, _ in merge(pair, limited))
+        if min(parts[0], parts[1]) < max(1, asked.supports):
+            return "shortcut", "too few documents answer one part without the other, copies apart"
+        if parts[None] < asked.distracts:
+            return "few-distracts", f"{parts[None]} passages hold neither answer; {asked.distracts} are asked for"
     return None
 
 

@@ -32,6 +32,8 @@ _FORMAT = 2
 _READY = 48
 """Documents for each child, of which it reads one: others are there when one is done, however far they come from, and
 many travel together, which costs little more than one. A document may be 20 MB, and few are more than 0.1."""
+_MOST = 256
+"""Documents under way, however many readers there are."""
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
@@ -146,8 +148,11 @@ async def open_desk(build: Build) -> AsyncIterator[Desk]:
 
 
 def documents_at_once(engine: Engine) -> int:
-    """As many as wait for hosts; where readers are far away, as they have, and as many again for the next journey."""
-    return Desk.at_once if engine.shares_disk else max(Desk.at_once, 2 * _READY * engine.workers)
+    """As many as wait for hosts; where readers are far away, as they have, and as many again for the next journey.
+
+    Bounded: all are in the memory, and each may be a connection.
+    """
+    return Desk.at_once if engine.shares_disk else min(_MOST, max(Desk.at_once, 2 * _READY * engine.workers))
 
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:

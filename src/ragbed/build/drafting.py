@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
 from ragbed.build.anchors import find_anchors, find_years, share_of
 from ragbed.build.fields import is_nothing, split_aliases
-from ragbed.build.hedges import is_hedged
+from ragbed.build.hedges import asks_for_a_guess
 from ragbed.build.mentions import Held, find_answer
 from ragbed.build.records import Draft
 from ragbed.build.sentences import split_sentences
@@ -140,7 +141,7 @@ def _faults_of_sense(question: str, answer: str, lang: Lang) -> Iterator[tuple[s
         yield "vague", f"{question!r} names nothing that could be looked up"
     if pointing := _pointing(question, lang):
         yield "vague", f"{question!r} cannot be understood alone: {pointing!r}"
-    if is_hedged(question, lang):
+    if asks_for_a_guess(question, lang):
         yield "guess", f"{question!r} asks for what somebody expects"
     if _WHO[lang].search(question) and _names_nobody(answer, lang):
         yield "unnamed", f"{answer!r} names nobody, and {question!r} asks who"
@@ -190,7 +191,7 @@ def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, s
     (held,) = find_answer(asked, text)
     if not held:
         return "not-in-article", f"the article does not say {answer!r}, the answer to {question!r}"
-    if told := _other_years(question, text, held, article.lang):
+    if told := _other_years(question, text, held, answer, article.lang):
         return "other-year", f"the article says {answer!r} of {', '.join(sorted(told))}, not what {question!r} asks for"
     if _slot(question, answer, article.lang).kind != "name":  # "for 44 million crowns" need not say "cost"
         return None
@@ -199,12 +200,16 @@ def _refuse_source(article: Article, question: str, answer: str) -> tuple[str, s
     return None
 
 
-def _other_years(question: str, text: str, held: Sequence[Held], lang: Lang) -> frozenset[str]:
-    """The years of the sentences that hold an answer, if some name any and none of them one that is asked for."""
-    asked = find_years(fold(question, lang))
-    sentences = {text[start:end] for start, end in split_sentences(text) for one in held if start <= one.start < end}
-    told = find_years(fold("\n".join(sentences), lang))
-    return frozenset() if not asked or asked & told else told
+def _other_years(question: str, text: str, held: Sequence[Held], answer: str, lang: Lang) -> frozenset[str]:
+    """The years of the sentences that hold an answer, if each of them names some and none one that is asked for."""
+    asked, own = find_years(fold(question, lang)), find_years(fold(answer, lang))
+    if not asked:
+        return frozenset()
+    sentences = list(split_sentences(text))
+    starts = [start for start, _ in sentences]
+    places = {bisect(starts, one.start) - 1 for one in held}
+    told = [find_years(fold(text[slice(*sentences[place])], lang)) - own for place in places]
+    return frozenset().union(*told) if all(years and not years & asked for years in told) else frozenset()
 
 
 def _is_about(question: str, text: str, place: int, lang: Lang) -> bool:

@@ -6,16 +6,31 @@ import re
 
 from ragbed.schema import Lang
 
-_HEDGES: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\b(?:may|might|could|likel(?:y|iest)|expected|forecasts?|predicted|rumou?r(?:s|ed)?|unconfirmed|preliminary"
-        r"|provisional(?:ly)?|(?:first|early) (?:estimates?|tally|tallies|counts?|drawings|reports?)|earlier plans?)\b"
-    ),
-    "zh": re.compile("(?<!不)可能|预计|预测|或将|有望|据传|传闻|估算|(?:首次|初步)统计|尚未复核|尚待"),
+_GUESS: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
+    "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
 }
-"""Small letters: the month of May and other names are none."""
+"""In questions. Small letters: the month of May and other names are none."""
+_HEDGE: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
+        r"|unconfirmed|(?:provisional|preliminary) (?:figures?|results?|counts?|tally|estimates?)"
+        r"|(?:first|early) (?:estimates?|tally|tallies|drawings)|earlier plans?)\b"
+    ),
+    "zh": re.compile(
+        "(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻|估算|(?:首次|初步)统计|尚未复核"
+    ),
+}
+"""In what is told. More careful: a sentence says many things, and only some of them of the answer."""
+_CLAUSE = re.compile(r"[,;，；]")
 
 
-def is_hedged(text: str, lang: Lang) -> bool:
-    """Whether a sentence, or a question, speaks of what somebody expects or has only heard."""
-    return _HEDGES[lang].search(text) is not None
+def asks_for_a_guess(question: str, lang: Lang) -> bool:
+    """Whether a question is about what somebody expects or has only heard."""
+    return _GUESS[lang].search(question) is not None
+
+
+def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
+    """Whether what stands at a place of a sentence is told as a guess: before it, or in the same clause."""
+    after = _CLAUSE.search(sentence, place)
+    return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

@@ -40,10 +40,10 @@ from ragbed.errors import DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
 
-_CODE = 4
+_CODE = 5
 """Of all steps; raised when one of them makes other records from the same input."""
 _STATE = "done.json"
-_PASSING = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut"})
+_PASSING = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut", "protocol"})
 """Outcomes that the next time may be others: models, engines and hosts that could not be reached. With these a step is
 made again when the build is."""
 

@@ -43,7 +43,7 @@ class Asker:
             if self._locked:
                 raise RagbedError(
                     f"{folder} does not hold all that {request.task} asks {request.model}, so a locked build cannot "
-                    "have it: the recipe, the prompts or the documents are others; build without --locked."
+                    "have it: the recipe, the prompts, the documents or ragbed are others; build without --locked."
                 )
             self._run(folder, request, sampling)
             found = self._read(folder, request)

@@ -42,6 +42,27 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
     return near
 
 
+class Distinct:
+    """Texts that come one by one, of which none is kept that is nearly one before it."""
+
+    def __init__(self) -> None:
+        self._kept: list[set[str]] = []
+
+    def keep(self, text: str) -> bool:
+        """Whether a text is new, and kept."""
+        grams = _grams(text)
+        is_new = not any(_are_near(grams, other) for other in self._kept)
+        if is_new:
+            self._kept.append(grams)
+        return is_new
+
+
+def _are_near(one: set[str], other: set[str]) -> bool:
+    """As `find_near` says it: two of no grams share nothing."""
+    size = min(len(one), len(other))
+    return size > 0 and 5 * len(one & other) >= _FIFTHS * size
+
+
 def _grams(text: str) -> set[str]:
     text = unspaced(text)
     return {text[at : at + GRAM_CHARS] for at in range(len(text) - GRAM_CHARS + 1)}

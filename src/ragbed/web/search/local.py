@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragbed.errors import UsageError
 from ragbed.schema import Hit, Lang
-from ragbed.text.duplicates import find_near
+from ragbed.text.duplicates import Distinct
 from ragbed.web.search.base import Query, Result, make_hits
 from ragbed.web.search.index import LocalIndex
 from ragbed.web.search.setting import Setting
@@ -49,22 +49,21 @@ class LocalEngine:
     async def search(self, query: Query) -> list[Hit]:
         """See `Engine`."""
         terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
-        found: dict[str, tuple[Result, str]] = {}
-        wanted = query.count
+        seen, texts = set[str](), Distinct()
+        first, copies = list[Result](), list[Result]()
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
             ((url, title, date, text),) = self._index.rows(
                 f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
                 passage,
             )
-            found.setdefault(url, (Result(url, title, _snippet(text, terms), date), text))
-            if len(found) >= wanted:
-                first, _ = _tell_copies([text for _, text in found.values()])
-                if len(first) >= query.count:
-                    break
-                wanted *= 2
-        results = [result for result, _ in found.values()]
-        first, copies = _tell_copies([text for _, text in found.values()])
-        return make_hits(query, self.name, [results[place] for place in [*first, *copies][: query.count]])
+            if url in seen:
+                continue
+            seen.add(url)
+            # Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
+            (first if texts.keep(text) else copies).append(Result(url, title, _snippet(text, terms), date))
+            if len(first) >= query.count:
+                break
+        return make_hits(query, self.name, [*first, *copies][: query.count])
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
         """Passages by BM25, the best first."""
@@ -148,19 +147,6 @@ def _merge(*orders: list[int]) -> list[int]:
         for rank, number in enumerate(order, 1):
             scores[number] += 1 / (_RRF + rank)
     return sorted(scores, key=lambda number: (-scores[number], number))
-
-
-def _tell_copies(texts: list[str]) -> tuple[list[int], list[int]]:
-    """The places of texts in their order: those that say something new, and those that are nearly one before them.
-
-    Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
-    """
-    near = find_near(texts)
-    first: list[int] = []
-    for place in range(len(texts)):
-        if near[place].isdisjoint(first):
-            first.append(place)
-    return first, sorted(set(range(len(texts))) - set(first))
 
 
 def _snippet(text: str, terms: list[str]) -> str:
