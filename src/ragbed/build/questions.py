@@ -24,7 +24,7 @@ _MOST_CHARS = 12_000
 _SHOWN_CHARS = 100
 """Of a reply that will not do, in the reason."""
 
-_BATCH = 32
+_BATCH = 8
 """Articles that are asked about together, at the least: the last few drafts would else take a round each."""
 
 _SAME = 0.5

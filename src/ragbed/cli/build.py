@@ -99,7 +99,7 @@ def build(
     _print_funnel(state, deliveries, to_stderr=json)
     if json:
         print_json({"folder": str(folder), "steps": state.steps, "files": deliveries})
-    _end(folder, state, deliveries)
+    _end(folder, state, deliveries, locked=locked)
 
 
 def _refuse_mixtures(
@@ -282,8 +282,8 @@ def _print_funnel(state: State, deliveries: Sequence[Delivery], *, to_stderr: bo
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
 
 
-def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
-    """Says what is missing, and ends with 3 if something is."""
+def _end(folder: Path, state: State, deliveries: Sequence[Delivery], *, locked: bool) -> None:
+    """Says what is missing, and ends with 3 if something is; of a locked build was asked only whether it is the same."""
     from ragbed.cli.console import say
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
@@ -293,5 +293,7 @@ def _end(folder: Path, state: State, deliveries: Sequence[Delivery]) -> None:
         if one.reason:
             say(f"{one.file}: {one.made} of {one.wanted}. {one.reason}")
     say(f"Everything is in {folder}; steps/*.rejects.jsonl say of each thing why it was left out.")
-    if failed or any(one.reason for one in deliveries):
+    if first := next((one.file for one in deliveries if one.made), None):
+        say(f"Next: ragbed review {folder}, then ragbed run -m MODEL -d {folder / first}")
+    if not locked and (failed or any(one.reason for one in deliveries)):
         raise click.exceptions.Exit(3)

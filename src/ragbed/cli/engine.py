@@ -21,7 +21,7 @@ engine_options: Decorator = together(
         "--cluster",
         metavar="HOST:PORT",
         envvar=["RAGBED_CLUSTER", "RAY_ADDRESS"],
-        help="Of --engine ray. Default: the cluster that runs here, or one that is started on this machine.",
+        help="Of --engine ray; local starts one here. Default: the cluster that runs here, or one that is started.",
     ),
 )
 replica_options: Decorator = together(

@@ -77,6 +77,8 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
         return
     if format_ == "text" and output is None:
         _print(made)
+        if made.findings and not files:
+            say("All of the evidence: -f html.")
         return
     if format_ == "html":
         target = output or Path("report.html")
@@ -154,7 +156,6 @@ def _print_claims(report: Report) -> None:
     for finding, (claim, _, _, rests) in zip(report.findings, told, strict=True):
         if not finding.evidence:
             say(f"{claim}: {rests}")
-    say("All of the evidence: -f html.")
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:

@@ -37,6 +37,8 @@ _AHEAD = 3
 _RETRIES = 20
 """Times that a job is given to another worker because its own ended: more than one job is likely to meet."""
 _KNOCK_S = 5.0
+_OWN = "local"
+"""In place of an address: Ray's own word for a cluster that is started for this work."""
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
 """How a client of HTTP/2, and so of gRPC, begins: with its settings, which it answers with its own."""
@@ -48,7 +50,7 @@ class RayEngine:
     """A cluster.
 
     Args:
-        address: Of its head node, as 10.0.0.1:6379; None: the one that runs on this machine, or a new one.
+        address: Of its head node, as 10.0.0.1:6379; local: a new one here; None: the one that runs here, or a new one.
         share: How many copies of a model, and what each needs.
         tell: Told what the user should know and the work survives.
 
@@ -110,19 +112,29 @@ class RayEngine:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ragbed"}
         # Nobody is told of what is done here.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address == _OWN:
+            self._start(quiet)
+            return
         if address is not None:
             _ask_in(self._ray, address, _knock(address, self._ray.util.get_node_ip_address()))
         try:
             self._ray.init(address=address or "auto", **quiet)
+            if address is None:
+                found = self._ray.get_runtime_context().gcs_address
+                self._tell(f"Working on the Ray cluster at {found}, which runs here; --cluster {_OWN} starts another.")
         except ConnectionError as error:
             if address is not None:
                 raise UsageError(f"{address} answers, but not as a Ray cluster: {_line(error)}") from None
-            self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets have short names
-            own = {"include_dashboard": False, "_temp_dir": self._folder, "_node_ip_address": "127.0.0.1"}
-            self._ray.init(address="local", **own, **quiet)
+            self._start(quiet)
         except RuntimeError as error:
             self._ray.shutdown()  # it had joined half-way
             raise UsageError(_tell_apart(address, error)) from None
+
+    def _start(self, quiet: dict[str, Any]) -> None:
+        """A cluster on this machine, which ends with this process."""
+        self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets have short names
+        own = {"include_dashboard": False, "_temp_dir": self._folder, "_node_ip_address": "127.0.0.1"}
+        self._ray.init(address="local", **own, **quiet)
 
     def _check_room(self) -> None:
         """One copy must fit on some node; how many fit is up to the cluster, which may grow."""

@@ -31,7 +31,7 @@ def explain_missing(error: Exception) -> str:
     """Why a worker could not begin, and what to do."""
     if is_missing(error):
         return f"the workers have no ragbed; install it on every node: pip install 'ragbed[ray]=={__version__}'"
-    return f"a worker cannot begin: {brief(error)}"
+    return f"a worker cannot begin: {brief(error)}. What is done is kept; the same command goes on."
 
 
 def brief(error: Exception) -> str:
