@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ import pytest
 from tests.cli.typed import type_command
 
 _RUN = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0,0.8", "--limit", "40")
+_EVERYTHING = (
+    *("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_int"),
+    *("-d", "ragbed-mini-en_fact", "--noise", "0,0.4,1", "--docs", "3", "--limit", "5"),
+)
 
 
 def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> None:
@@ -30,12 +35,71 @@ def test_a_gate_that_cannot_be_read_is_said_before_anything_is_asked(tmp_path: P
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("floor", ["noise.accuracy@0.4=0.5", "noise.accuracy:zh=0.5", "rejection.refusal_recall=0.5"])
+@pytest.mark.parametrize(
+    "floor",
+    [
+        "noise.accuracy@0.4",  # 0.4 of three documents is no whole number of them
+        "noise.accuracy:zh",
+        "integration.accuracy@0.8",
+        "counterfactual.accuracy@0.4",
+        "closed-book.accuracy@0.4",
+        "own-retrieval.accuracy",
+        "position.order_robustness",
+        "noise.auc",
+    ],
+)
 def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path: Path, floor: str) -> None:
-    done = type_command(*_RUN, "-m", "scripted/oracle", "--out", str(tmp_path / "run"), "--fail-under", floor)
+    done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
     assert done.code == 2
-    assert f"--fail-under {floor}: no case of this run would tell of it; change the gate, or --testbeds" in done.err
-    assert not (tmp_path / "run").exists()
+    assert f"--fail-under {floor}=0.5: no case of this run would tell of it." in done.err
+    assert "--limit, --shard. Nothing was asked." in done.err
+    assert _sessions(tmp_path / "run") == 0
+
+
+@pytest.mark.parametrize(
+    ("floor", "those"),
+    [
+        ("noise.refusal_recall", "Of noise it will have accuracy, false_refusal, false_alarm."),
+        ("noise.noise_effect", "Of noise it will have accuracy, false_refusal, false_alarm."),
+        ("rejection.accuracy", "Of rejection it will have refusal_recall, format_adherence,"),
+    ],
+)
+def test_a_gate_on_a_metric_that_a_run_will_not_have_names_those_that_it_will(
+    tmp_path: Path, floor: str, those: str
+) -> None:
+    done = type_command(*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under", f"{floor}=0.5")
+    assert done.code == 2
+    assert f"no case of this run would tell of it. {those}" in done.err
+    assert _sessions(tmp_path / "run") == 0
+
+
+def test_a_gate_on_a_shard_without_a_question_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    one = ("run", "-d", "ragbed-mini-en_base", "-m", "scripted/oracle", "--testbeds", "noise", "--limit", "1")
+    codes = {
+        type_command(*one, "--shard", shard, "--out", str(tmp_path / shard[0]), "--fail-under", "noise.auc=0").code
+        for shard in ("1/2", "2/2")
+    }
+    assert codes == {0, 2}
+
+
+def test_a_run_that_was_planned_is_not_laid_out_again_for_a_gate_that_comes_later(tmp_path: Path) -> None:
+    words = (*_EVERYTHING, "--out", str(tmp_path / "run"), "--fail-under")
+    assert type_command(*words, "noise.accuracy=0").code == 0
+    later = type_command(*words, "noise.accuracy@0.8=0")
+    assert later.code == 2
+    assert "noise.accuracy@0.8=0: the run has no such number" in later.err
+
+
+def test_a_dry_run_says_which_gate_cannot_be_served(tmp_path: Path) -> None:
+    words = (*_EVERYTHING, "--out", str(tmp_path / "run"), "--dry-run")
+    assert type_command(*words, "--fail-under", "noise.auc=0.5").code == 2
+    assert type_command(*words, "--fail-under", "noise.accuracy=0.5").code == 0
+
+
+def _sessions(folder: Path) -> int:
+    """How many times anybody was asked in a run."""
+    told = json.loads(type_command("status", str(folder), "--json").out)
+    return int(told["sessions"])
 
 
 def test_a_comparison_ends_with_4_where_the_second_has_lost(tmp_path: Path) -> None:

@@ -58,6 +58,19 @@ def test_the_example_finds_answers_and_declines_and_the_report_tells_the_gap() -
     assert "Own retrieval: accuracy by the share of noise" in told
 
 
+@pytest.mark.usefixtures("here")
+def test_gates_on_what_a_system_finds_are_taken_and_those_on_another_language_refused_at_once() -> None:
+    for edition, name in (("corpus", "corpus.jsonl"), ("withheld-corpus", "corpus-withheld.jsonl")):
+        type_command("export", DATA, "--to", edition, "-o", name)
+    words = ("run", "-m", "python/own_retrieval:answer", "-d", DATA, "--limit", "5", "--testbeds", "own-retrieval")
+    refused = type_command(*words, "--out", "zh", "--fail-under", "own-retrieval.accuracy:zh=0.5")
+    assert refused.code == 2
+    assert "Nothing was asked." in refused.err
+    taken = type_command(*words, "--out", "r", "--fail-under", "own-retrieval.retrieval_recall=0.1")
+    assert taken.code == 0, taken.err
+    assert "gate held: own-retrieval.retrieval_recall" in taken.err
+
+
 def test_a_system_that_names_passages_of_its_own_is_counted_and_named(here: Path) -> None:
     as_dataset(here, base_item(0), base_item(1), fact_item(2))
     (here / "strange.py").write_text(

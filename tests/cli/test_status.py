@@ -12,6 +12,11 @@ from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.runner.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
+_LOST = f"""Calls under way when a session or a worker ended, so that their replies are lost: 1. Those that the \
+provider had answered are paid twice once they are asked again.
+  test/talking {make_case(1).case} (repeat 0)
+"""
+
 
 def _mixed(case: Case) -> Completion:
     kinds = {"1": "timeout: no reply", "2": "timeout: none", "3": "server: HTTP 500"}
@@ -37,9 +42,21 @@ def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_p
         connection.execute(INTEND, (1, 2, 0, 2, 0.0))
     with hold(tmp_path):
         assert "1 calls in flight" in type_command("status", str(tmp_path)).out
-    told = type_command("status", str(tmp_path)).out
-    assert "paid twice where the provider answered and they are asked again: 1 of the calls:" in told
-    assert f"test/talking {make_case(1).case} (repeat 0)" in told
+    assert _LOST in type_command("status", str(tmp_path)).out
+
+
+def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_again(tmp_path: Path) -> None:
+    two = make_job(tmp_path, 10, TalkingModel(agree), cases=lambda: [make_case(0), make_case(1)])
+    run(two, ask_nobody)
+    with open_store(tmp_path, create=True) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM results WHERE item = 2")  # as if it had ended before the reply came
+    before = type_command("status", str(tmp_path)).out
+    run(two, ask_nobody)
+    after = type_command("status", str(tmp_path)).out
+    assert "Not finished" in before
+    assert "Not finished" not in after
+    assert _LOST in before
+    assert _LOST in after
 
 
 def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -123,9 +122,7 @@ def run(
     floors = _read_floors(fail_under)
     job = _read_job(model, data, out or _new_folder(model[0]), chosen)
     if floors:
-        from ragbed.report.gates import check_plan
-
-        check_plan(floors, job.cases())
+        job = _with_gates(job, floors)
     if dry_run:
         _print_forecasts(job, to_json=json)
         return
@@ -201,6 +198,13 @@ def _read_floors(named: tuple[str, ...]) -> list[Floor]:
     return [parse_floor(text) for text in named]
 
 
+def _with_gates(job: Job, floors: list[Floor]) -> Job:
+    """The job, whose plan comes to nothing where it cannot tell of a gate."""
+    from ragbed.report.gates import check_plan
+
+    return replace(job, cases=lambda: check_plan(floors, job.cases(), job.repeats))
+
+
 def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None:
     from ragbed.report.gates import check_floors
     from ragbed.report.reading import read_report_cells
@@ -219,7 +223,6 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.own_retrieval import open_corpora
 
-    say_once = cache(say)  # cases may be laid out twice: to see whether gates can be served, and to be asked
     names, settings = read_layout(chosen)
     remedies = read_remedies(chosen["remedies"])
     testbeds = choose_testbeds(names, settings)
@@ -238,7 +241,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
         cases=lambda: (
             case
-            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say_once)
+            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
             if shard is None or shard.keeps(case)
         ),
         models=open_models(

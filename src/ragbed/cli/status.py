@@ -65,8 +65,8 @@ def _lines(told: Status) -> list[str]:
         lines.append("Not finished; the command that began it goes on with it.")
     if told.maybe_paid_twice:
         lines.append(
-            "Under way when a session ended, and paid twice where the provider answered and they are asked again: "
-            f"{told.maybe_paid_twice:,} of the calls:"
+            "Calls under way when a session or a worker ended, so that their replies are lost: "
+            f"{told.maybe_paid_twice:,}. Those that the provider had answered are paid twice once they are asked again."
         )
         lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in told.maybe_paid_twice_first]
         if told.maybe_paid_twice > len(told.maybe_paid_twice_first):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from ragbed.metrics import METRICS
 from ragbed.metrics.cells import Cell
 from ragbed.prompts.remedies import MARK
 from ragbed.report.comparing import Comparison, describe
+from ragbed.report.foreseen import Foreseen
 from ragbed.report.words import read_words
 from ragbed.schema import Case, Estimate
 from ragbed.stats.binomial import lower_tail
@@ -36,8 +37,8 @@ FAMILIES = {
     "paths": r"(?:right|wrong)(?:_(?:right|wrong)){2}",
 }
 """Definitions that stand for several metrics."""
-_OF_CASES = frozenset({"noise", "rejection", "integration", "counterfactual", "closed-book"})
-"""Tables of one testbed each, by its name; the others are made of several."""
+_FOUND = frozenset({"own-retrieval"})
+"""Tables whose numbers hang on what systems find, so that a plan does not tell which there will be."""
 _FORM = "write TESTBED.METRIC[@NOISE][:LANG]=SHARE, as noise.accuracy@0.8:en=0.6"
 _FALSE_ALARM = (1 - LEVEL) / 2
 """How often a floor may fail a run whose truth is just the floor, at the most: one bound of an interval."""
@@ -80,9 +81,8 @@ def parse_floor(text: str) -> Floor:
         raise UsageError(f"--fail-under {text}: {_FORM}.")
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
-    metrics = read_words("en").section("definitions")
-    if match["metric"] not in metrics and not any(re.fullmatch(one, match["metric"]) for one in FAMILIES.values()):
-        raise UnknownName("metric", match["metric"], metrics)
+    if not _is_defined(match["metric"]):
+        raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     try:
         noise, least = (None if match[name] is None else float(match[name]) for name in ("noise", "least"))
     except ValueError:
@@ -93,27 +93,40 @@ def parse_floor(text: str) -> Floor:
     return Floor(text, match["table"], match["metric"], noise, match["lang"], least)
 
 
-def check_plan(floors: Iterable[Floor], cases: Iterable[Case]) -> None:
-    """Looks whether some planned case tells of each floor, before anything is paid for.
+def _is_defined(metric: str) -> bool:
+    is_of_family = any(re.fullmatch(one, metric) for one in FAMILIES.values())
+    return is_of_family or metric in read_words("en").section("definitions")
+
+
+def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
+    """The cases of a plan as they come; after the last one, whether they can tell of every floor.
 
     Raises:
-        UsageError: None does.
+        UsageError: They cannot.
     """
-    left = [floor for floor in floors if floor.table in _OF_CASES]
+    foreseen = Foreseen(repeats)
     for case in cases:
-        left = [floor for floor in left if not _tells_of(floor, case)]
-        if not left:
-            return
-    if left:
+        foreseen.add(case)
+        yield case
+    cells = foreseen.cells()
+    for floor in floors:
+        _check_foreseen(floor, cells)
+
+
+def _check_foreseen(floor: Floor, cells: Sequence[Cell]) -> None:
+    there = _of_table(floor, cells)
+    if floor.table in _FOUND and any(floor.lang in (None, cell.key.lang) for cell in there):
+        return
+    try:
+        _meant(floor, cells)
+    except UsageError:
+        metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in there) if _is_defined(metric)]
+        has_others = metrics and floor.metric not in metrics
+        others = f" Of {floor.table} it will have {', '.join(metrics)}." if has_others else ""
         raise UsageError(
-            f"--fail-under {left[0].text}: no case of this run would tell of it; change the gate, or --testbeds, "
-            "--noise and -d. Nothing was asked."
-        )
-
-
-def _tells_of(floor: Floor, case: Case) -> bool:
-    is_meant = case.feasible and case.testbed == floor.table and floor.lang in (None, case.lang)
-    return is_meant and (floor.table != "noise" or floor.noise in (None, case.noise))
+            f"--fail-under {floor.text}: no case of this run would tell of it.{others} Change the gate, or what is "
+            "asked: -d, --testbeds, --noise, --docs, --arms, --rotations, --lang, --limit, --shard. Nothing was asked."
+        ) from None
 
 
 def check_floors(floors: Iterable[Floor], cells: Sequence[Cell]) -> list[Checked]:
@@ -129,11 +142,7 @@ def check_floors(floors: Iterable[Floor], cells: Sequence[Cell]) -> list[Checked
 
 def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
     """The numbers that a floor is about; other arms count only for what is measured nowhere else, as `noise_effect`."""
-    tables = [
-        cell
-        for cell in cells
-        if cell.table == floor.table and cell.scope == "all" and cell.track == "robust" and MARK not in cell.key.profile
-    ]
+    tables = _of_table(floor, cells)
     named = [cell for cell in tables if cell.estimate.metric == floor.metric]
     if tables and not named:
         raise UnknownName(f"metric of {floor.table}", floor.metric, {cell.estimate.metric for cell in tables})
@@ -153,6 +162,14 @@ def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
             "documents, as `ragbed cases` says."
         )
     return meant
+
+
+def _of_table(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
+    return [
+        cell
+        for cell in cells
+        if cell.table == floor.table and cell.scope == "all" and cell.track == "robust" and MARK not in cell.key.profile
+    ]
 
 
 def _chance(estimate: Estimate, least: float) -> float:
