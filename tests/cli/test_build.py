@@ -261,6 +261,7 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
     done = build("--locked")
     assert done.code == 0, done.err
     assert "byte by byte" in done.err
+    assert "Next: ragbed review out, then ragbed run -m MODEL -d out/" in done.err
     assert contents(place / "out") == before
 
 

@@ -288,3 +288,12 @@ def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(node
         assert list(engine.spread(_double, iter(range(12)))) == [2 * number for number in range(12)]
         with pytest.raises(RagbedError, match=r"^thirteen is not doubled\.$"):
             list(engine.spread(_double, [13]))
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_cluster_of_its_own_is_started_beside_others(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "ragbed", "run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2"]
+    words += ["--engine", "ray", "--cluster", "local", "--out", str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Working on the Ray cluster" not in done.stderr

@@ -283,7 +283,7 @@ def _print_funnel(state: State, deliveries: Sequence[Delivery], *, to_stderr: bo
 
 
 def _end(folder: Path, state: State, deliveries: Sequence[Delivery], *, locked: bool) -> None:
-    """Says what is missing, and ends with 3 if something is; of a locked build was asked only whether it is the same."""
+    """Says what is missing, and ends with 3 if something is; a locked build was only asked whether it is the same."""
     from ragbed.cli.console import say
 
     failed = [name for name, done in state.steps.items() if not done.stamp]
