@@ -267,6 +267,10 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
 def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     place: Path, shared: tuple[World, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (place / "docs" / "photo.raw").write_bytes(b"no text")
+    (place / "docs" / "broken.pdf").write_bytes(b"no pdf")
+    assert build("--from", "articles").code == 0
+    assert rejects_of(place, "articles") >= Counter(type=1, broken=1)
     before, asked = contents(place / "out"), shared[0].asked.total()
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
@@ -274,6 +278,9 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 13, asked), done.err
     done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--locked")
     assert done.code == 0, done.err
+    assert contents(moved / "out") == before
+    done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--from", "articles")
+    assert (done.code, shared[0].asked.total()) == (0, asked), done.err
     assert contents(moved / "out") == before
 
 

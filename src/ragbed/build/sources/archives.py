@@ -32,7 +32,7 @@ async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # n
                 if record.rec_type == "response":
                     yield _read(record)
     except (ArchiveLoadFailed, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
-        yield reject(source.place, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
+        yield reject(source.name, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
     except OSError as error:
         raise RagbedError(f"{source.place} cannot be read: {error.strerror or error}.") from error
 
