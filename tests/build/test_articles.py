@@ -187,10 +187,20 @@ def test_an_archive_packed_as_a_whole_is_read_to_its_end_or_where_it_is_cut(tmp_
     path.write_bytes(gzip.compress(whole) if packed else whole)
     articles, rejects = collect(tmp_path, Source("warc", str(path)))
     assert ([one.lang for one in articles], rejects) == (["en", "zh"], [])
-    if packed:
-        path.write_bytes(path.read_bytes()[:-9_000])
-        articles, rejects = collect(tmp_path, Source("warc", str(path)))
-        assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
+    path.write_bytes(path.read_bytes()[:-9_000])
+    articles, rejects = collect(tmp_path, Source("warc", str(path)))
+    assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
+
+
+def test_a_plain_archive_is_named_wherever_its_last_record_is_cut(tmp_path: Path) -> None:
+    first, last = (gzip.decompress(make_warc(("200 OK", "text/html", html(text)))) for text in (ENGLISH, CHINESE))
+    cuts = range(len(first) + 1, len(first + last) - len(b"\r\n\r\n"), 11)
+    for cut in cuts:
+        (tmp_path / f"{cut}.warc").write_bytes((first + last)[:cut])
+    articles, rejects = collect(tmp_path, *(Source("warc", str(tmp_path / f"{cut}.warc")) for cut in cuts))
+    assert [one.lang for one in articles] == ["en"]
+    told = [one.what for one in rejects if one.outcome == "broken"]
+    assert told == [str(tmp_path / f"{cut}.warc") for cut in cuts]
 
 
 def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
