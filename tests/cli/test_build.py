@@ -532,15 +532,33 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     ("words", "said"),
     [
         (["--relabel", "x", "--quality", "y"], "--relabel and --quality: one at a time"),
-        (["--brief", "20 questions", "docs", "--locked"], "--brief builds nothing; leave --from, --since and --locked"),
-        (["--quality", "out", "--since", "2026-11-01"], "--quality builds nothing"),
+        (["--brief", "20 questions", "docs", "--locked"], "--locked goes with a build, not with --brief"),
+        (["--brief", "20 questions", "docs", "--engine", "ray", "--budget", "3"],
+         "--engine goes with a build, not with --brief; leave it away."),
+        (["--brief", "20 questions", "docs", "--json"],
+         "--json goes with --relabel or --quality or a build, not with --brief"),
+        (["--quality", "out", "--from", "ranking"], "--from goes with a build, not with --quality"),
+        (["--quality", "out", "-m", "x", "--budget", "3"], "--model goes with --brief or a build, not with --quality"),
+        (["--quality", "out", "--max-connections", "3"], "--max-connections goes with a build, not with --quality"),
+        (["--relabel", "x", "--corpus", "nowhere.txt"], "--corpus goes with --quality, not with --relabel"),
+        (["world.toml", "--runs", "runs/x"], "--runs goes with --quality, not with a build"),
         (["world.toml", "--quality", "out"], "--quality DATA takes no recipe; leave world.toml away"),
         (["--relabel", "x", "-o", "labels.json"], "--relabel writes no file; leave -o away"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together_is_refused(words: list[str], said: str) -> None:
     done = type_command("build", *words)
-    assert (done.code, said in done.err) == (2, True), done.err
+    assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+
+
+def test_what_the_environment_sets_for_builds_does_not_stand_in_the_way_of_a_brief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGBED_BUDGET", "3")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
+    assert type_command("build", "--brief", "5 English questions", "docs").code == 0
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
