@@ -12,7 +12,9 @@ from random import Random
 
 import pytest
 
-from ragbed.build.articles import collect_articles
+from ragbed.build.articles import collect_articles, make_articles
+from ragbed.build.place import Build
+from ragbed.build.recipe import read_recipe
 from ragbed.build.sources import Desk, Source
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.schema import Article, Reject
@@ -185,10 +187,48 @@ def test_an_archive_packed_as_a_whole_is_read_to_its_end_or_where_it_is_cut(tmp_
     path.write_bytes(gzip.compress(whole) if packed else whole)
     articles, rejects = collect(tmp_path, Source("warc", str(path)))
     assert ([one.lang for one in articles], rejects) == (["en", "zh"], [])
-    if packed:
-        path.write_bytes(path.read_bytes()[:-9_000])
-        articles, rejects = collect(tmp_path, Source("warc", str(path)))
-        assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
+    path.write_bytes(path.read_bytes()[:-9_000])
+    articles, rejects = collect(tmp_path, Source("warc", str(path)))
+    assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
+
+
+def test_a_plain_archive_is_named_wherever_its_last_record_is_cut(tmp_path: Path) -> None:
+    first, last = (gzip.decompress(make_warc(("200 OK", "text/html", html(text)))) for text in (ENGLISH, CHINESE))
+    cuts = range(len(first) + 1, len(first + last) - len(b"\r\n\r\n"), 11)
+    for cut in cuts:
+        (tmp_path / f"{cut}.warc").write_bytes((first + last)[:cut])
+    articles, rejects = collect(tmp_path, *(Source("warc", str(tmp_path / f"{cut}.warc")) for cut in cuts))
+    assert [one.lang for one in articles] == ["en"]
+    told = [one.what for one in rejects if one.outcome == "broken"]
+    assert told == [str(tmp_path / f"{cut}.warc") for cut in cuts]
+
+
+def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"folder": "docs", "warc": "cut.warc", "urls": "empty.txt", "feed": "feed.xml"}
+    sources = "".join(f'[[sources]]\nkind = "{kind}"\nplace = "{place}"\n' for kind, place in kinds.items())
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\ngenerator = "m/x"\n{sources}')
+    (tmp_path / "docs" / "inner").mkdir(parents=True)
+    (tmp_path / "docs" / "inner" / "a.md").write_text(ENGLISH)
+    (tmp_path / "docs" / "inner" / "photo.raw").write_text("?")
+    (tmp_path / "docs" / "broken.pdf").write_text("no pdf")
+    (tmp_path / "cut.warc").write_text("no archive")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "feed.xml").write_text("<rss version='2.0'><channel><item><title>T</title></item></channel></rss>")
+    recipe = read_recipe(tmp_path / "mine.toml")
+    monkeypatch.chdir(tmp_path)
+    inside, outside = (
+        list(make_articles(Build(tmp_path / "out", recipe, TODAY, lambda _: {}, home=home)))
+        for home in (Path(), tmp_path)
+    )
+    assert outside == inside
+    rejects = {one.what: one.outcome for one in inside if isinstance(one, Reject)}
+    assert rejects == {
+        "broken.pdf": "broken",
+        "docs/inner/photo.raw": "type",
+        "cut.warc": "broken",
+        "empty.txt": "broken",
+        "feed.xml: T": "address",
+    }
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -268,6 +268,10 @@ def test_a_locked_build_makes_the_same_bytes_with_the_generator_gone(place: Path
 def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     place: Path, shared: tuple[World, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (place / "docs" / "photo.raw").write_bytes(b"no text")
+    (place / "docs" / "broken.pdf").write_bytes(b"no pdf")
+    assert build("--from", "articles").code == 0
+    assert rejects_of(place, "articles") >= Counter(type=1, broken=1)
     before, asked = contents(place / "out"), shared[0].asked.total()
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
@@ -275,6 +279,9 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 13, asked), done.err
     done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--locked")
     assert done.code == 0, done.err
+    assert contents(moved / "out") == before
+    done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--from", "articles")
+    assert (done.code, shared[0].asked.total()) == (0, asked), done.err
     assert contents(moved / "out") == before
 
 
@@ -526,15 +533,33 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     ("words", "said"),
     [
         (["--relabel", "x", "--quality", "y"], "--relabel and --quality: one at a time"),
-        (["--brief", "20 questions", "docs", "--locked"], "--brief builds nothing; leave --from, --since and --locked"),
-        (["--quality", "out", "--since", "2026-11-01"], "--quality builds nothing"),
+        (["--brief", "20 questions", "docs", "--locked"], "--locked goes with a build, not with --brief"),
+        (["--brief", "20 questions", "docs", "--engine", "ray", "--budget", "3"],
+         "--engine goes with a build, not with --brief; leave it away."),
+        (["--brief", "20 questions", "docs", "--json"],
+         "--json goes with --relabel or --quality or a build, not with --brief"),
+        (["--quality", "out", "--from", "ranking"], "--from goes with a build, not with --quality"),
+        (["--quality", "out", "-m", "x", "--budget", "3"], "--model goes with --brief or a build, not with --quality"),
+        (["--quality", "out", "--max-connections", "3"], "--max-connections goes with a build, not with --quality"),
+        (["--relabel", "x", "--corpus", "nowhere.txt"], "--corpus goes with --quality, not with --relabel"),
+        (["world.toml", "--runs", "runs/x"], "--runs goes with --quality, not with a build"),
         (["world.toml", "--quality", "out"], "--quality DATA takes no recipe; leave world.toml away"),
         (["--relabel", "x", "-o", "labels.json"], "--relabel writes no file; leave -o away"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_go_together_is_refused(words: list[str], said: str) -> None:
     done = type_command("build", *words)
-    assert (done.code, said in done.err) == (2, True), done.err
+    assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+
+
+def test_what_the_environment_sets_for_builds_does_not_stand_in_the_way_of_a_brief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGBED_BUDGET", "3")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
+    assert type_command("build", "--brief", "5 English questions", "docs").code == 0
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:

@@ -103,4 +103,4 @@ def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_what_goes_with_quality_is_refused_without_it() -> None:
     done = type_command("build", "recipes/rgb.toml", "--corpus", "crawl")
-    assert (done.code, "go with --quality" in done.err) == (2, True)
+    assert (done.code, "--corpus goes with --quality, not with a build" in done.err) == (2, True)

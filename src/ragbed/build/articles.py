@@ -105,7 +105,7 @@ async def _pass_on(found: Reject) -> Reject:
 async def bring_article(link: Link, source: Source, desk: Desk, today: date) -> Article | Reject:
     """Fetches and reads what a list, or a search, names."""
     if not link.url:
-        return reject(f"{source.place}: {link.title}", "address", "the entry has no address")
+        return reject(f"{source.name}: {link.title}", "address", "the entry has no address")
     fetched = await desk.fetcher.fetch(link.url)
     if fetched.page is None:
         return reject_fetch(fetched)
@@ -132,7 +132,7 @@ async def _read(raw: Raw, source: Source, desk: Desk, today: date) -> Article | 
         text=read.text,
         lang=read.lang,
         sha256=hashlib.sha256(raw.body).hexdigest(),
-        source=source.written or source.place,
+        source=source.name,
         date=next((day for told in (raw.date, read.date) if (day := _past_day(told, today))), None),
         licence=raw.licence or read.licence or source.licence,
     )

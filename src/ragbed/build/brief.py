@@ -15,16 +15,29 @@ from ragbed.web.language import tell_language
 
 _NUMERALS = {numeral(number): number for number in range(2, 1_000)} | {"两": 2}
 """Without 一, which in 一个 is an article."""
-_NUMBER = r"(\d+|[一二两三四五六七八九十百零]+)\s*"
-_COUNTS = {
-    "integration": re.compile(
-        rf"(\d+)\s*(?:[a-z-]+\s+)?(?:integration|combin(?:ed|ing)\b)|{_NUMBER}[个道条]?(?:信息)?[整综]合", re.IGNORECASE
-    ),
-    "counterfactual": re.compile(rf"(\d+)\s*(?:[a-z-]+\s+)?counterfactual|{_NUMBER}[个道条]?反事实", re.IGNORECASE),
-    "base": re.compile(
-        rf"(\d+)\s*(?:[a-z-]+\s+){{0,4}}(?:base\b|questions?\b|items?\b)|{_NUMBER}[个道条]", re.IGNORECASE
-    ),
+_NUMBER = r"(?P<number>\d+|[一二两三四五六七八九十百零]+)\s*"
+_ABOUT = r"\b(?:about|on)\b|关于|有关"
+_LEAD = (
+    rf"(?:(?P<before>^(?:(?!{_ABOUT}).)*?)"
+    r"|[\s,;:，；：、(（]*(?:[,;:，；：、(（]|\b(?:and|plus|with|including)\b|和|以及|其中|包括)\s*)"
+)
+"""Before the topic a count may stand anywhere; behind its beginning only where something new begins."""
+_TAIL = (
+    r"(?:\s+(?:ones?|items?|questions?)\b|[类型性]?的?(?:题(?!材)目?|问题"
+    rf"|(?=\s*(?:[,;:.，；：、。)）]|$|\b(?:and|plus)\b|和|以及|{_ABOUT}))))[)）]?"
+)
+
+
+def _counted(english: str, chinese: str) -> re.Pattern[str]:
+    """How many questions of a kind are wanted: 2 combined ones, but not 2 combined cycle plants."""
+    return re.compile(rf"{_LEAD}{_NUMBER}(?:(?:[a-z-]+\s+)?(?:{english})|[个道条]?(?:{chinese})){_TAIL}", re.IGNORECASE)
+
+
+_KINDS = {
+    "integration": _counted("integration|combined|combining", "(?:信息)?[整综]合"),
+    "counterfactual": _counted("counterfactuals?", "反事实"),
 }
+_BASE = re.compile(rf"{_NUMBER}(?:(?:[a-z-]+\s+){{0,4}}(?:base\b|questions?\b|items?\b)|[个道条])", re.IGNORECASE)
 _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
@@ -41,8 +54,6 @@ _OTHER_LANGS = re.compile(
 )
 """As the language of questions; French wine may be asked about."""
 _TOPIC = re.compile(r"\b(?:about|on)\s+(.+?)[.\s]*$|(?:关于|有关)(.+?)的|(?:关于|有关)(.+?)[。\s]*$", re.IGNORECASE)
-_REST = re.compile(r"(?:[\s,;.，、；。]|\b(?:and|plus|with|ones?|items?|questions?)\b)+$", re.IGNORECASE)
-"""What is left behind a topic once the counts are taken out."""
 _LOOKED_AT = 200
 """Documents that are looked at to tell the languages of a folder."""
 _HEAD_BYTES = 20_000
@@ -65,18 +76,17 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
     _check_langs(brief)
     kind = _kind(documents)
     langs = [lang for lang, word in _LANGS.items() if word.search(brief)] or _langs_of(documents)
-    counts = {name: _count(pattern, brief) for name, pattern in _COUNTS.items()}
-    base = counts["base"] or 20
+    counts, rest = _take_counts(brief)
     lines = [
         f"name = {_quote(_slug(Path(name) if name else documents))}",
         f"generator = {_quote(generator)}  # any model string: who writes the questions",
         f"langs = {json.dumps(langs)}",
-        f"about = {_quote(_topic(brief))}  # what the questions should be about; may be left empty",
+        f"about = {_quote(_topic(rest))}  # what the questions should be about; may be left empty",
         "",
         "[wanted]  # for each language",
-        f"base = {base}  # noise and rejection",
-        f"integration = {counts['integration'] or 0}",
-        f"counterfactual = {counts['counterfactual'] or 0}  # only questions that the generator knows by itself",
+        f"base = {_count(_BASE, rest) or 20}  # noise and rejection",
+        f"integration = {counts['integration']}",
+        f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows by itself",
         "",
         "[[sources]]",
         f"kind = {_quote(kind)}",
@@ -116,18 +126,24 @@ def _check_langs(brief: str) -> None:
 
 def _count(pattern: re.Pattern[str], brief: str) -> int | None:
     for found in pattern.finditer(brief):
-        told = next(filter(None, found.groups()))
+        told = found["number"]
         if told.isdigit() or told in _NUMERALS:
             return _NUMERALS.get(told) or int(told)
     return None
 
 
+def _take_counts(brief: str) -> tuple[dict[str, int], str]:
+    """How many of the kinds beside the base are wanted, and the brief without that."""
+    counts, rest = {}, " ".join(brief.split())
+    for kind, pattern in _KINDS.items():
+        counts[kind] = _count(pattern, rest) or 0
+        rest = " ".join(pattern.sub(r"\g<before>", rest).split())
+    return counts, rest
+
+
 def _topic(brief: str) -> str:
-    text = " ".join(brief.split())
-    for kind in ("integration", "counterfactual"):
-        text = _COUNTS[kind].sub("", text)
-    found = _TOPIC.search(text)
-    return _REST.sub("", next(filter(None, found.groups()))) if found else ""
+    found = _TOPIC.search(brief)
+    return next(filter(None, found.groups())) if found else ""
 
 
 def _langs_of(documents: Path) -> list[Lang]:

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 _NO_MODEL = "openai/gpt-4o-mini"
 """What a written recipe names if no model was: one that many have, and a line to change."""
+_A_BUILD = "a build"
+_TAKES = {
+    "--brief": ["--output", "--model"],
+    "--relabel": ["--json"],
+    "--quality": ["--output", "--json", "--against", "--runs", "--cutoff", "--corpus"],
+    _A_BUILD: ["--output", "--json", "--model", "--from", "--since", "--locked"]
+    + [f"--{name.replace('_', '-')}" for name in AskingOptions.__annotations__],
+}
+"""What the command does, and the options that this looks at."""
 
 
 class BuildOptions(AskingOptions, QualityOptions):
@@ -79,15 +88,13 @@ def build(
     from ragbed.cli.console import print_json
     from ragbed.cli.relabel import relabel_data
 
-    _refuse_mixtures(recipe, output, start or since or locked, brief, relabel, chosen["quality"])
+    _refuse_mixtures(recipe, {"--brief": brief, "--relabel": relabel, "--quality": chosen["quality"]})
     if relabel is not None:
         relabel_data(relabel, json=json)
         return
     if chosen["quality"] is not None:
         report_quality(chosen["quality"], chosen, output, json=json)
         return
-    if chosen["against"] or chosen["runs"] or chosen["cutoff"] or chosen["corpus"]:
-        raise UsageError("--against, --runs, --cutoff and --corpus go with --quality DATA.")
     if recipe is None:
         raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
     if brief is not None:
@@ -102,25 +109,21 @@ def build(
     _end(folder, state, deliveries, locked=locked)
 
 
-def _refuse_mixtures(
-    recipe: Path | None,
-    output: Path | None,
-    builds: str | bool | None,
-    brief: str | None,
-    relabel: str | None,
-    quality: str | None,
-) -> None:
-    """Nothing that was typed is passed over: what builds nothing goes with nothing that a build needs."""
-    named = {"--brief": brief, "--relabel": relabel, "--quality": quality}
+def _refuse_mixtures(recipe: Path | None, named: Mapping[str, str | None]) -> None:
+    """Nothing that was typed is passed over: of what builds nothing one at a time, and only options it looks at."""
     only = [name for name, value in named.items() if value is not None]
     if len(only) > 1:
         raise UsageError(f"{' and '.join(only)}: one at a time.")
-    if only and builds:
-        raise UsageError(f"{only[0]} builds nothing; leave --from, --since and --locked away.")
     if recipe is not None and only and only != ["--brief"]:
         raise UsageError(f"{only[0]} DATA takes no recipe; leave {recipe} away.")
-    if relabel is not None and output is not None:
-        raise UsageError("--relabel writes no file; leave -o away, and send what it prints to one: > FILE.")
+    doing = only[0] if only else _A_BUILD
+    context = click.get_current_context()
+    for name in options.typed(context, *context.params):
+        if (doing, name) == ("--relabel", "--output"):
+            raise UsageError("--relabel writes no file; leave -o away, and send what it prints to one: > FILE.")
+        if name not in (doing, *_TAKES[doing]):
+            fitting = " or ".join(other for other, taken in _TAKES.items() if name in taken)
+            raise UsageError(f"{name} goes with {fitting}, not with {doing}; leave it away.")
 
 
 def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:

@@ -106,7 +106,8 @@ def _as_typed(one: click.Option, value: object, place: str) -> object:
 def typed(context: click.Context, *names: str) -> list[str]:
     """Those of some options that stand on the command line; what the environment sets may be meant for others."""
     here = click.core.ParameterSource.COMMANDLINE
-    return [f"--{name.replace('_', '-')}" for name in names if context.get_parameter_source(name) is here]
+    known = {one.name: one.opts[0] for one in context.command.params if isinstance(one, click.Option)}
+    return [known[name] for name in names if name in known and context.get_parameter_source(name) is here]
 
 
 data_argument: Decorator = click.argument("data", nargs=-1, required=True, metavar="DATA...")

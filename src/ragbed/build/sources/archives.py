@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
 _GZIP = b"\x1f\x8b"
+_CHUNK_BYTES = 1 << 16
 
 
 async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # noqa: ARG001 - all are called alike
@@ -28,11 +29,17 @@ async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # n
 
     try:
         with open(source.place, "rb") as file, _Unpacked(file) if _is_packed(file) else file as stream:
-            for record in ArchiveIterator(stream):
-                if record.rec_type == "response":
-                    yield _read(record)
-    except (ArchiveLoadFailed, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
-        yield reject(source.place, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
+            archive, record = ArchiveIterator(stream), None
+            for record in archive:
+                found = _read(record) if record.rec_type == "response" else None
+                _check_whole(record)
+                if found is not None:
+                    yield found
+            if record is None or archive.next_line:
+                raise ValueError("the archive ends in the head of a record")
+    except (ArchiveLoadFailed, AttributeError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
+        # AttributeError is warcio's for an answer without an address, as a cut head leaves one
+        yield reject(source.name, "broken", f"the archive cannot be read to its end ({type(error).__name__})")
     except OSError as error:
         raise RagbedError(f"{source.place} cannot be read: {error.strerror or error}.") from error
 
@@ -53,6 +60,14 @@ class _Unpacked(gzip.GzipFile):
 
 def _is_packed(file: BufferedReader) -> bool:
     return file.peek(len(_GZIP)).startswith(_GZIP)
+
+
+def _check_whole(record: ArcWarcRecord) -> None:
+    """Reads a record to its end: warcio takes the end of a file for that of its last record."""
+    while record.raw_stream.read(_CHUNK_BYTES):
+        pass
+    if record.length is None or record.raw_stream.tell() < record.length:
+        raise ValueError("the archive is cut")
 
 
 def _read(record: ArcWarcRecord) -> Found:

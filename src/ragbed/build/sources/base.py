@@ -31,7 +31,12 @@ class Source:
     licence: str | None = None
     """Of what is there, unless a document names its own."""
     written: str = ""
-    """As the recipe names the place, for articles to say; empty: as it is."""
+    """As the recipe names the place; empty: as it is."""
+
+    @property
+    def name(self) -> str:
+        """What records call it, wherever the build lies and is typed."""
+        return self.written or self.place
 
 
 class Extracting(Protocol):

@@ -18,7 +18,7 @@ async def open_folder(source: Source, desk: Desk) -> AsyncIterator[Found]:  # no
     if not root.is_dir():
         raise UsageError(f"{root} is no folder; name the folder that the documents are in.")
     for path in _walk(root):
-        yield _open(root, path)
+        yield _open(root, path, Path(source.name) / path.relative_to(root))
 
 
 def _walk(root: Path) -> Iterator[Path]:
@@ -27,18 +27,18 @@ def _walk(root: Path) -> Iterator[Path]:
         yield from (Path(folder) / name for name in sorted(files) if not name.startswith("."))
 
 
-def _open(root: Path, path: Path) -> Found:
+def _open(root: Path, path: Path, name: Path) -> Found:
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         return reject(
-            path, "type", f"files {path.suffix or 'without a suffix'} are not read: {', '.join(SUFFIXES)} are"
+            name, "type", f"files {path.suffix or 'without a suffix'} are not read: {', '.join(SUFFIXES)} are"
         )
     if not path.resolve().is_relative_to(root.resolve()):
-        return reject(path, "outside", "it is a link to a file outside the folder")
+        return reject(name, "outside", "it is a link to a file outside the folder")
     try:
         size = path.stat().st_size
         if not path.is_file() or size > MAX_PAGE_BYTES:
-            return reject(path, "size", f"it is no file of at most {MAX_PAGE_BYTES:,} bytes")
+            return reject(name, "size", f"it is no file of at most {MAX_PAGE_BYTES:,} bytes")
         return Raw(str(path.relative_to(root)), path.read_bytes(), kind)
     except OSError as error:
-        return reject(path, "unreadable", error.strerror or str(error))
+        return reject(name, "unreadable", error.strerror or str(error))

@@ -17,10 +17,10 @@ _LEVELS = 3
 
 async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
     """The addresses in a list; what kind of list it is, its content tells. Sitemaps in sitemaps are followed."""
-    waiting, seen = [(source.place, 1)], {source.place}
+    waiting, seen = [(source.place, source.name, 1)], {source.place}
     while waiting:
-        place, level = waiting.pop(0)
-        found = await _open(place, desk)
+        place, name, level = waiting.pop(0)
+        found = await _open(place, name, desk)
         if isinstance(found, Reject):
             yield found
             continue
@@ -29,12 +29,12 @@ async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
                 yield link
             elif level < _LEVELS and link.url not in seen:
                 seen.add(link.url)
-                waiting.append((link.url, level + 1))
+                waiting.append((link.url, link.url, level + 1))
             else:
                 yield reject(link.url, "list", "this list is named twice, or too deep inside other lists")
 
 
-async def _open(place: str, desk: Desk) -> tuple[Link, ...] | Reject:
+async def _open(place: str, name: str, desk: Desk) -> tuple[Link, ...] | Reject:
     if place.startswith(("http://", "https://")):
         fetched = await desk.fetcher.fetch(place, LISTS)
         if fetched.page is None:
@@ -44,4 +44,4 @@ async def _open(place: str, desk: Desk) -> tuple[Link, ...] | Reject:
     else:
         job = Job(kind="", body=read_file(Path(place)), wants_links=True)
     read = await desk.extractor.extract(job)
-    return read.links or reject(place, read.outcome, read.reason)
+    return read.links or reject(name, read.outcome, read.reason)
