@@ -101,6 +101,15 @@ def test_a_sitemap_of_sitemaps_is_followed_and_a_circle_is_left(web: FaultServer
     assert outcomes(rejects) == {"index.xml": "list"}
 
 
+def test_a_list_of_the_web_cannot_name_files_of_this_machine(web: FaultServer, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text(web.url("secret"))
+    index = f"<sitemapindex><sitemap><loc>file://{tmp_path}/own.txt</loc></sitemap></sitemapindex>"
+    web.scripts = {"robots.txt": [status(404)], "files.xml": [page(index.encode(), "application/xml")]}
+    articles, rejects = collect(tmp_path, Source("sitemap", web.url("files.xml")))
+    assert not articles
+    assert [one.outcome for one in rejects] == ["list"]
+
+
 def test_a_list_that_cannot_be_had_is_rejected_and_the_next_source_is_read(web: FaultServer, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(f"{web.url('good')}\n")
     web.scripts = {

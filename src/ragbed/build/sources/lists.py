@@ -14,6 +14,8 @@ from ragbed.web.links import Link
 _LEVELS = 3
 """A sitemap may name sitemaps; the standard allows one level of that."""
 
+_WEB = ("http://", "https://")
+
 
 async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
     """The addresses in a list; what kind of list it is, its content tells. Sitemaps in sitemaps are followed."""
@@ -27,6 +29,8 @@ async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
         for link in found:
             if not link.is_list:
                 yield link
+            elif not link.url.startswith(_WEB):  # nobody else may name files of this machine
+                yield reject(link.url, "list", "a list inside another must be an address of the web")
             elif level < _LEVELS and link.url not in seen:
                 seen.add(link.url)
                 waiting.append((link.url, link.url, level + 1))
@@ -35,7 +39,7 @@ async def follow_list(source: Source, desk: Desk) -> AsyncIterator[Found]:
 
 
 async def _open(place: str, name: str, desk: Desk) -> tuple[Link, ...] | Reject:
-    if place.startswith(("http://", "https://")):
+    if place.startswith(_WEB):
         fetched = await desk.fetcher.fetch(place, LISTS)
         if fetched.page is None:
             return reject_fetch(fetched)
