@@ -57,34 +57,39 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
         advice = _advise_first_steps(state, articles)
     elif probes and not state.steps["ranking"].made:
         advice = "No question has a page: look at [search], steps/hits.rejects.jsonl and steps/pages.rejects.jsonl."
+    elif kind == "int" and _keeps_no_form(state.steps["combinations"]):
+        advice = _FORM.format("combinations")
     elif kind == "fluent" and not state.steps["falsehoods"].made:
         advice = _ADVICE["fact"]
     elif len(drafts) >= drafts_wanted(build):
         advice = f"Not all articles were asked about: a larger questions.surplus helps. {advice}"
     way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
     way += f"{len(verified):,} were verified"
+    among = " of all languages" if len(build.recipe.langs) > 1 else ""
     if kind == "int":
-        return f"{way}; pairs were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {advice}"
+        return f"{way}; pairs{among} were lost to: {main_reasons(state.steps['combinations']) or 'nothing'}. {advice}"
     if kind in ("fact", "fluent"):
         kept = sum(probes[name].is_known for name in verified)
         return f"{way}, {kept:,} of these known. {advice}"
-    return f"{way}; most were lost to: {_losses(state)}. {advice}"
+    return f"{way}; most{among} were lost to: {_losses(state)}. {advice}"
 
 
 def _advise_first_steps(state: State, articles: int) -> str:
     """What helps where there is nothing to make items of; no more of the same would."""
     if not articles:
         return "No article, no question: look at [[sources]], langs and since, and at steps/articles.rejects.jsonl."
-    lost = Counter(state.steps["questions"].rejected)
-    if lost["prose"] > lost.total() / 2:
-        return (
-            "The generator does not keep to the form it is asked for (steps/questions.rejects.jsonl shows what it "
-            "writes); another one would help."
-        )
+    if _keeps_no_form(state.steps["questions"]):
+        return _FORM.format("questions")
     return (
         "steps/questions.rejects.jsonl says of each reply why it would not do; another generator, or articles that "
         "report events, would help."
     )
+
+
+def _keeps_no_form(done: Done) -> bool:
+    """Whether most of what a step lost it lost to a generator that writes prose."""
+    lost = Counter(done.rejected)
+    return lost["prose"] > lost.total() / 2
 
 
 def _losses(state: State) -> str:
@@ -94,6 +99,10 @@ def _losses(state: State) -> str:
 
 
 _WAY = ("articles", "questions", "probes", "hits", "pages", "ranking", "stances", "answers")
+_FORM = (
+    "The generator does not keep to the form it is asked for (steps/{}.rejects.jsonl shows what it writes); another "
+    "one would help."
+)
 _ADVICE = {
     "base": "More articles, a larger questions.per_article, or less of [pools] would help.",
     "int": "More base questions would help.",
