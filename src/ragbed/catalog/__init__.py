@@ -215,6 +215,7 @@ def _check_file(path: Path) -> None:
     if path.is_dir():
         with naming(path, "read"):
             inside = sorted(str(one) for one in path.iterdir() if one.name.endswith(_FILES))
+        inside = [one for one in inside if not one.endswith(".json")] or inside  # those tell of the build beside them
         named = f": {', '.join(inside[:_NAMED])}{', …' if len(inside) > _NAMED else ''}" if inside else ""
         raise UsageError(f"{path} is a directory, and no dataset in parts (no {LIST} in it); name a file of it{named}.")
     check_file(path)
