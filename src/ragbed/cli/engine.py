@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 import click
 
-from ragbed.cli.options import Decorator, option, together
+from ragbed.cli.options import Decorator, option, together, typed
 
 if TYPE_CHECKING:
     from ragbed.engines import Engine
@@ -56,19 +56,12 @@ def open_chosen(chosen: EngineOptions | ReplicaOptions) -> Engine:
     if _KEPT not in kept:
         names = ("replicas", "gpus_per_replica", "cpus_per_replica")
         wanted = {name: chosen[name] for name in names if chosen.get(name) is not None}  # type: ignore[literal-required]
-        for_cluster = [*wanted, *(["cluster"] if _is_typed("cluster") else [])]
-        if chosen["engine"] == "local" and for_cluster:
-            option_name = for_cluster[0].replace("_", "-")
-            raise UsageError(f"--{option_name} is for a cluster; add --engine ray, or leave it away.")
+        named = [f"--{name.replace('_', '-')}" for name in wanted] + typed(click.get_current_context(), "cluster")
+        if chosen["engine"] == "local" and named:
+            raise UsageError(f"{named[0]} is for a cluster; add --engine ray, or leave it away.")
         share = Share(
             wanted.get("replicas", 1), wanted.get("cpus_per_replica", 1.0), wanted.get("gpus_per_replica", 0.0)
         )
         engine = kept[_KEPT] = open_engine(Plan(chosen["engine"], chosen["cluster"], share, tell=say))
         click.get_current_context().call_on_close(engine.close)
     return cast("Engine", kept[_KEPT])
-
-
-def _is_typed(name: str) -> bool:
-    """Whether an option stands in the command; an address in the environment is meant for when it is needed."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
