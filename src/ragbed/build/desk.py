@@ -157,19 +157,21 @@ def documents_at_once(engine: Engine) -> int:
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
     """What an asynchronous generator gives, one by one; it is closed in good order whatever happens."""
+    came: list[Thing] = []
+
+    async def take_next() -> None:  # gives nothing back: the runner would write out the whole of it, for nobody
+        came.append(await anext(stream))
+
     with asyncio.Runner() as runner:
         try:
             while True:
                 try:
-                    yield runner.run(_next(stream))
+                    runner.run(take_next())
                 except StopAsyncIteration:
                     return
+                yield came.pop()
         finally:
             runner.run(stream.aclose())
-
-
-async def _next(stream: AsyncGenerator[Thing, None]) -> Thing:
-    return await anext(stream)
 
 
 def _key(*parts: bytes) -> str:
