@@ -6,10 +6,7 @@ run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
 run.table("noise")
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # nothing is imported here: `python -m ragbed` still has the current folder on its path
 if TYPE_CHECKING:
     from ragbed.api import Options, Run, Table, open_run, run
     from ragbed.errors import RagbedError, UsageError

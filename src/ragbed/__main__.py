@@ -1,6 +1,10 @@
 """The process that `ragbed` or `python -m ragbed` starts."""
 
-from __future__ import annotations
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` puts the current folder first on the path; a file such as json.py in it would be imported.
+    del sys.path[0]
 
 import atexit
 import gc

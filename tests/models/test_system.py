@@ -91,6 +91,15 @@ def _call(function: str, limit_s: float = 30) -> Completion:
     return asyncio.run(model.complete(make_case(0)))
 
 
+def test_the_current_folder_comes_last_on_the_path_once_the_module_is_imported(here: Path) -> None:
+    (here / "made_neighbour.py").write_text("REPLY = 'from the neighbour'\n")
+    (here / "made_system.py").write_text(
+        "def late(question, documents, lang):\n    import made_neighbour\n    return made_neighbour.REPLY\n"
+    )
+    assert _call("late").reply == "from the neighbour"
+    assert sys.path.index(str(here)) == len(sys.path) - 1
+
+
 @pytest.mark.usefixtures("here")
 def test_a_function_gets_question_documents_and_language() -> None:
     case = make_case(0)

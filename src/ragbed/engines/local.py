@@ -82,11 +82,13 @@ class LocalEngine:
 
 
 def _start_pool(workers: int) -> ProcessPoolExecutor:
-    # Takes long to load, and most work ends before others are needed for it.
+    # These imports are slow, and most work ends before a pool is needed.
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-    from multiprocessing import get_context  # noqa: PLC0415
 
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_worker)
+    from ragbed.engines.spawning import SafeSpawnContext, safe_path  # noqa: PLC0415
+
+    with safe_path():
+        return ProcessPoolExecutor(workers, mp_context=SafeSpawnContext(), initializer=_begin_worker)
 
 
 def _begin_worker() -> None:

@@ -91,7 +91,7 @@ class Engine:
             text=True,
             start_new_session=True,  # Ctrl-C is for us to act on
             # Threads that wait for each other sleep: spinning ones would take the processor from those that work.
-            env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE"},
+            env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1"},
         )
         engine = cls(setup, process, said, secrets.token_urlsafe())
         try:

@@ -14,7 +14,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -241,10 +243,9 @@ def _load(spec: str) -> Callable[..., Any]:
     if module.endswith(".py"):
         meant = module.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"python/{spec}: modules are named without .py; write python/{meant}:{function}")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     try:
-        found = getattr(importlib.import_module(module), function, None)
+        with _current_folder_first():
+            found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
             raise UsageError(f"python/{spec}: {module} imports {error.name}, which is not installed here.") from None
@@ -254,6 +255,23 @@ def _load(spec: str) -> Callable[..., Any]:
     if not callable(found):
         raise UsageError(f"python/{spec}: {module} has no function {function}.")
     return found  # type: ignore[no-any-return]  # what it takes and returns shows when it is called
+
+
+@contextmanager
+def _current_folder_first() -> Iterator[None]:
+    """Import from the current folder first, as Python does for a script; afterwards from it last.
+
+    A user's function may import its neighbours when it is called. Imports of ragbed must not find them before the
+    installed packages.
+    """
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
 
 
 def _check_call(spec: str, function: Callable[..., Any], names: Sequence[str]) -> None:

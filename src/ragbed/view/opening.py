@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 
+from ragbed.engines.spawning import SafeSpawnContext
 from ragbed.view.indexing import keep_indexes
 from ragbed.view.shelf import Shelf
 
@@ -15,7 +15,7 @@ from ragbed.view.shelf import Shelf
 @contextmanager
 def open_shelf(paths: Sequence[Path], cache_folder: Path) -> Iterator[Shelf]:
     """Opens the runs of some places, and has a process read them into their indexes for as long as the block lasts."""
-    spawn = get_context("spawn")
+    spawn = SafeSpawnContext()
     inbox, outbox = spawn.Pipe(duplex=False)
     child = spawn.Process(target=keep_indexes, args=(inbox, os.getpid()), daemon=True)
     shelf = Shelf(paths, cache_folder, outbox.send)

@@ -94,12 +94,16 @@ class _Child:
 
 async def _start(bounds: Bounds) -> Process:
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "ragbed.web.reading", str(bounds.memory_bytes), str(bounds.cpu_s)),
+        *(sys.executable, "-P", "-m", "ragbed.web.reading", str(bounds.memory_bytes), str(bounds.cpu_s)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         # Nothing else of the environment: keys are not for a process that reads hostile documents.
-        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": "0"},
+        env={
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "PYTHONHASHSEED": "0",
+            "PYTHONSAFEPATH": "1",
+        },
     )
 
 

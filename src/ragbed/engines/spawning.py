@@ -1,0 +1,47 @@
+"""Child processes that do not import from the current folder.
+
+Python puts the current folder first on the path of a process that is started with `-c`, as `multiprocessing` does.
+A file such as `msgspec.py` in a folder of downloaded data would then run in every child.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+_VARIABLE = "PYTHONSAFEPATH"
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Keep the current folder off the import path of every Python process that is started inside."""
+    before = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before
+
+
+class _SafeProcess(SpawnProcess):
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:  # noqa: ANN401, N802 - the signature of multiprocessing
+        with safe_path():
+            return SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
+
+
+class SafeSpawnContext(SpawnContext):
+    """The spawn context of `multiprocessing` with `safe_path` around the start of each process.
+
+    Semaphores and queues start a process too (the resource tracker): create them, or the pool that does, inside
+    `safe_path`.
+    """
+
+    Process = _SafeProcess

@@ -1,0 +1,149 @@
+"""Modules in the current folder that are called like imports of ragbed: no command and no child process runs them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from ragbed.cli import COMMANDS
+from tests.cli.typed import type_command
+
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--out", "r")
+_RECIPE = """
+name = "made"
+generator = "scripted/echo"
+[wanted]
+base = 1
+[[sources]]
+kind = "folder"
+place = "docs"
+licence = "CC0"
+"""
+_LINES = {
+    "demo": "demo -m scripted/oracle --lang en --out demo",
+    "run": "run -m bundled/smollm2 -d figure1 --docs 2 --limit 1 --testbeds closed-book --out small",
+    "status": "status r",
+    "score": "score r",
+    "judge": "judge r -m scripted/oracle",
+    "report": "report r -f html -o report.html",
+    "board": "board runs -o site",
+    "compare": "compare r r",
+    "view": "view r",
+    "diagnose": "diagnose r",
+    "data": "data list",
+    "lint": "lint figure1",
+    "cases": "cases figure1 --docs 2",
+    "import": "import r.cassette --from cassette --out imported",
+    "export": "export r --to jsonl -o r.jsonl",
+    "merge": "merge r -o merged",
+    "cache": "cache",
+    "world": "world --items 2 --lang en -o world",
+    "build": "build made.toml -o built",
+    "review": "review figure1.jsonl",
+    "plan": "plan",
+    "paper": "paper",
+    "doctor": "doctor",
+}
+_SERVERS = ("view", "review")
+
+
+def _names() -> set[str]:
+    """Every importable name, less what `python -m` itself imports before it runs a module."""
+    line = "import runpy, sys; print(*sys.modules)"
+    first = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    early = {name.partition(".")[0] for name in first.stdout.split()} | {"ragbed"}
+    names = {*sys.stdlib_module_names, *packages_distributions()} - early
+    return {name for name in names if name.isidentifier()}
+
+
+def _plant(folder: Path, markers: Path) -> None:
+    markers.mkdir()
+    for name in _names():
+        (folder / f"{name}.py").write_text(f"open({str(markers / name)!r}, 'w').close()\n")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands need."""
+    folder = tmp_path_factory.mktemp("planted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert type_command(*_RUN).code == 0
+        assert type_command("export", "r", "--to", "cassette", "-o", "r.cassette").code == 0
+        assert type_command("export", "figure1", "--to", "native", "-o", "figure1.jsonl").code == 0
+    (folder / "made.toml").write_text(_RECIPE)
+    (folder / "docs").mkdir()
+    (folder / "docs" / "page.html").write_text(f"<html><body><p>{'The cup was won by Ada Marlowe. ' * 40}</p></body>")
+    (folder / "runs").mkdir()
+    shutil.copytree(folder / "r", folder / "runs" / "r")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ended(here: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, set[str]]]:
+    """How each command ended among planted modules: exit code, what it printed, and which of them ran."""
+
+    def work(command: str) -> tuple[int, str, set[str]]:
+        folder = tmp_path_factory.mktemp(command)
+        for entry in here.iterdir():
+            (folder / entry.name).symlink_to(entry)
+        _plant(folder, folder / "markers")
+        code, told = (_serve if command in _SERVERS else _end)(folder, _LINES[command].split())
+        return code, told, {marker.name for marker in (folder / "markers").iterdir()}
+
+    with ThreadPoolExecutor(3) as pool:
+        return dict(zip(COMMANDS, pool.map(work, COMMANDS), strict=True))
+
+
+def _end(folder: Path, words: list[str]) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "ragbed", *words], cwd=folder, env=_environment(folder), capture_output=True, check=False
+    )
+    return done.returncode, (done.stdout + done.stderr).decode()
+
+
+def _serve(folder: Path, words: list[str]) -> tuple[int, str]:
+    command = [sys.executable, "-m", "ragbed", *words, "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        told = server.stdout.readline().decode()
+        time.sleep(1.5)  # the child process of the viewer imports what it needs
+        server.terminate()
+    return 0 if told.startswith("http") else 1, told
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    drop = ("PYTHONPATH", "PYTHONSAFEPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in drop}
+    return kept | {"RAGBED_CACHE_DIR": str(folder / "cache"), "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_runs_code_of_the_current_folder(command: str, ended: dict[str, tuple[int, str, set[str]]]) -> None:
+    code, told, ran = ended[command]
+    assert (ran, code) == (set(), 3 if command == "build" else 0), told
+
+
+def test_workers_of_the_local_engine_run_no_code_of_the_current_folder(tmp_path: Path) -> None:
+    script = tmp_path / "elsewhere" / "script.py"
+    script.parent.mkdir()
+    script.write_text(
+        "from ragbed.engines.local import LocalEngine\n"
+        "if __name__ == '__main__':\n"
+        "    print(*LocalEngine(2, alone_s=0).spread(abs, [-1, -2, -3]))\n"
+    )
+    folder = tmp_path / "here"
+    folder.mkdir()
+    _plant(folder, tmp_path / "markers")
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=folder, env=_environment(folder), capture_output=True, check=True
+    )
+    assert (done.stdout, list((tmp_path / "markers").iterdir())) == (b"1 2 3\n", [])
