@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -86,7 +88,9 @@ class Served:
 def serve(*words: str) -> Iterator[Served]:
     """Starts `ragbed` with these words, at any port, and hands its token in."""
     command = [sys.executable, "-m", "ragbed", *words, "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    cache = tempfile.TemporaryDirectory()
+    environment = {"RAGBED_CACHE_DIR": cache.name, **os.environ}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -98,3 +102,4 @@ def serve(*words: str) -> Iterator[Served]:
     finally:
         process.terminate()
         process.communicate(timeout=20)
+        cache.cleanup()

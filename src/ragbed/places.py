@@ -140,6 +140,20 @@ def check_regular(path: Path, *, follow_links: bool = False) -> None:
     _refuse_kind(path, mode)
 
 
+def place_inside(folder: Path, *names: str) -> Path:
+    """Return a path inside a folder that somebody else may have prepared.
+
+    Raises:
+        UsageError: One of the names on the way is a symbolic link, which may lead elsewhere.
+    """
+    path = folder
+    for name in names:
+        path /= name
+        if path.is_symlink():
+            raise UsageError(f"{path} is a symbolic link, and links inside {folder} are not followed.")
+    return path
+
+
 def _refuse_kind(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "special file")

@@ -28,6 +28,11 @@ def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeyp
     with monkeypatch.context() as newer:
         newer.setattr(file, "SCHEMA_VERSION", 2)
         newer.setattr(file, "MIGRATIONS", {1: "ALTER TABLE intents ADD COLUMN remark TEXT"})
+        before = (folder / "run.sqlite").read_bytes()
+        assert canonical(folder) == told
+        assert (folder / "run.sqlite").read_bytes() == before
+        with open_store(folder, create=True):
+            pass
         assert canonical(folder) == told
     with pytest.raises(RagbedError, match=r"made by a newer ragbed \(schema 2\)"):
         canonical(folder)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from ragbed.schema import Completion
 from ragbed.view.book import Book
-from ragbed.view.index import index_path
+from ragbed.view.index import index_path, open_index, remove_unused
 from ragbed.view.indexing import Indexer
 from ragbed.view.library import Asked, Library
 from tests.runner.harness import make_case
@@ -133,8 +134,12 @@ def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
     assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
 
 
-def test_the_index_of_a_run_that_cannot_be_written_is_in_the_cache(tmp_path: Path) -> None:
-    assert index_path(tmp_path, tmp_path / "cache") == tmp_path / "view.sqlite"
-    elsewhere = index_path(Path("/proc/1"), tmp_path / "cache")
-    assert elsewhere.parent == tmp_path / "cache" / "view"
-    assert elsewhere != index_path(Path("/proc/2"), tmp_path / "cache")
+def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_path: Path) -> None:
+    paths = [index_path(tmp_path / name, tmp_path / "cache") for name in ("one", "two")]
+    assert [path.parent for path in paths] == [tmp_path / "cache" / "view"] * 2
+    for path in paths:
+        open_index(path, "stamp").close()
+        os.utime(path, (0, 0))
+    open_index(paths[0], "stamp").close()
+    remove_unused(tmp_path / "cache")
+    assert [path.exists() for path in paths] == [True, False]

@@ -15,6 +15,7 @@ from ragbed.diagnose.page import Page
 from ragbed.diagnose.record import Diagnosis, Evidence
 from ragbed.diagnose.said import to_slot
 from ragbed.errors import UsageError
+from ragbed.places import place_inside
 from ragbed.runner.store import RunStore, Stored, open_store
 from ragbed.schema import Case
 from ragbed.scorers.robust.gold import prepare
@@ -28,7 +29,7 @@ SAMPLING = ("temperature", "top_p", "max_tokens")
 def folder_of(run: Path, what: str, model: str) -> Path:
     """Where a model is asked again; each has its own errors, and so its own cases."""
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
-    return run / FOLDER / what / f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+    return place_inside(run, FOLDER, what, f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
 
 
 def sampling_of(store: RunStore) -> dict[str, str]:

@@ -18,6 +18,7 @@ from ragbed.diagnose.record import Diagnosis, Source
 from ragbed.engines import Engine
 from ragbed.engines.local import LocalEngine
 from ragbed.errors import UsageError
+from ragbed.places import place_inside
 from ragbed.prompts.remedies import MARK
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import Stored
@@ -211,7 +212,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
 
 def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
     """Writes them beside the run, whole or not at all."""
-    path = folder / FOLDER / FILE
+    path = place_inside(folder, FOLDER, FILE)
     path.parent.mkdir(exist_ok=True)
     encoder = msgspec.json.Encoder()
     with write_whole(path) as sink:

@@ -34,7 +34,7 @@ class _SafeProcess(SpawnProcess):
     @staticmethod
     def _Popen(process_obj: BaseProcess) -> Any:  # noqa: ANN401, N802 - the signature of multiprocessing
         with safe_path():
-            return SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
+            return SpawnProcess._Popen(process_obj)
 
 
 class SafeSpawnContext(SpawnContext):

@@ -11,6 +11,7 @@ from ragbed.judge.criteria import Criterion
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import Verdict, settle, verdict_of
 from ragbed.models.base import Sampling
+from ragbed.places import place_inside
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import Stored, open_store
 from ragbed.schema import Case
@@ -53,7 +54,8 @@ class Scope:
     def folder(self, sampling: Sampling) -> Path:
         """Where its judgements are; other instructions or settings go elsewhere, so that they never mix."""
         told = f"{self.criterion.prompt} {sampling}"
-        return self.run / FOLDER / f"{self.criterion.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+        name = f"{self.criterion.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+        return place_inside(self.run, FOLDER, name)
 
     def _takes(self, case: Case) -> bool:
         return case.testbed in self.testbeds if self.testbeds else self.criterion.applies(case)

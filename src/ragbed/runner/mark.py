@@ -11,8 +11,13 @@ import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
+
+from ragbed.places import open_regular
 
 _NAME = "acknowledged"
+_LONGEST = 32
+"""Bytes of the note, and more."""
 
 
 class Mark:
@@ -25,9 +30,9 @@ class Mark:
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
-        self._note: int | None = None
-        with suppress(OSError):  # as all that is done with the note: a run does not fail for it
-            self._note = os.open(folder / _NAME, os.O_WRONLY | os.O_CREAT, 0o644)
+        self._note: IO[bytes] | None = None
+        with suppress(OSError):  # a run does not fail because the note cannot be written
+            self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
     def count(self) -> None:
@@ -39,20 +44,28 @@ class Mark:
         """Notes that it is on the disk."""
         if self._note is not None:
             with suppress(OSError):
-                os.pwrite(self._note, f"{self._count:020}\n".encode(), 0)
+                os.pwrite(self._note.fileno(), f"{self._count:020}\n".encode(), 0)
 
     def close(self) -> None:
         """Gives the note back."""
         if self._note is not None:
-            os.close(self._note)
+            self._note.close()
 
 
 def noted(folder: Path) -> int:
     """How many commits were acknowledged, as far as is known; to be read before the file is."""
     try:
-        return int((folder / _NAME).read_bytes())
+        with open_regular(folder / _NAME) as note:
+            return int(note.read(_LONGEST))
     except (OSError, ValueError):
         return 0
+
+
+def _open_note(path: Path) -> IO[bytes]:
+    try:
+        return open_regular(path, "r+b", buffering=0)
+    except FileNotFoundError:
+        return open_regular(path, "xb", buffering=0)
 
 
 def lost(noted_before: int, connection: sqlite3.Connection) -> int:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -24,12 +24,14 @@ from ragbed.runner.budget import Budget
 from ragbed.runner.cache import Cache
 from ragbed.runner.file import connect, naming
 from ragbed.runner.hope import GivenUp
-from ragbed.runner.lock import hold
+from ragbed.runner.lock import Held, hold
 from ragbed.runner.mark import Mark, lost, noted
 from ragbed.runner.store import RunStore, Stored, open_store
-from ragbed.runner.writer import WriteFailed, Writer
+from ragbed.runner.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 
+_COPIES = tuple(f"-{number}" for number in range(2, 1_000))
+"""Endings of the folder that a deleted run is saved to, where the first name is taken."""
 _REST_S = 0.02
 _CLOSE_S = 2.0
 """Connections get so long to close: an interrupted run ends within five seconds whatever a server does."""
@@ -86,7 +88,7 @@ def run(job: Job, watch: Callable[[str, Progress], None], ending: Ending | None 
         Stopped: The system ended it; likewise.
     """
     acknowledged = noted(job.folder)
-    with _sigterm_raises(), hold(job.folder), open_store(job.folder, create=True) as store:
+    with _sigterm_raises(), hold(job.folder) as held, open_store(job.folder, create=True) as store:
         if missing := lost(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or an older "
@@ -97,7 +99,9 @@ def run(job: Job, watch: Callable[[str, Progress], None], ending: Ending | None 
             _pay_so_far(store, job.budget, job.tell)
         ending = ending or Ending()
         try:
-            asyncio.run(_ask_all(store, job, watch, ending))
+            asyncio.run(_ask_all(store, job, watch, ending, held))
+        except RunGone as gone:
+            raise _save_beside(store, gone) from gone
         except asyncio.CancelledError:
             raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
 
@@ -136,13 +140,34 @@ def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) ->
         tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
 
 
-async def _ask_all(store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: Ending) -> None:
+def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
+    """Write what the open file holds into a new folder beside the lost one, from where it can be resumed."""
+    lost_folder = store.path.parent.resolve()
+    places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
+    folder = next(place for place in places if not place.exists())
+    try:
+        folder.mkdir(parents=True)
+        with closing(sqlite3.connect(folder / store.path.name)) as copy:
+            store.connection.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    except (OSError, sqlite3.Error) as error:
+        return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
+    return RagbedError(
+        f"{gone} No more requests are sent. {store.noted_results():,} results were saved to {folder}; to resume, rerun "
+        f"the command with --out {folder}."
+    )
+
+
+async def _ask_all(
+    store: RunStore, job: Job, watch: Callable[[str, Progress], None], ending: Ending, held: Held
+) -> None:
     ending.listen()
     try:
         models = [(model.name, identity) for model, identity in await _identify(job.models)]
         number, numbers = store.begin_session(models)
         with _second_connection(store) as connection:
-            writer = Writer(store.path, connection, Mark(job.folder, connection))
+            check = PlaceCheck(store.path, held)
+            writer = Writer(store.path, connection, Mark(job.folder, connection), check)
             cache = None if job.cache is None else Cache(job.cache, job.tell)
             keep = None if job.follower is None else job.follower.take
             session = Session(store, writer, number, cache, job.budget, job.repeats, keep)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import msgspec
 
 from ragbed.errors import DataError, UsageError
-from ragbed.runner.file import NAME, naming, open_for_reading, open_for_writing
+from ragbed.runner.file import NAME, EmptyRun, StepLimit, close_written, naming, open_for_reading, open_for_writing
 from ragbed.runner.mark import lost, noted
 from ragbed.runner.rows import Row, Rows, Stored
 from ragbed.runner.seal import seal_of
@@ -85,10 +85,16 @@ class Ask(Call):
 
 
 class RunStore:
-    """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading."""
+    """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading.
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self.connection = path, connection
+    Args:
+        path: The file.
+        connection: To it.
+        limit: Of a query, where the file is only read.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
+        self.path, self.connection, self._limit = path, connection, limit
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
         self._fresh: dict[int, Case] = {}
@@ -98,7 +104,10 @@ class RunStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.connection.close()
+        if self._limit is None:
+            close_written(self.connection)
+        else:
+            self.connection.close()
 
     # Planning: before the first call everything that will be asked is fixed.
 
@@ -339,6 +348,8 @@ class RunStore:
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
         """Rows of a query that changes nothing."""
+        if self._limit is not None:
+            self._limit.restart()
         with naming(self.path, "read"):
             yield from self.connection.execute(query, values)
 
@@ -363,15 +374,25 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
     if create:
         return RunStore(path, open_for_writing(path))
     acknowledged = noted(folder)
-    store = RunStore(path, open_for_reading(path))
+    try:
+        connection = open_for_reading(path)
+    except EmptyRun:
+        if acknowledged:
+            raise _lost_commits(path, acknowledged, acknowledged) from None
+        raise
+    store = RunStore(path, connection, StepLimit(path, connection))
     with naming(path, "read"):
         missing = lost(acknowledged, store.connection)
     if missing:
         store.connection.close()
-        raise DataError(
-            path,
-            f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
-            "The command that began the run asks again what they held; if it is as you want it, "
-            "delete the file `acknowledged` beside it",
-        )
+        raise _lost_commits(path, missing, acknowledged)
     return store
+
+
+def _lost_commits(path: Path, missing: int, acknowledged: int) -> DataError:
+    return DataError(
+        path,
+        f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "
+        "Rerun the command that created the run to repeat the lost calls; to read the run as it is, "
+        "delete the file `acknowledged` beside it",
+    )

@@ -8,18 +8,55 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
+from ragbed.runner.lock import Held, is_same_file
 from ragbed.runner.mark import Mark
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 
 
+_CHECK_EVERY_S = 0.5
+"""Between two looks whether the file is still in its place."""
+
+
 class WriteFailed(RagbedError):
     """The disk does not take what must be kept."""
+
+
+class RunGone(WriteFailed):
+    """The file was deleted, moved or replaced; what is written to it can no longer be found under its name."""
+
+
+class PlaceCheck:
+    """Notices a deleted run: the system takes what is written to the file, and drops it when the process ends.
+
+    Args:
+        path: The file.
+        held: The lock beside it, which is locked anew if it was deleted.
+    """
+
+    def __init__(self, path: Path, held: Held) -> None:
+        self._path, self._held = path, held
+        self._file, self._next_at = path.stat(), 0.0
+
+    def __call__(self) -> None:
+        """Look at the disk, at most every half second.
+
+        Raises:
+            RunGone: Another file or none has the name of the run's file.
+        """
+        if time.monotonic() < self._next_at:
+            return
+        self._next_at = time.monotonic() + _CHECK_EVERY_S
+        if not is_same_file(self._path, self._file):
+            raise RunGone(f"{self._path} was deleted, moved or replaced while it was being written.")
+        self._held.renew()
 
 
 class Writer:
@@ -29,10 +66,13 @@ class Writer:
         path: The file, for messages.
         connection: To it.
         mark: Counts the commits.
+        check: Called in the other thread after each commit; raises `RunGone`.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, mark: Mark) -> None:
-        self._path, self._connection, self._mark = path, connection, mark
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, mark: Mark, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self._path, self._connection, self._mark, self._check = path, connection, mark, check
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
         self._idle = asyncio.Event()
@@ -95,6 +135,7 @@ class Writer:
         problem: Exception | None = None
         try:
             self._connection.commit()
+            self._check()
         except Exception as error:  # likewise
             problem = error
         self._loop.call_soon_threadsafe(self._end, group, problem)
@@ -110,9 +151,12 @@ class Writer:
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:
-        """What was begun is undone, so that the file is as after the last commit."""
+        """Undo what was begun, so that the file is as after the last commit."""
+        if isinstance(problem, RunGone):
+            self._broken = problem
+            return
         self._broken = WriteFailed(
-            f"{self._path} cannot be written: {problem}. Nothing more is asked; mend that and run again to go on."
+            f"{self._path} cannot be written: {problem}. No more requests are sent; fix that and rerun to resume."
         )
         try:
             self._connection.rollback()

@@ -1,7 +1,7 @@
 """The index of one run: which trial is in which cell, and the words of its question, answer, reply and documents.
 
-It is derived: thrown away, it is made again. It stands beside the run, or, where that cannot be written, in the
-user's cache.
+It is derived: when it is deleted, it is created again. It is kept in the user's cache, so that looking at a run changes
+nothing in its folder.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import time
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,7 +18,8 @@ from pathlib import Path
 
 from ragbed.view.documents import TABLES as DOCUMENTS
 
-NAME = "view.sqlite"
+_FOLDER = "view"
+_UNUSED_S = 30 * 86_400
 _VERSION = 2
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -36,12 +39,18 @@ CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize=
 
 
 def index_path(run: Path, cache_folder: Path) -> Path:
-    """Where the index of a run is, or is to be."""
-    beside = run / NAME
-    if os.access(beside if beside.exists() else run, os.W_OK):
-        return beside
+    """Return the path of the index of a run, whether it exists or not."""
     name = hashlib.sha256(str(run.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return cache_folder / "view" / f"{name}.sqlite"
+    return cache_folder / _FOLDER / f"{name}.sqlite"
+
+
+def remove_unused(cache_folder: Path) -> None:
+    """Delete indexes that no viewer has opened for a month, among them those of deleted runs."""
+    oldest = time.time() - _UNUSED_S
+    for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
+        with suppress(OSError):  # another viewer removes it too
+            if file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
@@ -51,6 +60,7 @@ def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
     try:
         connection = _connect(path)
         if read_meta(connection, "stamp") == stamp:
+            os.utime(path)
             return connection
         connection.close()
     except sqlite3.DatabaseError:

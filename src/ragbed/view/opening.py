@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragbed.engines.spawning import SafeSpawnContext
+from ragbed.view.index import remove_unused
 from ragbed.view.indexing import keep_indexes
 from ragbed.view.shelf import Shelf
 
@@ -15,6 +16,7 @@ from ragbed.view.shelf import Shelf
 @contextmanager
 def open_shelf(paths: Sequence[Path], cache_folder: Path) -> Iterator[Shelf]:
     """Opens the runs of some places, and has a process read them into their indexes for as long as the block lasts."""
+    remove_unused(cache_folder)
     spawn = SafeSpawnContext()
     inbox, outbox = spawn.Pipe(duplex=False)
     child = spawn.Process(target=keep_indexes, args=(inbox, os.getpid()), daemon=True)

@@ -26,7 +26,7 @@ class Shelf:
 
     Args:
         paths: Runs, and folders of runs.
-        cache_folder: For the indexes of runs beside which nothing can be written.
+        cache_folder: For the indexes of the runs.
         tell: Told of all runs whose indexes are to be kept, whenever they change.
     """
 
