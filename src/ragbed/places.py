@@ -82,6 +82,7 @@ def brought(place: Place) -> Iterator[Path]:
     if isinstance(place, Path):
         if not place.exists():
             raise NoSuchFile(place)
+        check_regular(place, follow_links=True)
         yield place
         return
     with tempfile.TemporaryDirectory(prefix="ragbed-") as folder:
@@ -125,6 +126,12 @@ def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, bu
 
     file: IO[bytes] = open(path, mode, buffering=buffering, opener=opener)  # noqa: SIM115 - the caller closes it
     return file
+
+
+def read_regular(path: Path) -> bytes:
+    """Read a file that the user named; see `open_regular` for errors."""
+    with open_regular(path, follow_links=True) as file:
+        return file.read()
 
 
 def check_regular(path: Path, *, follow_links: bool = False) -> None:

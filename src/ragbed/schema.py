@@ -8,9 +8,9 @@ On disk each is one JSON object a line; an unknown field is refused, a missing o
 from __future__ import annotations
 
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 Lang: TypeAlias = Literal["en", "zh"]
@@ -21,7 +21,11 @@ Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdate
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
 
-Answer: TypeAlias = tuple[tuple[str, ...], ...]
+MOST_SLOTS, MOST_ALIASES = 100, 1_000
+"""Of one answer. Published items have up to 5 and 30; scoring compares every slot with every other."""
+Answer: TypeAlias = Annotated[
+    tuple[Annotated[tuple[str, ...], Meta(max_length=MOST_ALIASES)], ...], Meta(max_length=MOST_SLOTS)
+]
 """Slots, all of which are wanted; each holds aliases, any of which will do."""
 
 RawAnswer: TypeAlias = str | list[str | list[str]]

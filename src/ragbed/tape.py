@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import IO
 import msgspec
 
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.places import open_regular
 from ragbed.schema import Completion, Record
 from ragbed.store import MAX_LINE_BYTES
 
@@ -24,6 +26,8 @@ _DIGITS = 8
 _LEVEL = 6
 """Of compression: beyond it files hardly shrink and take twice the time."""
 _END = b"end "
+_MOST_RATIO = 250
+"""Bytes that a byte of the file may unpack to, beyond the first 64 MiB. Runs reach about 50, gzip allows 1,000."""
 
 
 class Head(Record, frozen=True, kw_only=True):
@@ -95,9 +99,13 @@ def read_tape(path: Path) -> Iterator[bytes]:
     """
     digest, number = hashlib.sha256(), 0
     try:
-        with gzip.open(path, "rb") as source:
+        with open_regular(path, follow_links=True) as packed, gzip.open(packed, "rb") as source:
+            most, unpacked = _most_unpacked(packed), 0
             while line := source.readline(MAX_LINE_BYTES + 1):
-                number += 1
+                number, unpacked = number + 1, unpacked + len(line)
+                if unpacked > most:
+                    told = f"unpacks to more than {most >> 20:,} MiB, which no recorded run does for its size"
+                    raise DataError(path, told, line=number)
                 if line.startswith(_END):
                     _check_end(path, line, digest.hexdigest(), source.read(1))
                     return
@@ -116,6 +124,10 @@ def read_tape(path: Path) -> Iterator[bytes]:
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror or error}.") from error
     raise DataError(path, f"ends after line {number} without its seal; take another copy")
+
+
+def _most_unpacked(packed: IO[bytes]) -> int:
+    return MAX_LINE_BYTES + _MOST_RATIO * os.fstat(packed.fileno()).st_size
 
 
 def tape_seal(path: Path) -> str:

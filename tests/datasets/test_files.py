@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragbed import store
+from ragbed import places, store
 from ragbed.datasets import Dataset, native, rgb
 from ragbed.errors import DataError, RagbedError, UsageError
 from tests.items import base_item
@@ -100,7 +100,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
     def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(store, "open", refuse, raising=False)
+    monkeypatch.setattr(places, "open", refuse, raising=False)
     with pytest.raises(RagbedError, match=r"secret\.json cannot be read: Permission denied"):
         _read_all(path)
 

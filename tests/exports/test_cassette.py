@@ -169,17 +169,63 @@ def test_lines_without_their_seal_and_other_files_are_refused(cassette: Path, tm
         replay(tmp_path / "none", tmp_path / "again")
 
 
-def test_a_sealed_file_may_not_write_elsewhere(tmp_path: Path) -> None:
-    path = tmp_path / "bad.cassette"
+def _forge(path: Path, *parts: bytes) -> Path:
+    """A sealed cassette of these lines."""
     with open(path, "wb") as sink:
         tape = TapeWriter(sink)
         tape.write(b'{"cassette": 1, "ragbed": "0"}')
-        tape.write(b'{"part": "lines", "path": "../evil.jsonl", "lines": 1}')
-        tape.write(b"{}")
+        for part in parts:
+            tape.write(part)
         tape.close()
-    with pytest.raises(DataError, match="is no place inside a run"):
+    return path
+
+
+_EMPTY_RUN = b'{"part": "run", "folder": "%s", "settings": {}, "models": [], "cases": 0}'
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("../evil.jsonl", "run.sqlite", "run.sqlite-wal", "lock", "acknowledged", "other.jsonl"),
+        *("diagnose/../run.sqlite", "diagnose/.hidden.jsonl", "diagnose/run.sqlite", "judge/x/run.sqlite"),
+    ],
+)
+def test_a_sealed_file_may_not_write_elsewhere(tmp_path: Path, place: str) -> None:
+    part = json.dumps({"part": "lines", "path": place, "lines": 1}).encode()
+    path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", part, b"{}")
+    with pytest.raises(DataError, match="is not a place for this part of a run"):
         replay(path, tmp_path / "out" / "run")
-    assert not list(tmp_path.rglob("evil*"))
+    assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("folder", ["x", "judge", "judge/a/b", "diagnose", "diagnose/x.jsonl", "../x"])
+def test_a_sealed_run_may_not_go_elsewhere(tmp_path: Path, folder: str) -> None:
+    path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", _EMPTY_RUN % folder.encode())
+    with pytest.raises(DataError, match="is not a place for this part of a run"):
+        replay(path, tmp_path / "out" / "run")
+
+
+@pytest.mark.parametrize(
+    "part", [_EMPTY_RUN % b"", _EMPTY_RUN % b"judge/a", b'{"part": "lines", "path": "labels.jsonl", "lines": 0}']
+)
+def test_no_part_replaces_another(tmp_path: Path, part: bytes) -> None:
+    path = _forge(tmp_path / "bad.cassette", part, part)
+    with pytest.raises(DataError, match="is in the cassette twice"):
+        replay(path, tmp_path / "out" / "run")
+
+
+def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: Path) -> None:
+    lines = 120
+    part = b'{"part": "lines", "path": "labels.jsonl", "lines": %d}' % lines
+    path = _forge(
+        tmp_path / "bomb.cassette", _EMPTY_RUN.replace(b"[]", b'[["m", "1"]]') % b"", part, *[b" " * (1 << 20)] * lines
+    )
+    assert path.stat().st_size < 200_000
+    for words in (("import", str(path), "--from", "cassette", "--out", str(tmp_path / "out")),
+                  ("run", "-m", f"cassette/{path}", "-d", "figure1", "--out", str(tmp_path / "out"))):  # fmt: skip
+        done = type_command(*words)
+        assert (done.code, "MiB, which no recorded run does for its size" in done.err) == (1, True), done.err
+    assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 
 def test_equal_runs_are_equal_canonical_cassettes(tmp_path: Path) -> None:

@@ -62,6 +62,29 @@ def test_what_is_not_allowed_is_not_asked_for(
     assert "news/today" not in [name for name, _ in server.asked]
 
 
+_AGENTS = "".join(f"User-agent: a{number}\n" for number in range(1_000))
+_RULES = "".join(f"Disallow: /x{number}\n" for number in range(1_000))
+_WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for number in range(4_500))
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "reason"),
+    [
+        (_AGENTS + _RULES, "news/today", "too many rules for too many agents"),
+        (_WILD, "news/" + "a" * 8_000, "too long to be checked for this URL"),
+    ],
+    ids=["rules times agents", "rules times characters"],
+)
+def test_rules_that_cost_seconds_are_not_applied(
+    server: FaultServer, tmp_path: Path, text: str, url: str, reason: str
+) -> None:
+    prepare(server, [rules(text)])
+    begun = time.process_time()
+    (found,) = fetch(tmp_path, server.url(url))
+    assert time.process_time() - begun < 2
+    assert (found.outcome, reason in found.reason) == ("robots", True), found.reason
+
+
 def test_rules_are_read_once_for_many_pages(server: FaultServer, tmp_path: Path) -> None:
     url = prepare(server, [rules("User-agent: *\nDisallow: /private\n")])
     fetch(tmp_path, url, server.url("private"), server.url("public"))

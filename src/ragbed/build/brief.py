@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from ragbed.errors import UsageError
+from ragbed.places import open_regular
 from ragbed.schema import Lang
 from ragbed.text.numerals import numeral
 from ragbed.web.charset import decode_page
@@ -151,7 +152,7 @@ def _langs_of(documents: Path) -> list[Lang]:
     files = [path for path in documents.rglob("*") if path.suffix.lower() in _PLAIN] if documents.is_dir() else []
     found = set()
     for path in sorted(files)[:_LOOKED_AT]:
-        with open(path, "rb") as source:
+        with open_regular(path, follow_links=True) as source:
             head = source.read(_HEAD_BYTES)
         found.add(tell_language(re.sub(r"<[^>]*>", " ", decode_page(head, SUFFIXES[path.suffix.lower()]).text)))
     return [lang for lang in ("en", "zh") if lang in found] or ["en", "zh"]

@@ -21,6 +21,7 @@ from ragbed.build.records import Brought
 from ragbed.datasets.native import to_line
 from ragbed.encoders import open_encoder
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.places import read_regular
 from ragbed.schema import Article, Item
 from ragbed.store import write_whole
 
@@ -108,7 +109,7 @@ def read_lock(folder: Path) -> Lock:
     """The lock of a folder."""
     path = folder / LOCK
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Lock)
+        return msgspec.json.decode(read_regular(path), type=Lock)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; build once without --locked.") from None
     except msgspec.DecodeError as error:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.places import check_regular
 from ragbed.schema import Lang
 
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
@@ -91,6 +92,7 @@ def _read(file: Path) -> Iterator[str]:
 
 
 def _open(file: Path) -> IO[str]:
+    check_regular(file, follow_links=True)
     if file.suffix == ".gz":
         return gzip.open(file, "rt", encoding="utf-8", errors="replace")
     return open(file, encoding="utf-8", errors="replace")

@@ -16,6 +16,7 @@ from ragbed.build.recipe import Recipe
 from ragbed.engines import Engine
 from ragbed.engines.local import LocalEngine
 from ragbed.errors import DataError
+from ragbed.places import check_regular
 from ragbed.schema import Reject
 from ragbed.store import read_lines
 from ragbed.web.addresses import Gate
@@ -118,5 +119,6 @@ def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
 
 def hash_file(path: Path) -> str:
     """The sha256 of a file."""
+    check_regular(path, follow_links=True)
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()

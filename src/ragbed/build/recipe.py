@@ -13,6 +13,7 @@ from msgspec import Struct
 from ragbed.build.sources import SOURCES
 from ragbed.encoders import find_encoder
 from ragbed.errors import DataError, UnknownName, UsageError
+from ragbed.places import read_regular
 from ragbed.schema import Lang
 from ragbed.web.search import find_engine
 
@@ -139,12 +140,12 @@ class Recipe(_Part, frozen=True, kw_only=True):
 
 def read_recipe(path: Path) -> Recipe:
     """Reads and checks a recipe; places stay as they are written, and are looked for from the recipe's own folder."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; `ragbed build --brief TEXT {path}` writes a recipe for it.")
     try:
-        told = tomllib.loads(path.read_bytes().decode())
+        told = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; `ragbed build --brief TEXT DIR` writes a recipe.") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path} is a folder; `ragbed build --brief TEXT {path}` writes a recipe for it.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

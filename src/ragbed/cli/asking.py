@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from ragbed.runner.budget import Budget
 
 asking_options: Decorator = together(
-    option("--max-connections", type=click.IntRange(1), help="Calls at once. Default: found out, up to 64."),
+    option(
+        "--max-connections",
+        type=click.IntRange(1, 4_096),
+        help="Maximum concurrent requests. [default: adaptive, up to 64]",
+    ),
     option("--rpm", type=click.IntRange(1), help="Requests per minute at the most."),
     option("--tpm", type=click.IntRange(1), help="Tokens per minute at the most."),
     option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt."),

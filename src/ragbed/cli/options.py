@@ -69,8 +69,10 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     if path is not None:
         import tomllib
 
+        from ragbed.places import read_regular
+
         try:
-            options = tomllib.loads(path.read_text("utf-8"))
+            options = tomllib.loads(read_regular(path).decode())
         except OSError as error:
             raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -30,8 +30,10 @@ from ragbed.tape import VERSION, FilePart, Head, Result, RunPart, TapeWriter, de
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
 _FILES = ("labels.jsonl", f"{DIAGNOSES}/*.jsonl")
 """What belongs to a run, beside it in its folder; whatever else somebody put there is not passed on."""
-_INSIDE = re.compile(r"(?!\.)[\w.,=@+-]+(/(?!\.)[\w.,=@+-]+)*")
-"""Where a part may go: inside the folder, and nowhere hidden."""
+_WORD = r"(?!\.)[\w.,=@+-]+"
+_RUN_PLACE = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
+_FILE_PLACE = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
+"""Where a part may go in the folder of a run: nowhere else than `_RUNS` and `_FILES` take it from."""
 _SESSION = 1
 
 
@@ -150,7 +152,9 @@ class _Player:
         return self.replayed
 
     def _play_run(self, part: RunPart) -> RunPart | FilePart | None:
-        folder = self._folder / self._inside(part.folder) if part.folder else self._folder
+        folder = self._folder / self._place(part.folder, _RUN_PLACE) if part.folder else self._folder
+        if (folder / NAME).exists():
+            raise self._wrong(f"{part.folder or 'the run'} is in the cassette twice")
         folder.mkdir(parents=True, exist_ok=True)
         with open_store(folder, create=True) as store, store.transaction() as connection:
             cases: list[str] = []
@@ -186,9 +190,11 @@ class _Player:
         self.replayed.results += 1
 
     def _play_file(self, part: FilePart) -> RunPart | FilePart | Result | None:
-        target = self._folder / self._inside(part.path)
+        target = self._folder / self._place(part.path, _FILE_PLACE)
+        if target.exists():
+            raise self._wrong(f"{part.path} is in the cassette twice")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "wb") as sink:
+        with open(target, "xb") as sink:
             for _ in range(part.lines):
                 line = self._next()
                 if line is None:
@@ -197,10 +203,10 @@ class _Player:
         self.replayed.files += 1
         return self._next_record()
 
-    def _inside(self, place: str) -> str:
-        """A place in the folder; a file from elsewhere may not choose another."""
-        if not _INSIDE.fullmatch(place):
-            raise self._wrong(f"{place!r} is no place inside a run")
+    def _place(self, place: str, allowed: re.Pattern[str]) -> str:
+        """Refuse a place that no exported run has: a file from elsewhere must not choose another."""
+        if not allowed.fullmatch(place):
+            raise self._wrong(f"{place!r} is not a place for this part of a run")
         return place
 
     def _next(self) -> bytes | None:

@@ -21,6 +21,7 @@ import msgspec
 from ragbed import __version__
 from ragbed.datasets import Dataset
 from ragbed.errors import DataError, UsageError
+from ragbed.places import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.store import read_lines
 from ragbed.testbeds import Testbed
@@ -220,7 +221,7 @@ def read_frozen(folder: Path) -> Frozen:
     """
     path = folder / MANIFEST
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Frozen)
+        return msgspec.json.decode(read_regular(path), type=Frozen)
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror}") from error
     except msgspec.MsgspecError as error:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ragbed.datasets.corpus import Corpus
     from ragbed.models.served import Service
 
+MOST_CONNECTIONS = 4_096
+"""Each takes a file, a task and a connection of the server; more than this helps no server and fills the memory."""
 DEFAULT_CONNECTIONS = 64
 """Calls at once for each server at the most where the user names no number; the pace finds how many of them help."""
 
@@ -55,6 +57,10 @@ class Wish:
     """Whether weights are loaded; not where only what would be asked is wanted, and others ask."""
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
     """What a system may be asked to search, by id."""
+
+    def __post_init__(self) -> None:
+        if self.connections is not None and not 1 <= self.connections <= MOST_CONNECTIONS:
+            raise UsageError(f"max_connections must be between 1 and {MOST_CONNECTIONS:,}, not {self.connections:,}.")
 
     def pace(self, servers: int = 1) -> Pace:
         """The valves that the options ask for."""

@@ -16,6 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.places import read_regular
 from ragbed.prompts.remedies import fill, read_texts
 from ragbed.schema import Lang, Message
 
@@ -124,7 +125,7 @@ def _own_texts(folder: Path) -> dict[tuple[Lang, str], str]:
 
 def _own_text(path: Path, name: str) -> str:
     try:
-        text = path.read_bytes().decode().removesuffix("\n")
+        text = read_regular(path).decode().removesuffix("\n")
     except UnicodeDecodeError:
         raise RagbedError(f"{path} is not UTF-8.") from None
     except OSError as error:

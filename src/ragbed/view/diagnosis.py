@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from ragbed.places import open_regular
+
 FOLDER = "diagnose"
 
 
@@ -58,7 +60,7 @@ def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
     Read leniently, since a newer ragbed may write more: other fields, and lines of another shape, are passed over.
     """
     for path in sorted((run / FOLDER).glob("*.jsonl")):
-        with open(path, "rb") as lines:
+        with open_regular(path) as lines:
             for line in lines:
                 if found := _read(line):
                     yield found

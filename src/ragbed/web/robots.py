@@ -31,6 +31,11 @@ _VALID_S = 86_400
 """RFC 9309, 2.4: not kept for more than a day."""
 _FAILED_S = 300
 """So long a host that failed is left alone."""
+_MOST_STORED = 50_000
+"""Rules times agents: half a second and 25 MB. Large sites have some thousands."""
+_MOST_COMPARED = 200_000_000
+"""Characters of wildcard rules times characters of a URL: at worst some hundredths of a second for each page. 100 kB of
+such rules and a URL of 200 characters are a tenth of it."""
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 
@@ -41,6 +46,8 @@ class _Rules:
     valid_until: float
     parser: Protego | None = None
     problem: Ended | None = None
+    wild_chars: int = 0
+    """Characters of rules with wildcards: each may be compared with each of a URL."""
 
 
 class Robots:
@@ -66,6 +73,8 @@ class Robots:
             raise _as_of_page(url, rules.problem)
         if rules.parser is None:
             return 0.0
+        if rules.wild_chars * len(str(url)) > _MOST_COMPARED:
+            raise Ended("robots", f"the rules of {url.host} (robots.txt) are too long to be checked for this URL")
         if not rules.parser.can_fetch(str(url), NAME):
             raise Ended("robots", f"{url.host} does not want it fetched (robots.txt)")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
@@ -96,7 +105,29 @@ class Robots:
             if response.status != 200:
                 raise Ended("status", f"the server answered {response.status}")
             text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
-        return _Rules(self._clock() + _VALID_S, Protego.parse(text))
+        if _count_stored(text) > _MOST_STORED:
+            raise Ended("size", "it has too many rules for too many agents")
+        wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))
+        return _Rules(self._clock() + _VALID_S, Protego.parse(text), wild_chars=wild)
+
+
+def _count_stored(text: str) -> int:
+    """Count the rules as the parser stores them: each one for every agent of its group."""
+    stored = agents = 0
+    in_rules = True
+    for line in text.splitlines():
+        if _names_agent(line):
+            agents = 1 if in_rules else agents + 1
+            in_rules = False
+        else:
+            in_rules = True
+            stored += agents
+    return stored
+
+
+def _names_agent(line: str) -> bool:
+    """Tell whether a line begins or extends a group; the parser also takes misspelled ones."""
+    return line.lstrip().lower().startswith("user")
 
 
 def _as_of_page(url: URL, problem: Ended) -> Ended:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ragbed.build.quality.measure import Gate, Kind, Measure
 from ragbed.errors import DataError
+from ragbed.places import read_regular
 from ragbed.stats.binomial import upper_bound
 
 PLACE = Path("review") / "reviewed.json"
@@ -45,7 +46,7 @@ def read_reviewed(folder: Path) -> Reviewed | None:
     """What people found in a folder's data; None if they did not look."""
     path = folder / PLACE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Reviewed)
+        return msgspec.json.decode(read_regular(path), type=Reviewed)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except msgspec.DecodeError as error:

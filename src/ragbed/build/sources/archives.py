@@ -6,10 +6,12 @@ import gzip
 import zlib
 from collections.abc import AsyncIterator
 from io import BufferedReader
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.build.sources.base import Desk, Found, Raw, Source, reject
 from ragbed.errors import RagbedError
+from ragbed.places import check_regular
 from ragbed.web.extra import need_extra
 from ragbed.web.kinds import KINDS, kind_of
 from ragbed.web.manners import MAX_PAGE_BYTES
@@ -27,6 +29,7 @@ async def open_archive(source: Source, desk: Desk) -> AsyncIterator[Found]:  # n
     from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 - belongs to the extra `build`
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
+    check_regular(Path(source.place), follow_links=True)
     try:
         with open(source.place, "rb") as file, _Unpacked(file) if _is_packed(file) else file as stream:
             archive, record = ArchiveIterator(stream), None

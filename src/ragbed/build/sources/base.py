@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ragbed.errors import RagbedError
+from ragbed.places import read_regular
 from ragbed.schema import Reject
 from ragbed.web.answers import PASSING
 from ragbed.web.documents import Job
@@ -88,6 +89,6 @@ def reject_fetch(fetched: Fetched) -> Reject:
 def read_file(path: Path) -> bytes:
     """A file that the user named."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.places import check_regular, read_regular
 
 _REVISION = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
@@ -91,7 +92,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """What the model says of itself."""
     path = folder / "config.json"
     try:
-        config = json.loads(path.read_bytes())
+        config = json.loads(read_regular(path))
     except (ValueError, OSError) as error:
         raise DataError(path, f"cannot be read ({error}); bring the model again.") from None
     if not isinstance(config, dict):
@@ -109,6 +110,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def _hash(path: Path) -> str:
+    check_regular(path, follow_links=True)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

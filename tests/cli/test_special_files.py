@@ -1,0 +1,96 @@
+"""Pipes and devices where a file is meant: a message, and no command waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from tests.cli.typed import type_command
+
+_RECIPE = 'name = "made"\ngenerator = "scripted/echo"\n[[sources]]\nkind = "{kind}"\nplace = "{place}"\n'
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--out", "r")
+
+
+class _Hung(Exception):
+    """A command waits for a pipe or reads a device without end."""
+
+
+def _give_up(_: int, __: FrameType | None) -> None:
+    raise _Hung
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, in which no command may wait."""
+    monkeypatch.chdir(tmp_path)
+    before = signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(30)
+    yield tmp_path
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("kind", ["named pipe", "device"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run -m scripted/oracle -d SPECIAL",
+        "cases SPECIAL",
+        "lint SPECIAL",
+        "run -m scripted/oracle -d figure1 --config SPECIAL",
+        "run -m scripted/oracle -d figure1 --prompt prompts",
+        "run -m cassette/SPECIAL -d figure1",
+        "import SPECIAL --from cassette --out imported",
+        "import SPECIAL --from jsonl -m mine/rag -d figure1 --out imported",
+        "import prediction_figure1_m_temp0_noise0_passage2_correct0.json --from rgb -d figure1 --out imported",
+        "build SPECIAL",
+        "build feed.toml -o built",
+        "build urls.toml -o built",
+        "build warc.toml -o built",
+        "build sitemap.toml -o built",
+    ],
+)
+def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> None:
+    special = here / "special"
+    if kind == "device":
+        special.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(special)
+    (here / "prompts" / "en").mkdir(parents=True)
+    (here / "prompts" / "en" / "user.md").symlink_to(special)
+    (here / "prediction_figure1_m_temp0_noise0_passage2_correct0.json").symlink_to(special)
+    for source in ("feed", "urls", "warc", "sitemap"):
+        (here / f"{source}.toml").write_text(_RECIPE.format(kind=source, place=special))
+    done = type_command(*words.replace("SPECIAL", "special").split())
+    assert (done.code, "Traceback" in done.err) == (2, False), done.err
+    assert f"is a {kind}, not a regular file" in done.err
+
+
+@pytest.mark.parametrize("words", ["report special", "status special", "review special --export out.jsonl"])
+def test_a_pipe_is_neither_a_run_nor_a_build(here: Path, words: str) -> None:
+    os.mkfifo(here / "special")
+    done = type_command(*words.split())
+    assert (done.code, done.err.startswith("ragbed: special")) == (2, True)
+
+
+@pytest.mark.parametrize("number", ["99999999", "4097", "0"])
+def test_the_number_of_connections_is_bounded(number: str) -> None:
+    done = type_command(*_RUN, "--max-connections", number)
+    assert (done.code, "is not in the range 1<=x<=4096" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("shape", ["native", "rgb"])
+def test_a_list_of_many_answers_is_refused(here: Path, shape: str) -> None:
+    answer = [[str(number)] for number in range(100_000)]
+    native = {"id": "1", "question": "Which?", "lang": "en", "answer": answer, "passages": []}
+    rgb = {"id": 1, "query": "Which?", "answer": answer, "positive": ["x"], "negative": ["y"]}
+    (here / "many.jsonl").write_text(json.dumps(native if shape == "native" else rgb) + "\n")
+    for words in (("run", "-m", "scripted/oracle", "-d", "many.jsonl"), ("lint", "many.jsonl")):
+        done = type_command(*words)
+        assert (done.code, "100" in done.out + done.err, "answer" in done.out + done.err) == (1, True, True)

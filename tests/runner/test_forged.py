@@ -1,0 +1,69 @@
+"""Run files that somebody forged: every one is refused with a message, and none keeps a reader busy."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError
+from ragbed.runner import file
+from ragbed.runner.running import run
+from ragbed.runner.store import open_store
+from tests.cli.typed import type_command
+from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
+
+_ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT "
+FORGED = {
+    "an endless view": f"ALTER TABLE meta RENAME TO m; CREATE VIEW meta AS {_ENDLESS} 'k' AS key, x AS value FROM n;",
+    "another view": "CREATE VIEW v AS SELECT 1;",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON intents BEGIN DELETE FROM results; END;",
+    "a changed trigger": """DROP TRIGGER count_case;
+        CREATE TRIGGER count_case AFTER INSERT ON cases BEGIN SELECT 1; END;""",
+    "a missing trigger": "DROP TRIGGER count_result;",
+    "another table": "CREATE TABLE t (x);",
+    "a virtual table": "CREATE VIRTUAL TABLE t USING fts5 (x);",
+    "a generated column": "ALTER TABLE intents ADD COLUMN x GENERATED ALWAYS AS (zeroblob(100000000));",
+    "another index": "CREATE INDEX i ON results (outcome);",
+    "a missing index": "DROP INDEX one_result;",
+    "a missing table": "DROP TABLE orphans;",
+    "a negative version": "PRAGMA user_version = -1;",
+    "no version": "PRAGMA user_version = 0;",
+    "another program": "PRAGMA application_id = 7;",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run."""
+    folder = tmp_path_factory.mktemp("made") / "run"
+    run(make_job(folder, 20, TalkingModel(agree)), ask_nobody)
+    return folder
+
+
+@pytest.mark.parametrize("script", FORGED.values(), ids=FORGED)
+def test_a_file_with_another_schema_is_refused(made: Path, tmp_path: Path, script: str) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(made, folder)
+    with closing(sqlite3.connect(folder / "run.sqlite")) as connection:
+        connection.executescript(script)
+    for create in (False, True):
+        with pytest.raises(RagbedError, match=r"run\.sqlite") as raised:
+            open_store(folder, create=create)
+        assert "Traceback" not in str(raised.value)
+    done = type_command("status", str(folder))
+    assert (done.code, done.err.startswith("ragbed: ")) == (1, True)
+
+
+def test_a_query_that_takes_too_long_for_the_size_of_the_file_ends(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "_FREE_CALLS", 10)
+    begun = time.monotonic()
+    with open_store(made, create=False) as store:
+        with pytest.raises(RagbedError, match="takes too long to read for its size"):
+            list(store.read(f"{_ENDLESS} COUNT(*) FROM n"))
+        assert len(list(store.results())) == 20
+    assert time.monotonic() - begun < 5
