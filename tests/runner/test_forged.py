@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError
-from ragbed.runner import file
 from ragbed.runner.running import run
 from ragbed.runner.store import open_store
 from tests.cli.typed import type_command
@@ -59,11 +58,54 @@ def test_a_file_with_another_schema_is_refused(made: Path, tmp_path: Path, scrip
     assert (done.code, done.err.startswith("ragbed: ")) == (1, True)
 
 
-def test_a_query_that_takes_too_long_for_the_size_of_the_file_ends(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "_FREE_CALLS", 10)
+def test_a_query_that_takes_too_long_for_the_size_of_the_file_ends(made: Path) -> None:
     begun = time.monotonic()
     with open_store(made, create=False) as store:
         with pytest.raises(RagbedError, match="takes too long to read for its size"):
             list(store.read(f"{_ENDLESS} COUNT(*) FROM n"))
         assert len(list(store.results())) == 20
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("name", ["cases", "results", "one_result"])
+@pytest.mark.parametrize("command", ["status", "score", "report"])
+def test_a_tree_whose_pages_lead_to_one_page_many_times_ends(
+    made: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(made, folder)
+    _make_endless(folder / "run.sqlite", name)
+    begun = time.process_time()
+    done = type_command(command, str(folder))
+    # A command that finds what it needs in an index does not see the tree.
+    assert (done.code, "damaged" in done.err) in [(1, True), (0, False)], done.err
+    assert time.process_time() - begun < 8
+
+
+def _make_endless(path: Path, name: str) -> None:
+    """Put levels of pages above the root of a table or index, each of which leads to the next one hundreds of times."""
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    content = bytearray(path.read_bytes())
+    pages = len(content) // size
+    old = bytes(content[(root - 1) * size : root * size])
+    is_index = old[0] in (2, 10)
+    content += old  # the old root is the last page but for the levels
+    child = pages + 1
+    for _ in range(8):
+        content += _interior(size, child, is_index=is_index)
+        child = len(content) // size
+    content[(root - 1) * size : root * size] = content[-size:]
+    content[28:32] = (len(content) // size).to_bytes(4, "big")
+    path.write_bytes(content)
+
+
+def _interior(size: int, child: int, *, is_index: bool) -> bytes:
+    cell = child.to_bytes(4, "big") + (b"\x04\x04\x01\x01\x01" if is_index else b"\x01")  # a key of 1, 1, 1
+    count = min(200, (size - 12) // (len(cell) + 2))
+    begin = size - count * len(cell)
+    places = b"".join((begin + number * len(cell)).to_bytes(2, "big") for number in range(count))
+    head = bytes([2 if is_index else 5, 0, 0]) + count.to_bytes(2, "big") + begin.to_bytes(2, "big") + b"\0"
+    page = head + child.to_bytes(4, "big") + places
+    return page + bytes(begin - len(page)) + cell * count

@@ -26,10 +26,10 @@ _MOST_OBJECTS = 100
 """Rows of the schema that are compared; ours has about 15."""
 _STEPS = 1_000_000
 """Instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms."""
-_FREE_CALLS = 200
-"""Calls of the progress handler that any query may take: two seconds or more."""
-_BYTES_PER_CALL = 10_000
-"""A query may take one more call for so many bytes of the file: 100 instructions a byte, where ours take about one."""
+_FREE_CALLS = 5
+"""Calls of the progress handler that any query may take."""
+_BYTES_PER_CALL = 50_000
+"""A query may take one more call for so many bytes of the file: 20 instructions a byte, where ours take about two."""
 
 # A ledger counts rows and adds up their checksums as they are written: a row that a damaged page hides is missed.
 _TABLES = """

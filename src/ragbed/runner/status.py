@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from ragbed.runner.lock import holder
-from ragbed.runner.store import RunStore, open_store
+from ragbed.runner.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
 _NAMED = 5
@@ -80,7 +80,7 @@ def read_status(folder: Path) -> Status:
 def _read(store: RunStore, folder: Path, process: str | None) -> Status:
     repeats = int(store.settings().get("repeats", "1"))
     feasible = store.size(1)
-    ((cases,),) = store.read("SELECT COUNT(*) FROM cases")
+    ((cases,),) = store.read(COUNT_CASES)
     sessions = list(store.read("SELECT value FROM meta WHERE key = 'session'"))
     status = Status(
         run=str(folder),

@@ -21,7 +21,7 @@ from ragbed.runner.rows import Row, Rows, Stored
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
 
-__all__ = ["INTEND", "LOSE", "RECORD", "Ask", "RunStore", "Stored", "open_store"]
+__all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "Ask", "RunStore", "Stored", "open_store"]
 
 _AT_ONCE = 32
 """Cases that are laid out, written or read one after the other before anything else is done: what is needed for one
@@ -29,6 +29,8 @@ is then at hand for the next, and planning takes a quarter less time."""
 _FRESH = 1_000
 """Cases that are kept from planning to asking: 10 MB of them with RGB's documents."""
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
+# SQLite counts with COUNT(*) in one step, which no limit could end in a forged file.
+COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
 # A call whose worker ended: it may have been paid, and it is made again.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
@@ -244,7 +246,11 @@ class RunStore:
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Every case of the plan, infeasible ones too, in its order or by name."""
         order = "name" if by_name else "id"
-        for columns in self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}"):  # noqa: S608
+        most = self._noted("cases")
+        rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
+        for number, columns in enumerate(rows, 1):
+            if number > most:
+                raise self.damaged("the list of cases")
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
@@ -262,9 +268,12 @@ class RunStore:
         models = self.models()
         rows, seals = 0, 0
         with self.snapshot():
+            most = self._noted("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
                     rows, seals = rows + 1, seals + self.rows.check(row)
+                    if rows > most:
+                        raise self.damaged("the list of results")
                     yield self.rows.stored(name, row)
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
@@ -297,9 +306,15 @@ class RunStore:
         return int(last)
 
     def noted_results(self) -> int:
-        """How many results there are, as the ledger says."""
-        ((rows,),) = self.read("SELECT rows FROM ledger WHERE what = 'results'")
-        return int(rows)
+        """Return how many results there are, as the ledger says."""
+        return self._noted("results")
+
+    def _noted(self, what: str) -> int:
+        """Return how many rows the ledger counts."""
+        rows = [count for (count,) in self.read("SELECT rows FROM ledger WHERE what = ?", (what,))]
+        if len(rows) != 1 or not isinstance(rows[0], int) or rows[0] < 0:
+            raise self.damaged("the ledger")
+        return int(rows[0])
 
     def last_case(self) -> int:
         """The highest number of a case; 0 if there is none."""
@@ -308,7 +323,7 @@ class RunStore:
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""
-        (counted,) = self.read("SELECT COUNT(*) FROM cases")
+        (counted,) = self.read(COUNT_CASES)
         (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
         if counted != noted:
             raise self.damaged("the list of cases")
@@ -351,7 +366,9 @@ class RunStore:
         if self._limit is not None:
             self._limit.restart()
         with naming(self.path, "read"):
-            yield from self.connection.execute(query, values)
+            # `yield from` would close the cursor of a reader that stops early, perhaps after the file was closed.
+            for row in self.connection.execute(query, values):  # noqa: UP028
+                yield row
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
