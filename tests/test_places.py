@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 from fsspec import AbstractFileSystem
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
-from ragbed.places import Url, brought, is_there, open_sink, parse_place, remove
+from ragbed.places import Url, brought, is_there, open_regular, open_sink, parse_place, remove
 from ragbed.store import write_whole
 
 
@@ -157,3 +158,38 @@ def test_a_missing_package_is_named_with_its_command() -> None:
         is_there(Url("nowhere://bucket/a"))
     with patch.dict(sys.modules, {"fsspec": None}), pytest.raises(UsageError, match=r"pip install 'ragbed\[remote\]'$"):
         is_there(Url("s3://bucket/a"))
+
+
+@pytest.mark.parametrize("mode", ["rb", "r+b", "ab", "wb", "xb"])
+def test_open_regular_refuses_links_and_leaves_their_targets_alone(tmp_path: Path, mode: str) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"kept")
+    link.symlink_to(target)
+    with pytest.raises(UsageError, match="link is a symbolic link, not a regular file"):
+        open_regular(link, mode)
+    assert target.read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("mode", ["rb", "r+b", "ab", "wb"])
+@pytest.mark.parametrize("follow_links", [True, False])
+def test_open_regular_does_not_wait_for_a_pipe_or_use_a_device(tmp_path: Path, mode: str, follow_links: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="pipe is a named pipe, not a regular file"):
+        open_regular(pipe, mode, follow_links=follow_links)
+    with pytest.raises(UsageError, match="/dev/zero is a device, not a regular file"):
+        open_regular(Path("/dev/zero"), mode, follow_links=follow_links)
+    with pytest.raises(UsageError, match="is a directory, not a regular file"):
+        open_regular(tmp_path, mode, follow_links=follow_links)
+
+
+def test_open_regular_opens_regular_files_as_open_does(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(file)
+    with pytest.raises(FileNotFoundError):
+        open_regular(file)
+    for mode, content in (("wb", b"one"), ("ab", b"two"), ("wb", b"3")):
+        with open_regular(file, mode) as opened:
+            opened.write(content)
+    with open_regular(link, follow_links=True) as opened:
+        assert opened.read() == b"3"

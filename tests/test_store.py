@@ -68,7 +68,7 @@ def test_an_error_of_the_block_is_not_blamed_on_the_output(tmp_path: Path) -> No
 def test_a_pipe_cannot_be_data(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(UsageError, match="is not a regular file; save what it gives to one first"):
+    with pytest.raises(UsageError, match="pipe is a named pipe, not a regular file"):
         list(read_lines(pipe))
 
 

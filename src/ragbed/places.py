@@ -7,7 +7,9 @@ who may: ragbed knows no key of it, and shows none that stands in an address.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +30,8 @@ _WHO = re.compile(r"(?<=://)[^/?\s]*@")
 """Up to the last @ of the host's part: what is before it may hold others."""
 _QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
 """Of an address in a sentence."""
+_KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "named pipe",
+          stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +90,60 @@ def brought(place: Place) -> Iterator[Path]:
             system, path = _open_system(place)
             system.get_file(path, str(copy))
         yield copy
+
+
+def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, buffering: int = -1) -> IO[bytes]:
+    """Open a regular file in a binary mode of `open`; never wait for a pipe or read a device.
+
+    Args:
+        path: The file.
+        mode: "rb", "r+b", "ab", "a+b", "wb" or "xb". Truncation happens after the check.
+        follow_links: Whether the last part of the path may be a symbolic link. Allow this only for a path that the
+            user typed, never for a name inside a folder that somebody else may have prepared.
+        buffering: As for `open`.
+
+    Raises:
+        UsageError: The path names something else than a regular file.
+        OSError: The system refuses to open it, e.g. because it does not exist.
+    """
+    links = 0 if follow_links else os.O_NOFOLLOW
+
+    def opener(name: str, flags: int) -> int:
+        try:
+            handle = os.open(name, (flags & ~os.O_TRUNC) | links | os.O_NONBLOCK, 0o666)
+        except OSError:
+            check_regular(path, follow_links=follow_links)
+            raise
+        try:
+            _refuse_kind(path, os.fstat(handle).st_mode)
+            if flags & os.O_TRUNC:
+                os.ftruncate(handle, 0)
+        except BaseException:
+            os.close(handle)
+            raise
+        return handle
+
+    file: IO[bytes] = open(path, mode, buffering=buffering, opener=opener)  # noqa: SIM115 - the caller closes it
+    return file
+
+
+def check_regular(path: Path, *, follow_links: bool = False) -> None:
+    """Refuse a path that names something else than a regular file; a missing file passes.
+
+    Raises:
+        UsageError: The path names a directory, link, pipe, socket or device.
+    """
+    try:
+        mode = path.stat(follow_symlinks=follow_links).st_mode
+    except OSError:
+        return  # opening it reports why
+    _refuse_kind(path, mode)
+
+
+def _refuse_kind(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "special file")
+        raise UsageError(f"{path} is a {kind}, not a regular file.")
 
 
 def is_there(url: Url) -> bool:

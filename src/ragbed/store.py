@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from secrets import token_hex
 from typing import IO
 
 from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError
-from ragbed.places import Place, Url, naming, sent
+from ragbed.places import Place, Url, naming, open_regular, sent
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
@@ -69,12 +68,7 @@ def check_file(path: Path) -> None:
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise UsageError(f"{path} is a directory; name the file inside it.")
-        if not stat.S_ISREG(mode):  # a pipe could be read once, and we read more often
-            raise UsageError(f"{path} is not a regular file; save what it gives to one first.")
-        return open(path, "rb", buffering=_BUFFER_BYTES)
+        return open_regular(path, follow_links=True, buffering=_BUFFER_BYTES)
     except FileNotFoundError:
         raise NoSuchFile(path) from None
     except OSError as error:
