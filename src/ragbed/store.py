@@ -133,6 +133,16 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
             temporary.unlink()
 
 
+def sync_folder(path: Path) -> None:
+    """Make new and renamed files of a folder durable: syncing a file does not cover its name."""
+    with naming(path, "written"):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def make_folder(path: Path) -> None:
     """Makes a folder, and those around it, where there is none."""
     with naming(path, "made"):
