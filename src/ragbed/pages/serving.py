@@ -37,10 +37,10 @@ def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> li
 
 
 def read_number(given: QueryParams, name: str) -> int:
-    """A place in a list, as an address has it; 0 if it has none."""
+    """Return a query parameter that is a whole number; 0 if it is not given."""
     told = given.get(name, "0")
     if not told.isdecimal() or len(told) > _MOST_DIGITS:
-        raise UsageError(f"{name}={told!r} is no place in a list.")
+        raise UsageError(f"{name}={told!r} is not a whole number of at most {_MOST_DIGITS} digits.")
     return int(told)
 
 
