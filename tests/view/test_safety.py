@@ -170,8 +170,8 @@ def test_no_path_leads_out(served: Served) -> None:
 
 @pytest.mark.parametrize("repeat", [10**30, 2**63, -1, -(2**63) - 1])
 def test_a_number_out_of_range_is_refused_with_a_message(served: Served, run: Path, repeat: int) -> None:
-    case = {"run": "cup", "case": CASES[0].case, "model": "made/good"}
-    queries = [
+    case: dict[str, object] = {"run": "cup", "case": CASES[0].case, "model": "made/good"}
+    queries: list[tuple[str, dict[str, object]]] = [
         ("case", case | {"repeat": repeat}),
         ("case", case | {"with": json.dumps(["cup", "made/good", repeat])}),
         ("trials", {"offset": repeat}),

@@ -22,6 +22,7 @@ from ragbed.models.patience import Patience
 from ragbed.models.presets import Preset
 from ragbed.models.secret import Key
 from ragbed.plugins import find_part
+from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.datasets.corpus import Corpus
@@ -153,7 +154,7 @@ def _baseline(wish: Wish) -> Model:
 
 
 def _llamacpp(wish: Wish) -> Model:
-    return _llama(wish, f"llamacpp/{wish.model}", Path(wish.model))
+    return _llama(wish, storable_name(f"llamacpp/{wish.model}"), Path(wish.model))
 
 
 def _bundled(wish: Wish) -> Model:
@@ -206,6 +207,8 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "scripted": _scripted,
 }
 
+_NAME_FILES = frozenset({"llamacpp", "hf", "cassette"})
+"""Providers whose models are files or folders, which may have any name."""
 _TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
 
 
@@ -222,6 +225,8 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
+    if provider not in _NAME_FILES and storable_name(spec) != spec:
+        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling.")
     return provider, model, open_provider
 
 

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.text import storable_name
 
 Handler: TypeAlias = Callable[[Request], Awaitable[bytes]]
 _TYPES = {"css": "text/css", "js": "text/javascript", "html": "text/html", "svg": "image/svg+xml"}
@@ -60,8 +61,8 @@ def _as_json(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         try:
             return Response(await handler(request), media_type="application/json")
         except UsageError as error:
-            return PlainTextResponse(str(error), 400)
+            return PlainTextResponse(storable_name(str(error)), 400)
         except RagbedError as error:
-            return PlainTextResponse(str(error), 500)
+            return PlainTextResponse(storable_name(str(error)), 500)
 
     return answer

@@ -18,7 +18,6 @@ from ragbed.view.labelling import put_label
 from ragbed.view.library import Asked, Library
 from ragbed.view.shelf import Shelf
 
-
 _LABEL_STATES = ("", "wanted", "done")
 _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 """SQLite takes no integer of more than 64 bits."""
