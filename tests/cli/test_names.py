@@ -69,14 +69,16 @@ def test_a_model_is_opened_by_its_real_name_and_stored_by_its_shown_name(here: P
         assert [name for name, _ in store.models().values()] == [f"cassette/{SHOWN}.cassette"]
 
 
-@pytest.mark.parametrize("provider", ["openai", "openai-api/local", "vllm", "ollama", "anthropic", "http", "python"])
+@pytest.mark.parametrize(
+    "provider", ["openai", "openai-api/local", "vllm", "ollama", "anthropic", "http", "python", "llamacpp", "hf"]
+)
 def test_a_model_name_that_is_not_utf_8_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "key")
     monkeypatch.setenv("LOCAL_BASE_URL", "http://127.0.0.1:9")
     done = type_command(*_RUN, "-m", f"{provider}/{GBK}", "--out", "r")
-    said = f"ragbed: --model {provider}/{SHOWN}: the model name is not valid UTF-8; check its spelling.\n"
-    assert (done.code, done.err) == (2, said)
+    said = "the model name is not valid UTF-8; check its spelling, or rename the file.\n"
+    assert (done.code, done.err) == (2, f"ragbed: --model {provider}/{SHOWN}: {said}")
     assert not (here / "r").exists()
 
 

@@ -154,7 +154,7 @@ def _baseline(wish: Wish) -> Model:
 
 
 def _llamacpp(wish: Wish) -> Model:
-    return _llama(wish, storable_name(f"llamacpp/{wish.model}"), Path(wish.model))
+    return _llama(wish, f"llamacpp/{wish.model}", Path(wish.model))
 
 
 def _bundled(wish: Wish) -> Model:
@@ -207,8 +207,6 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
     "scripted": _scripted,
 }
 
-_NAME_FILES = frozenset({"llamacpp", "hf", "cassette"})
-"""Providers whose models are files or folders, which may have any name."""
 _TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
 
 
@@ -225,8 +223,9 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
-    if provider not in _NAME_FILES and storable_name(spec) != spec:
-        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling.")
+    # llama.cpp and transformers open only files whose names are UTF-8, and servers are sent nothing else.
+    if provider != "cassette" and storable_name(spec) != spec:
+        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
 
 

@@ -29,7 +29,6 @@ from ragbed.models.hf.source import Source, bring, fingerprint
 from ragbed.models.presets import Preset
 from ragbed.models.thinking import split_thinking
 from ragbed.schema import Case, Completion
-from ragbed.text import storable_name
 
 _WINDOW = 1024
 """Cases it takes at once: those being written to, and enough more to fill batches for reading from."""
@@ -60,7 +59,7 @@ class HFModel:
     ) -> None:
         if preset is not None and preset.closed_to_hf:
             raise UsageError(f"hf/{source.name}: {preset.closed_to_hf}.")
-        self.name = storable_name(f"hf/{source.name}" + (f"@{source.revision}" if source.revision else ""))
+        self.name = f"hf/{source.name}" + (f"@{source.revision}" if source.revision else "")
         self.concurrency = window or _WINDOW
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
         self._reading = ThreadPoolExecutor(1)  # a tokenizer is no matter for two threads
