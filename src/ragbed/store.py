@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError
 from ragbed.places import Place, Url, naming, open_regular, sent
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
@@ -75,6 +79,23 @@ def _open(path: Path) -> IO[bytes]:
         raise RagbedError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+class _OutputFile(io.FileIO):
+    """A new file whose write errors name the output that the user asked for.
+
+    Args:
+        path: The file to create.
+        shown: The name in error messages.
+    """
+
+    def __init__(self, path: Path, shown: Path) -> None:
+        super().__init__(path, "xb")
+        self._shown = shown
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        with naming(self._shown, "written"):
+            return super().write(data)
+
+
 @contextmanager
 def write_whole(path: Place) -> Iterator[IO[bytes]]:
     """Opens a file for writing that appears under its name only when the block ends well.
@@ -99,17 +120,27 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
         with naming(path, "written"):
             if not target.parent.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-            sink = open(temporary, "xb")  # noqa: SIM115 - closed below; made inside the block that removes it
+            sink = io.BufferedWriter(_OutputFile(temporary, path))
         with sink:
             yield sink
+            sink.flush()
             with naming(path, "written"):
-                sink.flush()
                 os.fsync(sink.fileno())
         with naming(path, "written"):
             temporary.replace(target)
     finally:
         with suppress(OSError):  # it is gone, or could not be made
             temporary.unlink()
+
+
+def sync_folder(path: Path) -> None:
+    """Make new and renamed files of a folder durable: syncing a file does not cover its name."""
+    with naming(path, "written"):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def make_folder(path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from ragbed.build.articles import collect_articles, make_articles
@@ -122,6 +124,18 @@ def test_a_list_that_cannot_be_had_is_rejected_and_the_next_source_is_read(web: 
     articles, rejects = collect(tmp_path, Source("feed", web.url("feed")), Source("feed", web.url("no")), mine, mine)
     assert [one.url for one in articles] == [web.url("good")]
     assert outcomes(rejects) == {"feed": "server", "no": "broken", "good": "duplicate"}
+
+
+def test_files_whose_names_are_not_utf_8_are_read_and_shown_by_escapes(tmp_path: Path) -> None:
+    root, name = tmp_path / "docs", os.fsdecode("新闻".encode("gbk"))
+    root.mkdir()
+    (root / f"{name}.txt").write_text(ENGLISH)
+    (root / f"{name}.{name}").write_text(ENGLISH)
+    articles, rejects = collect(tmp_path, Source("folder", str(root)))
+    shown = r"\udcd0\udcc2\udcce\udcc5"
+    assert [one.url for one in articles] == [f"{shown}.txt"]
+    assert [(one.what, one.outcome) for one in rejects] == [(f"{root}/{shown}.{shown}", "type")]
+    assert msgspec.json.encode([articles, rejects])
 
 
 def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from ragbed.datasets import Dataset
 from ragbed.runner.lock import hold
 from tests.cli.typed import type_command
 from tests.review.data import accepted, open_desk, rejected, world, write_data
+from tests.served import serve
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
     write_data(folder, en_base=[world("base", 3)[0]])
     done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
     assert done.code == 0
-    assert "the last line was cut (21 bytes)" in done.err
+    assert "the last line is incomplete (21 bytes)" in done.err
     assert "decisions about items that are gone or have changed since: 1;" in done.err
 
 
@@ -152,4 +154,41 @@ def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:
         assert type_command("review", str(folder), "--export", str(tmp_path / "out.jsonl"), *words).code == 0
     begun = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     begun = [line for line in begun if line["line"] == "review"]
-    assert [(line["raters"], line["target"]) for line in begun] == [(1, 0.05), (2, 0.1)]
+    assert [(line["raters"], line["target"]) for line in begun] == [(2, 0.1)]
+
+
+def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 3))
+    log = folder / "review" / "decisions.jsonl"
+    with serve("review", str(folder)) as served:
+        assert served.post("/api/sit", {"rater": "ada", "window": "w1"}) == 200
+    assert not log.exists()
+    desk = open_desk(folder)
+    desk.decide("ada", "en_base/en-base-0", accepted(desk, "en_base/en-base-0"))
+    unfinished = log.read_bytes() + b'{"line":"decide","act":"0'
+    log.write_bytes(unfinished)
+    with serve("review", str(folder)) as served:
+        assert served.post("/api/sit", {"rater": "ada", "window": "w1"}) == 200
+    assert log.read_bytes() == unfinished
+
+
+@pytest.mark.parametrize("name", ["lock", "decisions.jsonl", "flags.json"])
+def test_links_in_the_review_folder_are_not_followed(tmp_path: Path, name: str) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 1))
+    (folder / "review").mkdir()
+    (tmp_path / "elsewhere").write_text("mine")
+    (folder / "review" / name).symlink_to(tmp_path / "elsewhere")
+    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
+    assert done.code == 2
+    assert f"{name} is a symbolic link, not a regular file." in done.err
+    assert (tmp_path / "elsewhere").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["lock", "decisions.jsonl", "flags.json"])
+def test_pipes_in_the_review_folder_are_refused(tmp_path: Path, name: str) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 1))
+    (folder / "review").mkdir()
+    os.mkfifo(folder / "review" / name)
+    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
+    assert done.code == 2
+    assert f"{name} is a named pipe, not a regular file." in done.err

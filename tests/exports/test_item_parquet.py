@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
 from ragbed.catalog import open_datasets
 from ragbed.datasets import Dataset
+from ragbed.datasets.parquet import item_row, item_schema
 from ragbed.datasets.shards import open_shards
 from ragbed.errors import DataError
 from tests.cli.typed import type_command
@@ -56,6 +59,30 @@ def test_a_damaged_page_is_named(tmp_path: Path) -> None:
         file.write_bytes(content[:begins] + bytes(255 - byte for byte in content[page]) + content[begins + 8 :])
         with pytest.raises(DataError, match=r"items\.parquet:1: is no Parquet file that can be read \(.+\)$"):
             list(Dataset("d", file).items())
+
+
+_SPLICED = '{"id": "7"}, "question": "Who?", "answer": [["nobody"]], "rgb": {"id": "7"}'
+"""JSON that would end its own value and continue with fields of the item, if it were copied into the line."""
+
+
+@pytest.mark.parametrize("text", [_SPLICED, "{", "", '"text"', "[" * 100_000, "[" * 1024 + "]" * 1024, "null, 1"])
+@pytest.mark.parametrize("column", ["rgb", "dials"])
+def test_text_in_a_json_column_never_changes_another_field(tmp_path: Path, column: str, text: str) -> None:
+    item = next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))
+    row = item_row(item)
+    (row if column == "rgb" else row["passages"][0])[column] = text  # type: ignore[index]
+    parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
+    (line,) = Dataset("d", tmp_path / "items.parquet").lines()
+    assert isinstance(line.content, DataError)
+    assert re.search(r"items\.parquet:1: (rgb|passages\[0\]\.dials): expected `object", str(line.content))
+
+
+def test_lint_reports_text_that_is_not_one_json_value(tmp_path: Path) -> None:
+    row = item_row(next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))) | {"rgb": _SPLICED}
+    parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
+    linted = type_command("lint", str(tmp_path / "items.parquet"))
+    assert linted.code == 1
+    assert "rgb: expected `object | null`, got `str`" in linted.out
 
 
 def test_trials_in_parts_have_the_rows_of_the_file(tmp_path: Path) -> None:

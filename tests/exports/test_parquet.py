@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import random
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
 from ragbed.exports.parquet import case_row, case_schema, write_rows
+from ragbed.runner.running import run
+from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.exports.runs import make_own_retrieval_run, make_run
-from tests.runner.harness import make_case
+from tests.runner.harness import TalkingModel, ask_nobody, make_case, make_job
 
 
 def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
@@ -70,3 +77,26 @@ def test_a_real_run_of_all_testbeds_fits_the_columns(tmp_path: Path) -> None:
         *("noise", "rejection", "integration", "counterfactual", "closed-book")
     }
     assert {row["scores"]["verdict"] for row in table.to_pylist()} > {"correct"}
+
+
+@pytest.fixture(scope="module")
+def large_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of more than one row group, with replies that do not compress."""
+    draw = random.Random(0)
+    folder = tmp_path_factory.mktemp("large") / "run"
+    model = TalkingModel(lambda _: Completion(outcome="ok", reply=draw.randbytes(100).hex()))
+    run(make_job(folder, 1_100, model), ask_nobody)
+    return folder
+
+
+@pytest.mark.parametrize(("to", "output"), [("parquet", "full.out"), ("parquet", "/dev/full"), ("jsonl", "full.out")])
+def test_a_full_disk_is_reported_for_the_output_alone(large_run: Path, tmp_path: Path, to: str, output: str) -> None:
+    """A limit on the file size stands in for a full disk, which needs root to set up."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ragbed", "export", str(large_run), "--to", to, "-o", output],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+        capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False,
+    )  # fmt: skip
+    reason = "No space left on device" if output == "/dev/full" else "File too large"
+    assert (done.returncode, done.stderr) == (1, f"ragbed: {output} cannot be written: {reason}.\n")
+    assert not list(tmp_path.iterdir())

@@ -52,7 +52,6 @@ def test_what_cannot_be_kept_is_not_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder)) as served:
         path = folder / "review" / "decisions.jsonl"
-        path.unlink()
         path.mkdir()
         body = {**ADA, "item": KEY, "said": [{"point": "question", "verdict": "accept"}]}
         assert served.post("/api/decide", body) == 500

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import DataError, RagbedError
+from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.review.log import Log
 from ragbed.review.record import Decided, Said, Undone
 
@@ -27,17 +27,53 @@ def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
     assert Log(tmp_path / "log.jsonl").read() == [line("a"), line("b"), undone]
 
 
-@pytest.mark.parametrize("cut", [1, 20, 60])
-def test_a_last_line_that_was_cut_is_dropped_and_the_next_one_stands_by_itself(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("zeros", [b"", b"\0" * 9])
+@pytest.mark.parametrize("cut", [2, 20, 60, 150])
+def test_an_incomplete_last_line_is_ignored_and_goes_with_the_next_decision(
+    tmp_path: Path, cut: int, zeros: bytes
+) -> None:
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a"), line("b")])
     whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
+    path.write_bytes(whole[:-cut] + zeros)
     log = Log(path)
-    assert log.torn == len(whole) // 2 - cut
     assert log.read() == [line("a")]
+    assert log.torn == len(whole) // 2 - cut + len(zeros)
+    assert path.read_bytes() == whole[:-cut] + zeros
     log.add([line("c")])
     assert Log(path).read() == [line("a"), line("c")]
+
+
+def test_a_complete_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a"), line("b")])
+    path.write_bytes(path.read_bytes()[:-1])
+    log = Log(path)
+    assert (log.read(), log.torn) == ([line("a"), line("b")], 0)
+    log.add([line("c")])
+    assert Log(path).read() == [line("a"), line("b"), line("c")]
+
+
+@pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b'{\n{"line":"dec', b"a\nb"])
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    for use in (Log.read, lambda log: log.add([line("a")])):
+        with pytest.raises(DataError, match=r"log\.jsonl:1: is no line of a review"):
+            use(Log(path))
+    assert path.read_bytes() == content
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "log.jsonl", tmp_path / "elsewhere"
+    path.symlink_to(elsewhere)
+    for content in (None, b"no line end"):
+        if content is not None:
+            elsewhere.write_bytes(content)
+        for use in (Log.read, lambda log: log.add([line("a")])):
+            with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
+                use(Log(path))
+        assert (elsewhere.read_bytes() if elsewhere.exists() else None) == content
 
 
 @pytest.mark.parametrize("broken", ["{", '{"line":"decide"}', '{"line":"other"}', "[]", '{"line":"undo","act":1}'])
@@ -76,6 +112,7 @@ def test_a_line_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> Non
     command = [sys.executable, "-c", _CROWDED, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "nothing was kept of this" in told
-    assert Log(path).torn == 0
-    Log(path).add([line("c")])
+    log = Log(path)
+    assert (log.read(), log.torn) == ([line("a")], 0)
+    log.add([line("c")])
     assert Log(path).read() == [line("a"), line("c")]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 
@@ -46,7 +47,8 @@ def served(folder: Path) -> Iterator[Served]:
 
 
 def decisions(folder: Path) -> int:
-    return (folder / "review" / "decisions.jsonl").read_text().count('"line":"decide"')
+    log = folder / "review" / "decisions.jsonl"
+    return log.read_text().count('"line":"decide"') if log.exists() else 0
 
 
 def test_only_our_own_names_are_answered(served: Served) -> None:
@@ -145,6 +147,37 @@ def test_other_sites_in_the_same_browser_read_and_decide_nothing(
             assert word not in told
     context.close()
     assert decisions(folder) == 0
+
+
+@pytest.mark.parametrize("path", ["/api/standing", "/api/items", "/api/item"])
+def test_reading_takes_no_seat(served: Served, path: str) -> None:
+    name, mine, other = f"reader of {path}", "mine", "other"
+    query = f"{path}?{urlencode({'rater': name, 'window': other, 'item': DECISION['item']})}"
+    assert served.ask("GET", query, headers={"Cookie": served.cookie})[0] == 200
+    assert served.post("/api/sit", {"rater": name, "window": mine}) == 200
+    status, _, told = served.ask("GET", query, headers={"Cookie": served.cookie})
+    assert (status, b"is at work in another window" in told) == (400, True)
+
+
+def test_a_page_at_another_local_port_takes_no_seat(browser: Browser, served: Served, elsewhere: int) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(served.address)
+    page.wait_for_selector("main[data-drawn]")  # the cookie is there
+    other = context.new_page()
+    other.goto(f"http://127.0.0.1:{elsewhere}")
+    script = "address => fetch(address, {credentials: 'include', mode: 'no-cors'}).then(() => 'sent', () => 'failed')"
+    told = other.evaluate(script, f"{served.origin}/api/standing?rater=eve&window=w9")
+    context.close()
+    assert told in ("sent", "failed")
+    assert served.post("/api/sit", {"rater": "eve", "window": "w1"}) == 200
+
+
+@pytest.mark.parametrize("site", ["same-site", "cross-site"])
+def test_what_a_browser_sends_for_another_origin_is_refused(served: Served, site: str) -> None:
+    headers = {"Cookie": served.cookie, "Sec-Fetch-Site": site}
+    assert served.ask("GET", "/api/standing?rater=ada&window=w1", headers=headers)[0] == 403
+    assert served.ask("GET", "/", headers=headers)[0] == 200  # a link on another page may lead here
 
 
 def test_who_has_the_token_decides(served: Served, folder: Path) -> None:

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import fcntl
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.judge.labels import Label, Unit, read_labels
 from ragbed.runner.store import Stored
 from ragbed.view.labelling import asked_of, put_label, read_all
-from tests.view.runs import CASES, said
+from tests.runner.harness import make_case
+from tests.view.runs import CASES, said, write_run
+from tests.view.served import Served, serve_runs
 
 STORED = Stored(CASES[2], "made/good", 0, said("I cannot tell."))
 UNIT = Unit("refusal", "made/good", CASES[2].case, 0)
@@ -53,3 +58,53 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no label"):
         put_label(tmp_path, STORED, "refusal", True, "ada")
     assert (tmp_path / "labels.jsonl").read_text() == '{"notes": 1}\n'
+
+
+def test_two_viewers_lose_no_label(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(40)]
+    write_run(tmp_path / "run", cases, {"made/one": [said("It is gold-1.")] * len(cases)})
+
+    def give_labels(served: Served) -> list[int]:
+        told = {"run": "run", "model": "made/one", "repeat": 0, "label": True}
+        return [
+            served.post("/api/label", told | {"case": case.case, "criterion": criterion})
+            for case in cases
+            for criterion in ("correct", "supported")
+        ]
+
+    with serve_runs(tmp_path / "run", rater="ada") as one, serve_runs(tmp_path / "run", rater="ben") as other:
+        for served in (one, other):
+            served.wait_for(len(cases))
+        with ThreadPoolExecutor(2) as pool:
+            confirmed = list(pool.map(give_labels, (one, other)))
+    assert confirmed == [[200] * 80] * 2
+    kept = {(label.rater, label.criterion, label.case) for label in read_all(tmp_path / "run")}
+    assert len(kept) == 160
+
+
+def test_a_label_is_refused_while_another_process_does_not_finish_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragbed.view.labelling._WAIT_S", 0.1)
+    with open(tmp_path / "labels.lock", "ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(RagbedError, match=r"labels\.jsonl is being written by another process"):
+            put_label(tmp_path, STORED, "refusal", True, "ada")
+    put_label(tmp_path, STORED, "refusal", True, "ada")
+    assert len(read_all(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.lock"])
+def test_a_link_in_the_run_folder_is_not_followed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
+        put_label(tmp_path / "run", STORED, "refusal", True, "ada")
+    assert (tmp_path / "elsewhere").read_bytes() == b""
+
+
+def test_a_pipe_in_the_run_folder_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "labels.jsonl")
+    with pytest.raises(UsageError, match="is a named pipe, not a regular file"):
+        read_all(tmp_path)

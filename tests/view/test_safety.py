@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 
@@ -165,6 +166,25 @@ def test_no_path_leads_out(served: Served) -> None:
             assert CANARY.encode() not in body
             assert b"root:" not in body
             assert b"SQLite" not in body
+
+
+@pytest.mark.parametrize("repeat", [10**30, 2**63, -1, -(2**63) - 1])
+def test_a_number_out_of_range_is_refused_with_a_message(served: Served, run: Path, repeat: int) -> None:
+    case: dict[str, object] = {"run": "cup", "case": CASES[0].case, "model": "made/good"}
+    queries: list[tuple[str, dict[str, object]]] = [
+        ("case", case | {"repeat": repeat}),
+        ("case", case | {"with": json.dumps(["cup", "made/good", repeat])}),
+        ("trials", {"offset": repeat}),
+        ("trials", {"label": repeat}),
+    ]
+    for path, params in queries:
+        query = f"/api/{path}?{urlencode(params)}"
+        status, _, told = served.ask("GET", query, headers={"Cookie": served.cookie})
+        assert (status, str(repeat) in told.decode()) == (400, True), query
+    headers = {"Cookie": served.cookie, "X-Ragbed-Write": served.write, "Origin": served.origin, **JSON}
+    status, _, told = served.ask("POST", "/api/label", LABEL | {"repeat": repeat}, headers)
+    assert (status, b"repeat" in told) == (400, True)
+    assert not (run / "labels.jsonl").exists()
 
 
 def test_other_sites_in_the_same_browser_read_and_change_nothing(

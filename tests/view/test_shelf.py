@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+import msgspec
 import pytest
 
 from ragbed.errors import DataError
@@ -85,3 +87,12 @@ def test_what_is_wrong_at_the_beginning_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "run.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(DataError, match="damaged"):
         Shelf([tmp_path], tmp_path / "cache", print).fill()
+
+
+def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(shelf: Shelf, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / os.fsdecode("坏".encode("gbk"))
+    run.mkdir()
+    (run / "run.sqlite").write_bytes(b"not a database")
+    shelf.look()
+    with patch("ragbed.view.shelf._PATIENCE_S", 0.0):
+        assert rb"\udcbb\udcb5" in msgspec.json.encode(shelf.problems).replace(rb"\\", b"\\")

@@ -9,6 +9,7 @@ from pathlib import Path
 from ragbed.errors import UsageError
 from ragbed.places import open_regular
 from ragbed.schema import Lang
+from ragbed.text import storable_name
 from ragbed.text.numerals import numeral
 from ragbed.web.charset import decode_page
 from ragbed.web.kinds import SUFFIXES
@@ -102,7 +103,10 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
 
 
 def _place(documents: Path, home: Path) -> str:
-    return str(documents.relative_to(home) if documents.is_relative_to(home) else documents)
+    place = str(documents.relative_to(home) if documents.is_relative_to(home) else documents)
+    if storable_name(place) != place:
+        raise UsageError(f"{place} is not valid UTF-8, so a recipe cannot name it; rename it.")
+    return place
 
 
 def _kind(documents: Path) -> str:

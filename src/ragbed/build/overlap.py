@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.places import check_regular
 from ragbed.schema import Lang
+from ragbed.text import storable_name
 
 RUN: dict[Lang, int] = {"en": 13, "zh": 20}
 """Words, and characters, that no two texts share by chance: 20 characters of Chinese say what 13 English words do."""
@@ -70,7 +71,11 @@ def read_corpora(corpora: Iterable[Path]) -> Iterator[str]:
 
 def mark_corpora(corpora: Iterable[Path]) -> list[tuple[str, int, int]]:
     """Which files they are, how large and of when: tells that they changed without reading what may be terabytes."""
-    return [(file.name, found.st_size, found.st_mtime_ns) for file in _files(corpora) for found in [file.stat()]]
+    return [
+        (storable_name(file.name), found.st_size, found.st_mtime_ns)
+        for file in _files(corpora)
+        for found in [file.stat()]
+    ]
 
 
 def _files(corpora: Iterable[Path]) -> Iterator[Path]:

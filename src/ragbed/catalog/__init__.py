@@ -17,6 +17,7 @@ from ragbed.datasets.shards import LIST, open_shards
 from ragbed.errors import UsageError
 from ragbed.places import naming, parse_place
 from ragbed.store import check_file
+from ragbed.text import storable_name
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
             _check_file(found)
     else:
         is_sharded = not place.name.endswith(_FILES)
-    called = name or (place.name if is_sharded else place.stem)
+    called = storable_name(name or (place.name if is_sharded else place.stem))
     return open_shards(called, place) if is_sharded else Dataset(called, place)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ragbed.cli.fitting import fit_table, room_for, width_of
-from ragbed.text import printable
+from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +30,21 @@ def print_json(summary: object) -> None:
     """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
     import msgspec
 
+    try:
+        encoded = msgspec.json.encode(summary)
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary)))
     sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.encode(summary) + b"\n")
+    sys.stdout.buffer.write(encoded + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _with_storable_names(value: object) -> object:
+    if isinstance(value, str):
+        return storable_name(value)
+    if isinstance(value, dict):
+        return {storable_name(key): _with_storable_names(inner) for key, inner in value.items()}
+    return [_with_storable_names(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def console(*, to_stderr: bool = False) -> Console:

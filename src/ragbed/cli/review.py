@@ -109,7 +109,10 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
     from ragbed.cli.console import say
 
     if log.torn:
-        say(f"{log.path}: the last line was cut ({log.torn} bytes) and was never confirmed to anybody; it is dropped.")
+        say(
+            f"{log.path}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not count; "
+            "the next decision replaces it."
+        )
     if desk.standing.stale:
         say(
             f"{log.path}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "

@@ -32,6 +32,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.pages.server import need_serve, open_door, serve
+    from ragbed.text import storable_name
 
     need_serve()
     from ragbed.view.app import make_app
@@ -49,7 +50,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
         if open_:
             click.launch(door.address)
         try:
-            serve(door, make_app(shelf, _user() if rater is None else rater))
+            serve(door, make_app(shelf, storable_name(_user() if rater is None else rater)))
         except KeyboardInterrupt:
             say("Closed.")
 

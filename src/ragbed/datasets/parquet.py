@@ -112,4 +112,15 @@ def _unpacked(kind: inspect.Type, value: Any) -> Any:
         return {name: _unpacked(known[name], one) if name in known else one for name, one in told.items()}
     if (inner := _inner(kind)) is not None and isinstance(value, list):
         return [_unpacked(inner, one) for one in value]
-    return msgspec.Raw(value.encode()) if _is_text(kind) and isinstance(value, str) else value
+    return _parse(value) if _is_text(kind) and isinstance(value, str) else value
+
+
+def _parse(text: str) -> Any:
+    """Return JSON text as one value, written again; other text comes back as it is, and the record refuses it.
+
+    The text itself is never copied into the line: it could end its own value and replace other fields of the item.
+    """
+    try:
+        return msgspec.Raw(msgspec.json.encode(msgspec.json.decode(text)))
+    except (msgspec.MsgspecError, RecursionError):
+        return text

@@ -22,6 +22,7 @@ from ragbed.models.patience import Patience
 from ragbed.models.presets import Preset
 from ragbed.models.secret import Key
 from ragbed.plugins import find_part
+from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.datasets.corpus import Corpus
@@ -228,6 +229,9 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
+    # llama.cpp and transformers open only files whose names are UTF-8, and servers are sent nothing else.
+    if provider != "cassette" and storable_name(spec) != spec:
+        raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
 
 

@@ -13,6 +13,7 @@ from ragbed.models.base import canonical
 from ragbed.prompts import prompt_hash
 from ragbed.schema import Case, Completion, Message
 from ragbed.tape import FilePart, Result, RunPart, decode_head, read_tape, tape_seal
+from ragbed.text import storable_name
 
 UNKNOWN = "not-in-cassette"
 """The kind of error of a request that was not recorded."""
@@ -95,7 +96,7 @@ class CassetteModel:
     advice = "It answers only what was asked when it was recorded: the same data and layout options."
 
     def __init__(self, path: Path) -> None:
-        self.name, self._recording = f"cassette/{path}", Recording(path)
+        self.name, self._recording = storable_name(f"cassette/{path}"), Recording(path)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Looks the reply up."""

@@ -1,8 +1,9 @@
 """Who may see, and who may change, what a local server shows: a browser on this machine that has the token.
 
 The printed address carries the token behind a `#`, so that it reaches no log and no other site; the page hands it in
-once and gets a cookie. What is protected lies under /api/. Reading needs the cookie, changing also a second token
-that only a page of ours can read: other ports of this machine count as the same site to a browser.
+once and gets a cookie. Everything under /api/ is protected. A GET needs the cookie and changes nothing. A POST also
+needs a second token that only our own pages can read: to a browser, other ports of this machine are the same site and
+get the cookie. Requests that a browser marks as sent by another origin are refused.
 """
 
 from __future__ import annotations
@@ -69,7 +70,12 @@ class Guard:
             return PlainTextResponse("GET or POST.\n", 405)
         if request.method == "POST" and (problem := self._refuse_post(request)):
             return problem
-        if request.url.path.startswith("/api/") and request.url.path != ENTER and not self._has_cookie(request):
+        return self._refuse_api(request) if request.url.path.startswith("/api/") else None
+
+    def _refuse_api(self, request: Request) -> Response | None:
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return PlainTextResponse("Only pages of this server may read this.\n", 403)
+        if request.url.path != ENTER and not self._has_cookie(request):
             return PlainTextResponse("Open the address that was printed when the server was started.\n", 403)
         return None
 

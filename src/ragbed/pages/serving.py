@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.text import storable_name
 
 Handler: TypeAlias = Callable[[Request], Awaitable[bytes]]
 _TYPES = {"css": "text/css", "js": "text/javascript", "html": "text/html", "svg": "image/svg+xml"}
@@ -37,10 +38,10 @@ def json_routes(reading: dict[str, Handler], changing: dict[str, Handler]) -> li
 
 
 def read_number(given: QueryParams, name: str) -> int:
-    """A place in a list, as an address has it; 0 if it has none."""
+    """Return a query parameter that is a whole number; 0 if it is not given."""
     told = given.get(name, "0")
     if not told.isdecimal() or len(told) > _MOST_DIGITS:
-        raise UsageError(f"{name}={told!r} is no place in a list.")
+        raise UsageError(f"{name}={told!r} is not a whole number of at most {_MOST_DIGITS} digits.")
     return int(told)
 
 
@@ -60,8 +61,8 @@ def _as_json(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         try:
             return Response(await handler(request), media_type="application/json")
         except UsageError as error:
-            return PlainTextResponse(str(error), 400)
+            return PlainTextResponse(storable_name(str(error)), 400)
         except RagbedError as error:
-            return PlainTextResponse(str(error), 500)
+            return PlainTextResponse(storable_name(str(error)), 500)
 
     return answer

@@ -133,9 +133,9 @@ async def _undo(desk: Desk, request: Request) -> bytes:
 
 
 def _seated(desk: Desk, request: Request) -> str:
-    """Who asks."""
+    """Return the name of the rater who reads; only a POST takes a seat."""
     rater, window = (request.query_params.get(name, "") for name in ("rater", "window"))
-    desk.seats.take(rater, window)
+    desk.seats.check(rater, window)
     return rater
 
 

@@ -19,7 +19,7 @@ from ragbed.review.standing import Standing
 
 LONGEST_NAME = 40
 SILENCE_S = 20.0
-"""After which a window that no longer asks for anything has left its name; pages ask every few seconds."""
+"""Seconds after which a window that no longer confirms its name has left it; pages confirm it every few seconds."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00")
 """As `now` writes it, so that times are in order as texts."""
 
@@ -32,19 +32,26 @@ class Seats:
     _taken: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     def take(self, name: str, window: str) -> None:
-        """Lets a window have a name, or go on having it.
+        """Give a window a name, or let it keep the name.
 
         Raises:
-            UsageError: It is no name, or another window has it.
+            UsageError: The name is not valid, or another window has it.
+        """
+        self.check(name, window)
+        self._taken[name] = (window, self.clock())
+
+    def check(self, name: str, window: str) -> None:
+        """Refuse a name that another window has; changes nothing, so that reading takes no seat.
+
+        Raises:
+            UsageError: The name is not valid, or another window has it.
         """
         check_name(name)
-        now = self.clock()
-        holder, seen = self._taken.get(name, (window, now))
-        if holder != window and now - seen < SILENCE_S:
+        holder, seen = self._taken.get(name, (window, 0.0))
+        if holder != window and self.clock() - seen < SILENCE_S:
             raise UsageError(
                 f"{name} is at work in another window; take another name, or close that one and wait {SILENCE_S:.0f} s."
             )
-        self._taken[name] = (window, now)
 
 
 def check_name(name: str) -> None:
@@ -68,6 +75,8 @@ class Desk:
 
     def __init__(self, docket: Docket, log: Log, begun: Begun) -> None:
         self.docket, self._log = docket, log
+        self._settings: list[Line] = []
+        """How the review is done, where the log does not say so yet."""
         self.seats = Seats()
         self.standing = Standing(docket, begun)
         lines = log.read()
@@ -76,9 +85,14 @@ class Desk:
         self.order = [entry.key for entry in docket.order(self.standing.begun.seed)]
 
     def begin(self, begun: Begun) -> None:
-        """Says how the review is done from now on."""
-        self._keep([begun])
+        """Set how the review is done from now on; the log says so with the next decision, or after `save_settings`."""
+        self._settings = [begun]
+        self.standing.add([begun])
         self.order = [entry.key for entry in self.docket.order(begun.seed)]
+
+    def save_settings(self) -> None:
+        """Write how the review is done to the log."""
+        self._keep([])
 
     def decide(self, rater: str, key: str, said: Sequence[Said], *, final: bool = False) -> None:
         """Keeps what somebody says of an item.
@@ -208,7 +222,8 @@ class Desk:
             raise UsageError(f"this review has its two raters, {names}; {rater} can settle what they differ on.")
 
     def _keep(self, lines: Sequence[Line]) -> None:
-        self._log.add(lines)
+        self._log.add([*self._settings, *lines])
+        self._settings = []
         self.standing.add(lines)
 
 

@@ -15,6 +15,7 @@ from ragbed.errors import UsageError
 from ragbed.review.flags import Flag
 from ragbed.review.points import points_of
 from ragbed.schema import Item, Kind, Lang
+from ragbed.text import storable_name
 
 MOST_ITEMS = 50_000
 """More than people look at, and still little memory; a larger file is a mistake, or to be cut first."""
@@ -113,10 +114,10 @@ def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
         UsageError: There is no dataset.
     """
     if path.is_file():
-        return [Dataset(path.stem, path)], path.with_name(f"{path.stem}.review")
+        return [Dataset(storable_name(path.stem), path)], path.with_name(f"{path.stem}.review")
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder or file; name the folder of a build, or a dataset (*.jsonl).")
     files = sorted(path.glob("*.jsonl"))
     if not files:
         raise UsageError(f"{path} has no files of items (*.jsonl); name the folder of a build, or a dataset.")
-    return [Dataset(file.stem, file) for file in files], path / "review"
+    return [Dataset(storable_name(file.stem), file) for file in files], path / "review"

@@ -14,6 +14,7 @@ from ragbed.build.relabel import label_again
 from ragbed.build.stances import STANCES
 from ragbed.datasets import Dataset
 from ragbed.lint import Check, choose_rules
+from ragbed.places import check_regular, open_regular
 from ragbed.review.points import is_edit
 from ragbed.schema import Item
 from ragbed.store import write_whole
@@ -67,6 +68,7 @@ def find_flags(datasets: Sequence[Dataset], folder: Path, watch: Callable[[str, 
             if found := list(flag_item(item)):
                 flags.setdefault(f"{dataset.name}/{item.id}", []).extend(found)
             watch(dataset.name, number)
+    check_regular(folder / _KEPT)
     with write_whole(folder / _KEPT) as sink:
         sink.write(msgspec.json.encode(_Kept(__version__, data, flags)))
     return flags
@@ -90,6 +92,7 @@ def flag_item(item: Item) -> Iterator[Flag]:
 
 def _read(path: Path) -> _Kept | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Kept)
+        with open_regular(path) as file:
+            return msgspec.json.decode(file.read(), type=_Kept)
     except (OSError, msgspec.DecodeError):  # not there, or of an earlier version: it is made again
         return None

@@ -26,7 +26,9 @@ def open_desk(
     target: float | None,
     watch: Callable[[str, int], None] = lambda *_: None,
 ) -> Iterator[tuple[Desk, Log]]:
-    """Opens the review of a build's folder or a dataset; one process at a time.
+    """Open the review of a build's folder or a dataset; one process at a time.
+
+    The log changes only where options set another number of raters or another target.
 
     Args:
         path: The folder or the file.
@@ -59,6 +61,8 @@ def open_desk(
         )
         if before is default or asked != before:
             desk.begin(Begun(at=now(), data=asked.data, raters=asked.raters, target=asked.target, seed=asked.seed))
+        if (asked.raters, asked.target) != (before.raters, before.target):
+            desk.save_settings()
         yield desk, log
 
 

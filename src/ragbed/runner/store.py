@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from operator import length_hint
@@ -366,7 +366,7 @@ class RunStore:
         if self._limit is not None:
             self._limit.restart()
         with naming(self.path, "read"):
-            # `yield from` would close the cursor of a reader that stops early, perhaps after the file was closed.
+            # `yield from` would also close the cursor of an abandoned reader, which fails once the store is closed.
             for row in self.connection.execute(query, values):  # noqa: UP028
                 yield row
 
@@ -378,7 +378,8 @@ class RunStore:
         try:
             yield
         finally:
-            self.connection.rollback()
+            with suppress(sqlite3.ProgrammingError):  # an abandoned reader may end after the store was closed
+                self.connection.rollback()
 
     def damaged(self, what: str) -> DataError:
         """The error to raise where something read is not what was written."""

@@ -80,6 +80,15 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def storable_name(name: str) -> str:
+    r"""Return the name of a file, run or model as it is stored and shown; files are still opened by their real name.
+
+    Python reads bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6, which is
+    also how messages show them.
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def printable(text: str) -> str:
     """Text from data made safe for a terminal: control and direction characters become visible escapes."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,6 +18,10 @@ from ragbed.view.labelling import put_label
 from ragbed.view.library import Asked, Library
 from ragbed.view.shelf import Shelf
 
+_LABEL_STATES = ("", "wanted", "done")
+_Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+"""SQLite takes no integer of more than 64 bits."""
+
 
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A label as a page sends it."""
@@ -23,7 +29,7 @@ class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     run: str
     case: str
     model: str
-    repeat: int
+    repeat: _Repeat
     criterion: str
     label: bool | None
 
@@ -73,6 +79,8 @@ def _runs(shelf: Shelf) -> list[dict[str, object]]:
 
 async def _trials(library: Library, request: Request) -> bytes:
     given = request.query_params
+    if given.get("label", "") not in _LABEL_STATES:
+        raise UsageError(f"label={given['label']!r} is neither wanted nor done.")
     asked = Asked(
         runs=frozenset(given.getlist("run")),
         wanted=Wanted({name: frozenset(given.getlist(name)) for name in FACETS if name in given}),
@@ -88,9 +96,9 @@ async def _case(library: Library, rater: str, request: Request) -> bytes:
     beside = []
     for told in given.getlist("with"):
         try:
-            run, model, repeat = msgspec.json.decode(told, type=tuple[str, str, int])
+            run, model, repeat = msgspec.json.decode(told, type=tuple[str, str, _Repeat])
         except msgspec.MsgspecError:
-            raise UsageError(f"with={told!r} does not name a reply.") from None
+            raise UsageError(f"with={told!r} does not name a response: give [run, model, repeat].") from None
         beside.append(Call(run, call.case, model, repeat))
     return make_page(library, call, beside, rater)
 
@@ -98,8 +106,8 @@ async def _case(library: Library, rater: str, request: Request) -> bytes:
 async def _label(library: Library, rater: str, request: Request) -> bytes:
     try:
         said = msgspec.json.decode(await request.body(), type=Said)
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"that is no label: {error}.") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"the request is not a label: {error}.") from None
     book, stored = find_trial(library, Call(said.run, said.case, said.model, said.repeat))
     put_label(book.folder, stored, said.criterion, said.label, rater)
     return b"{}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from ragbed.errors import UsageError
 from ragbed.judge.judging import FOLDER as JUDGES
 from ragbed.runner.file import NAME
+from ragbed.text import storable_name
 
 _DEPTH = 3
 """Folders below the named one in which runs are looked for."""
@@ -67,7 +68,7 @@ def _inside(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _name(run: Path, path: Path, taken: Mapping[str, Path]) -> str:
-    name = run.resolve().name if run == path else str(run.relative_to(path))
+    name = storable_name(run.resolve().name if run == path else str(run.relative_to(path)))
     number = 2
     unique = name
     while unique in taken:

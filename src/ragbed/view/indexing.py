@@ -23,6 +23,7 @@ from ragbed.errors import RagbedError
 from ragbed.runner.scoring import open_scored
 from ragbed.runner.store import Stored
 from ragbed.schema import Case
+from ragbed.text import storable_name
 from ragbed.view.cells import Cell, cell_of
 from ragbed.view.diagnosis import read_diagnosed, stamp_of
 from ragbed.view.documents import add_documents
@@ -267,7 +268,7 @@ def _advance(kept: Kept, opened: dict[Kept, Indexer], resting: dict[Kept, float]
         resting[kept] = time.monotonic() + _AGAIN_AFTER_S
         if kept in opened:
             with suppress(sqlite3.Error):  # the index itself may be what cannot be written
-                opened[kept].tell_problem(str(error))
+                opened[kept].tell_problem(storable_name(str(error)))
         return False
 
 

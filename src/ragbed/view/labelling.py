@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import fcntl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import needs_judge
 from ragbed.judge.labels import Label, Unit
+from ragbed.places import check_regular, naming, open_regular
 from ragbed.runner.store import Stored
-from ragbed.store import read_lines, write_whole
+from ragbed.store import read_lines, sync_folder, write_whole
 
 NAME = "labels.jsonl"
+_LOCK = "labels.lock"
+_WAIT_S, _RETRY_S = 5.0, 0.005
+"""How long to wait for another viewer that is writing a label, and the time between two attempts."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -35,6 +42,7 @@ def read_all(run: Path) -> list[Label]:
         UsageError: It holds something else, which labelling would lose.
     """
     path = run / NAME
+    check_regular(path)
     if not path.exists():
         return []
     try:
@@ -59,27 +67,63 @@ def asked_of(stored: Stored, labels: Sequence[Label], rater: str) -> list[Asked]
 
 
 def put_label(run: Path, stored: Stored, criterion: str, value: bool | None, rater: str) -> None:
-    """Keeps what a rater says, in place of what the same one said before; None takes it back.
+    """Store a rater's label in place of the same rater's earlier one; None removes it.
 
-    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability.
+    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
+    on the disk when this returns, whatever other viewers of the run write meanwhile.
     """
     if criterion not in CRITERIA:
         raise UsageError(f"there is no criterion {criterion!r}.")
-    unit = _unit_of(stored, criterion)
-    lines = read_all(run)
+    with _locked(run):
+        kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
+        with write_whole(run / NAME) as sink:
+            for line in kept:
+                sink.write(msgspec.json.encode(line) + b"\n")
+        sync_folder(run)
+
+
+def _changed(lines: list[Label], unit: Unit, value: bool | None, rater: str) -> list[Label]:
+    """Return the lines of a label file after a rater labelled a response."""
     here = [line for line in lines if _unit(line) == unit]
     mine = [line for line in here if line.rater == rater and line.label is not None]
     drawn = [line for line in here if line.label is None]
     old = [*mine, *drawn][:1]
-    base = old[0] if old else Label(criterion=criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
+    base = old[0] if old else Label(criterion=unit.criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
     kept = [line for line in lines if line not in old and line not in mine]
     if value is not None:
         kept.append(msgspec.structs.replace(base, label=value, rater=rater))
     elif base.probability is not None:
         kept.append(msgspec.structs.replace(base, label=None, rater=""))
-    with write_whole(run / NAME) as sink:
-        for line in kept:
-            sink.write(msgspec.json.encode(line) + b"\n")
+    return kept
+
+
+@contextmanager
+def _locked(run: Path) -> Iterator[None]:
+    """Hold the lock of the label file; another viewer may have it for the moment of one label.
+
+    Raises:
+        RagbedError: Another process still has it after the wait.
+    """
+    path = run / _LOCK
+    with naming(path, "opened"):
+        file = open_regular(path, "ab")
+    with file:
+        ends = time.monotonic() + _WAIT_S
+        while not _take(path, file.fileno()):
+            if time.monotonic() > ends:
+                raise RagbedError(f"{run / NAME} is being written by another process; try again when it has finished.")
+            time.sleep(_RETRY_S)
+        yield
+
+
+def _take(path: Path, handle: int) -> bool:
+    """Return whether the lock could be taken at once."""
+    with naming(path, "locked"):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _unit_of(stored: Stored, criterion: str) -> Unit:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ragbed.errors import RagbedError
 from ragbed.runner.file import NAME
+from ragbed.text import storable_name
 from ragbed.view.book import Book
 from ragbed.view.finding import find_runs
 from ragbed.view.index import index_path
@@ -76,7 +77,7 @@ class Shelf:
             self._open(name, run)
         except (RagbedError, sqlite3.Error, OSError) as error:
             since, _ = self._trouble.get(name, (time.monotonic(), ""))
-            self._trouble[name] = (since, str(error))
+            self._trouble[name] = (since, storable_name(str(error)))
         else:
             self._trouble.pop(name, None)
 

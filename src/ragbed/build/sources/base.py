@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 from ragbed.errors import RagbedError
 from ragbed.places import read_regular
 from ragbed.schema import Reject
+from ragbed.text import storable_name
 from ragbed.web.answers import PASSING
 from ragbed.web.documents import Job
 from ragbed.web.fetch import Fetched, Fetcher
@@ -77,7 +78,7 @@ Found: TypeAlias = Link | Raw | Reject
 
 def reject(what: str | Path, outcome: str, reason: str) -> Reject:
     """A document that cannot be had."""
-    return Reject(step=STEP, what=str(what), outcome=outcome, reason=reason)
+    return Reject(step=STEP, what=storable_name(str(what)), outcome=outcome, reason=storable_name(reason))
 
 
 def reject_fetch(fetched: Fetched) -> Reject:

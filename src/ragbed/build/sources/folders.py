@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragbed.build.sources.base import Desk, Found, Raw, Source, reject
 from ragbed.errors import UsageError
+from ragbed.text import storable_name
 from ragbed.web.kinds import SUFFIXES
 from ragbed.web.manners import MAX_PAGE_BYTES
 
@@ -39,6 +40,6 @@ def _open(root: Path, path: Path, name: Path) -> Found:
         size = path.stat().st_size
         if not path.is_file() or size > MAX_PAGE_BYTES:
             return reject(name, "size", f"it is no file of at most {MAX_PAGE_BYTES:,} bytes")
-        return Raw(str(path.relative_to(root)), path.read_bytes(), kind)
+        return Raw(storable_name(str(path.relative_to(root))), path.read_bytes(), kind)
     except OSError as error:
         return reject(name, "unreadable", error.strerror or str(error))

@@ -112,6 +112,7 @@ async function drawSeat(params, { go }) {
 async function stayAlive() {
   if (seated()) {
     try {
+      await sit(seated());
       const told = JSON.stringify(await ask("/api/standing"));
       if (work.querySelector("[data-gone]")) fill(work);
       if (seen !== null && told !== seen && shown() === "standing") draw({ keep: true });
