@@ -6,6 +6,7 @@ import asyncio
 import base64
 import resource
 import socket
+import tracemalloc
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -26,8 +27,13 @@ from tests.models.fault_server import (
     close_early,
     drip,
     endless,
+    endless_extension,
+    endless_trailer,
+    endless_trailers,
     hang,
     hang_in_body,
+    in_chunks,
+    long_extensions,
     raw,
     reply,
     reset,
@@ -74,7 +80,6 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "JSON of another kind": (reply(b'["Paris"]'), "protocol", 3),
     "NaN": (reply(chat().replace(b'"Paris"', b"NaN")), "protocol", 3),
     "bad UTF-8": (reply(chat().replace(b"Paris", b"\xff\xfe")), "protocol", 3),
-    "half a surrogate pair": (reply(chat().replace(b"Paris", b"\\ud800")), "protocol", 3),
     "content of a wrong type": (reply(chat(42)), "protocol", 3),
     "choices of a wrong type": (reply(b'{"choices": 1}'), "protocol", 3),
     "depth": (reply(b'{"usage": ' + b"[" * 100_000), "protocol", 3),
@@ -101,6 +106,10 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "a header of 100 kB": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), "protocol", 3),
     "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "protocol", 3),
     "bad chunks": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n"), "protocol", 3),
+    "trailers without end": (endless_trailers, "protocol", 3),
+    "a trailer without end": (endless_trailer, "protocol", 3),
+    "a chunk extension without end": (endless_extension, "protocol", 3),
+    "chunks that are mostly extensions": (long_extensions, "protocol", 1),
     "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "protocol", 3),
 }
 
@@ -158,6 +167,34 @@ def test_a_bomb_does_not_fill_the_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ask(fault)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # in KiB
+
+
+def _peak_of(body: bytes, chunk: int) -> tuple[Completion, int]:
+    fault = in_chunks(body, chunk)
+    tracemalloc.start()
+    try:
+        done, _ = ask(fault)
+        return done, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_small_chunks_take_no_more_memory_than_large_ones() -> None:
+    body = chat("Paris " * 20_000)
+    (done, peak), (_, least) = _peak_of(body, 2), _peak_of(body, len(body))
+    assert (done.outcome, done.reply) == ("ok", "Paris " * 20_000)
+    assert peak < least + 2 * len(body)
+
+
+def test_chunks_of_one_byte_are_read() -> None:
+    done, _ = ask(in_chunks(chat(), 1))
+    assert (done.outcome, done.reply) == ("ok", "Paris")
+
+
+def test_trailers_do_not_change_the_headers() -> None:
+    body = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nContent-Encoding: gzip\r\n\r\n"
+    done, _ = ask(raw(body % (len(chat()), chat())))
+    assert (done.outcome, done.reply) == ("ok", "Paris")
 
 
 @pytest.mark.parametrize(
