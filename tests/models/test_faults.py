@@ -15,6 +15,7 @@ import pytest
 from ragbed.models import Wish, open_model
 from ragbed.models.failure import FATAL
 from ragbed.models.patience import Patience
+from ragbed.models.secret import Key, Scrubber
 from ragbed.schema import Completion
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
 from tests.models.fault_server import (
@@ -227,6 +228,47 @@ def test_no_key_follows_a_redirect() -> None:
         assert KEY in server.seen[0].head
 
     asyncio.run(talk())
+
+
+_SECRET = "sk-proj-Xq7Lm2Rt9Vb4Ks8Wd3Hz6Np1"
+_USER_PASSWORD = base64.b64encode(f"someone:{_SECRET}".encode()).decode()
+LEAKS = [
+    _SECRET,
+    _SECRET[:16],
+    _SECRET[len(_SECRET) // 2 :],
+    _SECRET[-8:],
+    _SECRET.encode().hex(),
+    _SECRET.encode().hex().upper()[20:44],
+    base64.b64encode(_SECRET.encode()).decode(),
+    base64.b64encode(f"Bearer {_SECRET}".encode()).decode()[16:],
+    base64.urlsafe_b64encode(f"xx{_SECRET}".encode()).decode(),
+    _USER_PASSWORD,
+    quote(_SECRET),
+]
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_piece_or_an_encoding_of_a_key_is_not_stored(leak: str) -> None:
+    scrubber = Scrubber([Key(_SECRET)])
+    text = f"The key is {leak}, in case you forgot it."
+    assert scrubber.holds(text)
+    hidden = scrubber.hide(text)
+    assert "[key]" in hidden
+    assert not [start for start in range(len(leak) - 11) if leak[start : start + 12] in hidden]
+
+
+ORDINARY = [
+    "The documents name 2024-10-21 and 20241021 as the day; the password of the service is not given.",
+    "sk-proj- is how such keys begin.",
+    "Documentation, documents, document-service: 12345678 of 0123456789.",
+    "U+FFFD, 0xDEADBEEF and e3b0c44298fc1c149afbf4c8996fb924 are not keys.",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+@pytest.mark.parametrize("key", [_SECRET, "document-service-password", "2024-10-21", "sk-canary-0123456789", "EMPTY"])
+def test_an_ordinary_response_is_left_as_it_is(text: str, key: str) -> None:
+    assert not Scrubber([Key(key)]).holds(text)
 
 
 ECHOES = [KEY, KEY[:16], KEY[10:], quote(KEY), base64.b64encode(KEY.encode()).decode(), f"{KEY}\x1b[2J\n{KEY}"]
