@@ -229,7 +229,7 @@ def test_credentials_in_the_url_of_a_system_are_not_stored(tmp_path: Path, monke
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http/http://ada:pw2secret@127.0.0.1:{server.server_port}/ask?token=t0ken9876&index=news#here"
-        words = ("-d", "figure1", "--docs", "2", "--testbeds", "noise", "--noise", "0")
+        words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise", "--noise", "0")
         told = [type_command("run", "-m", url, *words)]
         server.shutdown()
     (folder,) = (tmp_path / "runs").iterdir()
