@@ -133,6 +133,37 @@ def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -
     assert [line.split()[-2] for line in lines if line.startswith("a") and "0." in line] == ["0.2", "0.4", "0.6", "0.8"]
 
 
+def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text(
+        "import sys, time\nsys.stdout.write('here\\n')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
+    surroundings = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = [*_RAGBED, "--version"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"ragbed: interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        ("plan", ">&-", 0),
+        ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", ">&-", 0),
+        ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", "<&- >&- 2>&-", 0),
+        ("cases no-such-data", "2>&-", 2),
+    ],
+)
+def test_a_closed_stream_is_no_error(words: str, closed: str, code: int, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m ragbed {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=tmp_path, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+    if words.startswith("run"):
+        assert type_command("status", str(tmp_path / "r")).code == 0
+
+
 _RUN = ("run", "-m", "openai/gpt-4o-mini", "-d", "figure1", "--docs", "2")
 
 
