@@ -131,3 +131,61 @@ def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -
     assert max(map(len, lines)) <= 50
     assert "".join(line.split()[0] for line in lines if line.startswith("a")) == "a" * 30 * 6
     assert [line.split()[-2] for line in lines if line.startswith("a") and "0." in line] == ["0.2", "0.4", "0.6", "0.8"]
+
+
+def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text(
+        "import sys, time\nsys.stdout.write('here\\n')\nsys.stdout.flush()\ntime.sleep(60)\n"
+    )
+    surroundings = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = [*_RAGBED, "--version"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"ragbed: interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        ("plan", ">&-", 0),
+        ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", ">&-", 0),
+        ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", "<&- >&- 2>&-", 0),
+        ("cases no-such-data", "2>&-", 2),
+    ],
+)
+def test_a_closed_stream_is_no_error(words: str, closed: str, code: int, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m ragbed {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=tmp_path, check=False)
+    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+    if words.startswith("run"):
+        assert type_command("status", str(tmp_path / "r")).code == 0
+
+
+_RUN = ("run", "-m", "openai/gpt-4o-mini", "-d", "figure1", "--docs", "2")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e308", "9" * 30])
+@pytest.mark.parametrize("name", ["budget", "timeout", "temperature", "top-p"])
+def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f"{name} = {value}\n")
+    typed = type_command(*_RUN, f"--{name}={value}", env={"OPENAI_API_KEY": "k"})
+    configured = type_command(*_RUN, "--config", str(tmp_path / "c.toml"), env={"OPENAI_API_KEY": "k"})
+    for done in (typed, configured):
+        assert done.code == 2
+        assert f"--{name}" in done.err
+
+
+@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("plan", "--power"), ("world", "--items")])
+@pytest.mark.parametrize("value", ["9" * 30, "nan", f"-{2**63}"])
+def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -> None:
+    done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}")
+    assert (done.code, words[1] in done.err) == (2, True)
+
+
+def test_a_config_file_with_an_endless_number_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f"repeats = {'9' * 5_000}\n")
+    done = type_command(*_RUN, "--config", str(tmp_path / "c.toml"))
+    assert (done.code, "is not TOML" in done.err) == (2, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.judge.verdict import Verdict, read_verdict, settle, verdict_of
+from ragbed.models.patience import Patience
 from ragbed.schema import Completion
 
 WORDS = {"yes": True, "no": False, "none": None}
@@ -22,11 +23,18 @@ _DRESSES = (
     "VERDICT: [{}]",
     "VERDICT: ({})",
     "  - VERDICT: {}  ",
-    "> VERDICT: {}!",
+    "VERDICT: {}!",
     "### Verdict: {}",
     "It says nothing of the kind.\nVERDICT: {}",
     "理由如下：文档没有答案。\nVERDICT: {}",
-    "VERDICT: no\nOn second thought.\nVERDICT: {}",
+    "VERDICT: {}\nLet me check it again.\nVERDICT: {}",
+    "```\nVERDICT: {}\n```",
+    "```text\nBecause the reply gives a place.\nVERDICT: {}\n```\n",
+    "The reply says:\n> VERDICT: yes\n> VERDICT: no\nIt does not decide.\nVERDICT: {}",
+    "VERDICT: {}\nThe reply ends with:\n> VERDICT: yes\n> VERDICT: no",
+    "VERDICT: {}\nThe reply ends with:\n| VERDICT: yes\n| VERDICT: no",
+    "VERDICT: {}\nThe reply ends with:\n```\nVERDICT: yes\nVERDICT: no\n```",
+    "The reply ends with:\n~~~\nVERDICT: yes\nVERDICT: no\n~~~\nVERDICT: {}",
     'The reply holds the line "VERDICT: yes" to mislead me.\nVERDICT: {}',
     "VERDICT: {}\n\nBecause the reply gives a place.",
     "VERDICT: {}\r\n",
@@ -41,7 +49,7 @@ _DRESSES = (
 @pytest.mark.parametrize("word", ["yes", "no", "none", "YES", "No"])
 def test_a_clear_verdict_is_read_in_any_dress(dress: str, word: str) -> None:
     value = WORDS[word.lower()]
-    assert read_verdict(dress.format(word), WORDS) == ("none" if value is None else value)
+    assert read_verdict(dress.replace("{}", word), WORDS) == ("none" if value is None else value)
 
 
 _UNCLEAR = (
@@ -65,6 +73,17 @@ _UNCLEAR = (
     "VERDICT: yes\nVERDICT: unsure",
     "VERDICT: yes\nVERDICT:",
     "VERDICT: no\nVERDICT: yes or no",
+    "VERDICT: no\nVERDICT: yes",
+    "VERDICT: yes\nVERDICT: none",
+    "VERDICT: no\nOn second thought.\nVERDICT: yes",
+    "VERDICT: no\nThe reply ends with this line:\nVERDICT: yes",
+    'VERDICT: no\nThe reply ends with this line:\n"VERDICT: yes"',
+    "> VERDICT: yes",
+    "| VERDICT: yes",
+    "The reply says:\n> VERDICT: yes",
+    "The reply says:\n```\nVERDICT: yes\n```",
+    "The reply says:\n```\nVERDICT: yes",
+    "```\nVERDICT: yes\n```\nis what it says. So does\n```\nVERDICT: yes\n```",
     "Yes, the model has identified the factual errors.",
     "No. I would not say Yes here: it cannot be said that the model has identified them.",
     "yes yes",
@@ -98,9 +117,9 @@ def test_a_word_outside_the_list_of_its_criterion_is_unparsed() -> None:
     assert read_verdict("VERDICT: none", {"yes": True, "no": False}) == "unparsed"
 
 
-@pytest.mark.parametrize("filler", ["verdict ", "\n", " \n", "* "])
-def test_a_reply_of_ten_megabytes_is_read(filler: str) -> None:
-    assert read_verdict(filler * (10_000_000 // len(filler)) + "\nVERDICT: yes", WORDS) is True
+@pytest.mark.parametrize("filler", ["verdict ", "\n", " \n", "* ", "> ", "```\n", ".\n\n", "VERDICT: yes\n"])
+def test_the_longest_reply_is_read(filler: str) -> None:
+    assert read_verdict(filler * (Patience().max_bytes // len(filler) // 2 * 2) + "\nVERDICT: yes", WORDS) is True
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import resource
 import socket
+import tracemalloc
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ import pytest
 from ragbed.models import Wish, open_model
 from ragbed.models.failure import FATAL
 from ragbed.models.patience import Patience
+from ragbed.models.secret import Key, Scrubber
 from ragbed.schema import Completion
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
 from tests.models.fault_server import (
@@ -26,8 +28,13 @@ from tests.models.fault_server import (
     close_early,
     drip,
     endless,
+    endless_extension,
+    endless_trailer,
+    endless_trailers,
     hang,
     hang_in_body,
+    in_chunks,
+    long_extensions,
     raw,
     reply,
     reset,
@@ -74,7 +81,6 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "JSON of another kind": (reply(b'["Paris"]'), "protocol", 3),
     "NaN": (reply(chat().replace(b'"Paris"', b"NaN")), "protocol", 3),
     "bad UTF-8": (reply(chat().replace(b"Paris", b"\xff\xfe")), "protocol", 3),
-    "half a surrogate pair": (reply(chat().replace(b"Paris", b"\\ud800")), "protocol", 3),
     "content of a wrong type": (reply(chat(42)), "protocol", 3),
     "choices of a wrong type": (reply(b'{"choices": 1}'), "protocol", 3),
     "depth": (reply(b'{"usage": ' + b"[" * 100_000), "protocol", 3),
@@ -101,6 +107,10 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "a header of 100 kB": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), "protocol", 3),
     "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "protocol", 3),
     "bad chunks": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n"), "protocol", 3),
+    "trailers without end": (endless_trailers, "protocol", 3),
+    "a trailer without end": (endless_trailer, "protocol", 3),
+    "a chunk extension without end": (endless_extension, "protocol", 3),
+    "chunks that are mostly extensions": (long_extensions, "protocol", 1),
     "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "protocol", 3),
 }
 
@@ -160,6 +170,34 @@ def test_a_bomb_does_not_fill_the_memory() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # in KiB
 
 
+def _peak_of(body: bytes, chunk: int) -> tuple[Completion, int]:
+    fault = in_chunks(body, chunk)
+    tracemalloc.start()
+    try:
+        done, _ = ask(fault)
+        return done, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_small_chunks_take_no_more_memory_than_large_ones() -> None:
+    body = chat("Paris " * 20_000)
+    (done, peak), (_, least) = _peak_of(body, 2), _peak_of(body, len(body))
+    assert (done.outcome, done.reply) == ("ok", "Paris " * 20_000)
+    assert peak < least + 2 * len(body)
+
+
+def test_chunks_of_one_byte_are_read() -> None:
+    done, _ = ask(in_chunks(chat(), 1))
+    assert (done.outcome, done.reply) == ("ok", "Paris")
+
+
+def test_trailers_do_not_change_the_headers() -> None:
+    body = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nContent-Encoding: gzip\r\n\r\n"
+    done, _ = ask(raw(body % (len(chat()), chat())))
+    assert (done.outcome, done.reply) == ("ok", "Paris")
+
+
 @pytest.mark.parametrize(
     ("header", "asked_s"),
     [
@@ -190,6 +228,47 @@ def test_no_key_follows_a_redirect() -> None:
         assert KEY in server.seen[0].head
 
     asyncio.run(talk())
+
+
+_SECRET = "sk-proj-Xq7Lm2Rt9Vb4Ks8Wd3Hz6Np1"
+_USER_PASSWORD = base64.b64encode(f"someone:{_SECRET}".encode()).decode()
+LEAKS = [
+    _SECRET,
+    _SECRET[:16],
+    _SECRET[len(_SECRET) // 2 :],
+    _SECRET[-8:],
+    _SECRET.encode().hex(),
+    _SECRET.encode().hex().upper()[20:44],
+    base64.b64encode(_SECRET.encode()).decode(),
+    base64.b64encode(f"Bearer {_SECRET}".encode()).decode()[16:],
+    base64.urlsafe_b64encode(f"xx{_SECRET}".encode()).decode(),
+    _USER_PASSWORD,
+    quote(_SECRET),
+]
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_piece_or_an_encoding_of_a_key_is_not_stored(leak: str) -> None:
+    scrubber = Scrubber([Key(_SECRET)])
+    text = f"The key is {leak}, in case you forgot it."
+    assert scrubber.holds(text)
+    hidden = scrubber.hide(text)
+    assert "[key]" in hidden
+    assert not [start for start in range(len(leak) - 11) if leak[start : start + 12] in hidden]
+
+
+ORDINARY = [
+    "The documents name 2024-10-21 and 20241021 as the day; the password of the service is not given.",
+    "sk-proj- is how such keys begin.",
+    "Documentation, documents, document-service: 12345678 of 0123456789.",
+    "U+FFFD, 0xDEADBEEF and e3b0c44298fc1c149afbf4c8996fb924 are not keys.",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+@pytest.mark.parametrize("key", [_SECRET, "document-service-password", "2024-10-21", "sk-canary-0123456789", "EMPTY"])
+def test_an_ordinary_response_is_left_as_it_is(text: str, key: str) -> None:
+    assert not Scrubber([Key(key)]).holds(text)
 
 
 ECHOES = [KEY, KEY[:16], KEY[10:], quote(KEY), base64.b64encode(KEY.encode()).decode(), f"{KEY}\x1b[2J\n{KEY}"]

@@ -158,7 +158,7 @@ def test_a_reply_without_passages_has_no_share_of_noise(told: dict[str, object],
         (_answer(answer=None, retrieved=[]), "protocol: an answer is a text"),
         (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages; at most 1,000 are read"),
         (reply(b"data: {\n\ndata: garb"), "protocol: the reply is no JSON"),
-        (raw(b"\x00\x01 garbage"), "protocol: the reply is no HTTP"),
+        (raw(b"\x00\x01 garbage"), "protocol: the response is not valid HTTP"),
         (endless, "protocol: "),
         (reset_in_body, "network: "),
         (reply(b'{"error": "unknown corpus"}', 404), "missing: "),
@@ -215,4 +215,4 @@ def test_a_function_may_tell_an_answer_alone_or_in_an_object_of_its_own(asked: A
 def test_half_a_character_in_a_passage_can_be_stored(asked: Asked) -> None:
     found = _call("half", asked).retrieved
     assert found is not None
-    assert found[0].id == "half a character: ?"
+    assert found[0].id == "half a character: \N{REPLACEMENT CHARACTER}"

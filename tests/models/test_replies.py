@@ -9,6 +9,12 @@ import pytest
 from tests.models.asking import KEY, ask
 from tests.models.fault_server import chat, reply, well, zipped
 
+
+def _with(field: bytes, content: bytes = b"Paris") -> bytes:
+    """A chat completion with one more field, and this in place of its text."""
+    return chat().replace(b"Paris", content).replace(b"{", b"{" + field + b", " if field else b"{", 1)
+
+
 GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "plain": (chat(), "Paris", None),
     "empty": (chat(""), "", None),
@@ -29,6 +35,16 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "key twice, the last counts": (chat().replace(b'"content"', b'"content": "Rome", "content"'), "Paris", None),
     "usage of wrong types": (chat().replace(b"7", b'"7"').replace(b": 2", b": -2"), "Paris", None),
     "unknown fields": (chat(annotations=[{"x": 1}]), "Paris", None),
+    "half a surrogate pair in an unknown field": (_with(b'"id": "\\ud800"'), "Paris", None),
+    "half a surrogate pair as an unknown key": (_with(b'"\\udc00": 1'), "Paris", None),
+    "half a surrogate pair in the answer": (_with(b"", b"Par\\uD83Dis"), "Par\N{REPLACEMENT CHARACTER}is", None),
+    "two first halves": (_with(b"", b"\\ud83d\\ud83d\\ude00"), "\N{REPLACEMENT CHARACTER}\N{GRINNING FACE}", None),
+    "a backslash before what looks like half a pair": (_with(b"", b"\\\\ud800"), "\\ud800", None),
+    "a huge number in an unknown field": (_with(b'"created": 1' + b"0" * 5_000), "Paris", None),
+    "a huge number among the counts": (chat().replace(b"7", b"1e999"), "Paris", None),
+    "a count of 5,000 digits": (chat().replace(b"7", b"7" * 5_000), "Paris", None),
+    "NaN in an unknown field": (_with(b'"logprob": NaN'), "Paris", None),
+    "a raw line break in a text": (_with(b'"id": "a\nb"', b"Par\nis"), "Par\nis", None),
 }  # fmt: skip
 
 
@@ -64,6 +80,22 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
     "silence": ({"content": [], "stop_reason": "end_turn"}, ("ok", "", None)),
     "refusal": ({"content": [], "stop_reason": "refusal"}, ("refused", None, None)),
     "tools": ({"content": [{"type": "tool_use", "id": "1"}], "stop_reason": "tool_use"}, ("error", None, None)),
+    "half a surrogate pair": (
+        {"content": [{"type": "text", "text": "Par\ud800is"}], "id": "\udc00"},
+        ("ok", "Par\N{REPLACEMENT CHARACTER}is", None),
+    ),
+    "a huge number in an unknown field": (
+        {"content": [{"type": "text", "text": "Paris"}], "n": 10**400},
+        ("ok", "Paris", None),
+    ),
+    "fields of wrong types that are not needed": (
+        {
+            "content": [{"type": "thinking", "thinking": None, "text": None}, {"type": "text", "text": "Paris"}],
+            "stop_reason": 1,
+        },
+        ("ok", "Paris", None),
+    ),
+    "a text of a wrong type": ({"content": [{"type": "text", "text": 1}]}, ("error", None, None)),
     "no content": ({"type": "message"}, ("error", None, None)),
 }
 
@@ -84,3 +116,9 @@ def test_anthropics_messages(name: str) -> None:
 def test_what_speaks_otherwise_leads_to_the_question_of_the_address(body: bytes) -> None:
     done, _ = ask(reply(body))
     assert "is the address that of an OpenAI-compatible API, as http://host:8000/v1?" in (done.error or "")
+
+
+@pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])
+def test_what_a_system_adds_to_its_answer_may_be_anything(field: bytes) -> None:
+    done, _ = ask(reply(b'{"answer": "Par\\ud800is", ' + field + b"}"), spec="http/{url}")
+    assert (done.outcome, done.reply, done.attempts) == ("ok", "Par\N{REPLACEMENT CHARACTER}is", 1)

@@ -15,6 +15,7 @@ import pytest
 from ragbed.errors import UsageError
 from ragbed.models import PROVIDERS, Wish, open_model, transport
 from ragbed.models.base import Model, Parking, Sampling
+from ragbed.models.checkup import CHECKS
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
 from tests.models.fault_server import Exchange, FaultServer, hang, status, well
@@ -196,8 +197,8 @@ WRONG = {
     "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "holds characters that no key has"),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
     "no model": ("openai-api/x", {}, "write openai-api/<name>/<model>"),
-    "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is no address"),
-    "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is no address"),
+    "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
+    "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
 }
 
 
@@ -225,3 +226,27 @@ def test_every_provider_can_be_named() -> None:
 def test_what_asks_over_http_is_quick_to_load() -> None:
     look = "import sys, ragbed.models.openai; sys.exit(bool({'aiohttp', 'email', 'urllib.request'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::zz]",
+        "http://xn--/",
+        "http://xn--a/v1",
+        "http://[::1",
+        "http://h:99999/",
+        "http://h:x/",
+        "http:///v1",
+        "ftp://h/",
+    ],
+)
+@pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
+def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
+    with pytest.raises(UsageError, match=r"not valid|not the address of a proxy|only http:// proxies"):
+        open_model("vllm/m", lambda name: Wish(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
+
+
+@pytest.mark.parametrize("url", ["http://[::zz]", "http://xn--/", "http://h:99999/", "http://[::1"])
+def test_doctor_reports_a_url_that_is_not_valid(url: str) -> None:
+    assert not CHECKS["vllm"]({"VLLM_BASE_URL": url}).works

@@ -6,7 +6,9 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from ragbed.errors import UsageError
 from ragbed.models import Wish, open_model
 from ragbed.models.patience import Patience
+from ragbed.models.secret import without_credentials
 from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.models.asking import ask
@@ -215,3 +218,62 @@ def test_an_address_is_posted_to_as_it_is() -> None:
     (seen,) = server.seen
     assert seen.path == "/v1"
     assert set(json.loads(seen.body)) == {"question", "documents", "lang"}
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"answer": f"{self.path} {self.headers['Authorization']}"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_credentials_in_the_url_of_a_system_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http/http://ada:pw2secret@127.0.0.1:{server.server_port}/ask?token=t0ken9876&index=news#here"
+        words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise", "--noise", "0")
+        told = [type_command("run", "-m", url, *words)]
+        server.shutdown()
+    (folder,) = (tmp_path / "runs").iterdir()
+    told += [type_command(*words, str(folder)) for words in (("report",), ("report", "-f", "json"), ("status",))]
+    assert [one.code for one in told] == [0] * 4
+    assert f"http/http://127.0.0.1:{server.server_port}/ask?token=***&index=***" in told[3].out
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode("latin-1")
+    for text in (stored, folder.name, *(one.out + one.err for one in told)):
+        assert not [word for word in ("pw2secret", "t0ken9876", "YWRhOnB3MnNlY3JldA") if word in text]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("http/localhost:8080/ask", "http/localhost:8080/ask"),
+        ("http/ada:pw@localhost:8080/ask", "http/localhost:8080/ask"),
+        ("http/https://to:k@e:n@h/a@b?x", "http/https://h/a@b?***"),
+        ("http/h/?a=1&b&c=2=3", "http/h/?a=***&***&c=***"),
+        ("http://ada:pw@h/?t=1", "http://h/?t=***"),
+        ("openai/ft:gpt-4o:me@x?y=z", "openai/ft:gpt-4o:me@x?y=z"),
+    ],
+)
+def test_a_model_string_is_shown_without_credentials(typed: str, name: str) -> None:
+    assert without_credentials(typed) == name
+
+
+def test_systems_that_differ_in_hidden_parts_only_are_refused() -> None:
+    done = type_command("run", "-m", "http/h/?index=a", "-m", "http/h/?index=b", "-d", "figure1", "--docs", "2")
+    assert done.code == 2
+    assert "http/h/?index=*** is given twice" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("words", [("-m", "http://ada:pw2secret@h/"), ("-m", "http/ada:pw2secret@h/", "--budget", "1")])
+def test_messages_show_no_credentials_of_a_url(words: tuple[str, ...]) -> None:
+    done = type_command("run", *words, "-d", "figure1", "--docs", "2")
+    assert done.code == 2
+    assert "pw2secret" not in done.err

@@ -120,7 +120,7 @@ def test_a_second_process_is_refused_by_number(tmp_path: Path) -> None:
 
 def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
     run(make_job(tmp_path, 1, TalkingModel(lambda _: Completion(outcome="ok", reply="a\ud800b"))), ask_nobody)
-    assert list(replies(tmp_path).values()) == ["a?b"]
+    assert list(replies(tmp_path).values()) == ["a\N{REPLACEMENT CHARACTER}b"]
 
 
 def test_a_hopeless_model_is_given_up_after_a_few_calls(tmp_path: Path) -> None:

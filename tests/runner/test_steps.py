@@ -170,7 +170,7 @@ def test_half_characters_in_a_note_do_not_sink_the_run(tmp_path: Path) -> None:
     for cache in (None, tmp_path / "cache"):
         _ask(tmp_path / str(cache is None), model, 1, cache=cache)
         (done,) = _results(tmp_path / str(cache is None))
-        assert done.reply == "half ?"
+        assert done.reply == "half \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_forecast_counts_calls_and_not_cases(tmp_path: Path) -> None:

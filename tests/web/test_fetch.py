@@ -118,6 +118,8 @@ ADDRESSES = {
     "no address": ("://", "address"),
     "another scheme": ("gopher://127.0.0.1/", "address"),
     "a broken number": ("http://[::1/", "address"),
+    "a number that is none": ("http://[::zz]/", "address"),
+    "a name in Punycode that is none": ("http://xn--/", "address"),
     "no host": ("http:///news", "address"),
     "a name and password": ("http://eve:secret@127.0.0.1/news", "address"),
     "a name that nobody knows": ("http://nowhere.test/", "dns"),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ragbed.build.asking import spell, write_prompt
 from ragbed.build.mentions import WEAK
-from ragbed.prompts.verdict import last_verdict
+from ragbed.prompts.verdict import find_verdict
 from ragbed.schema import Label, Labelling, Question
 
 VERDICTS: dict[str, Label | None] = {
@@ -41,7 +41,7 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
 
     A reply that is not understood changes nothing but the reason.
     """
-    word = last_verdict(reply, VERDICTS)
+    word = find_verdict(reply, VERDICTS)
     if word is None:
         return replace(labelling, reason=f"{labelling.reason}; the model's opinion was not understood")
     said = VERDICTS[word]

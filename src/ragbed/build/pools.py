@@ -12,7 +12,7 @@ from ragbed.build.place import Build, reject
 from ragbed.build.records import Candidate, Draft, Pool, Ranked
 from ragbed.build.sieve import sift
 from ragbed.build.stances import STANCES, label_passage
-from ragbed.prompts.verdict import last_verdict
+from ragbed.prompts.verdict import find_verdict
 from ragbed.schema import Case, Completion, Labelling, Passage, Reject
 
 STEP = "stances"
@@ -84,7 +84,7 @@ def _doubt(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], op
     """Tells of a judge that says one thing of everything: small models do, and leave no question its passages."""
     for lang in build.recipe.langs if opinions else ():
         own = [_case(draft, one).case for draft, some in ranked if draft.lang == lang for one in some]
-        said = Counter(last_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
+        said = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
         for word, count in said.most_common(1):
             if len(own) >= _MANY and count >= _NEARLY_ALL * len(own):
                 told = f"it says {word!r}" if word else "it gives no verdict"

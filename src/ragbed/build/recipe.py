@@ -18,6 +18,13 @@ from ragbed.schema import Lang
 from ragbed.web.search import find_engine
 
 
+_MOST = 10_000_000
+"""Largest number in a recipe: more items or tokens than any build has."""
+_MOST_DAYS = 36_500
+_LAST_DAY = "9000-01-01"
+"""Latest day that margins can be added to."""
+
+
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of a recipe; a misspelt field is refused."""
 
@@ -148,7 +155,7 @@ def read_recipe(path: Path) -> Recipe:
         raise UsageError(f"{path}: no such file; `ragbed build --brief TEXT DIR` writes a recipe.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or tables nested as deeply
         raise DataError(path, f"is not TOML: {error}") from error
     try:
         recipe = msgspec.convert(told, Recipe)
@@ -196,17 +203,24 @@ def _check(path: Path, recipe: Recipe) -> None:
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in (days | recipe.gate.cutoffs).items():
         check_day(day, f"{path}: {name}")
+    for model, day in recipe.gate.cutoffs.items():
+        if day > _LAST_DAY:
+            raise DataError(path, f"{day} is later than {_LAST_DAY}", field=f"gate.cutoffs.{model}")
     _check_numbers(path, recipe)
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Nothing is counted in less than nothing, and something is wanted."""
+    """Refuse numbers that are too small, too large or not numbers, and a recipe that wants no items."""
+    if abs(recipe.seed) > _MOST:
+        raise DataError(path, f"{recipe.seed} is too large; at most {_MOST:,} is allowed", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
         part = getattr(recipe, table)
         for field in part.__struct_fields__:
             value = getattr(part, field)
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
-            if isinstance(value, int | float) and value < least:
-                raise DataError(path, f"{value} is too small; allowed are {least} and more", field=f"{table}.{field}")
+            most = _MOST_DAYS if field == "margin_days" else _MOST
+            if isinstance(value, int | float) and not least <= value <= most:  # NaN is neither
+                problem = f"{value} is not a number from {least:,} to {most:,}"
+                raise DataError(path, problem, field=f"{table}.{field}")
     if not (recipe.wanted.base or recipe.wanted.integration or recipe.wanted.counterfactual):
         raise DataError(path, "asks for no items at all", field="wanted")

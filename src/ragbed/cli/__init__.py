@@ -90,6 +90,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows escapes instead of failing
             stream.reconfigure(errors="backslashreplace")
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on work may have to be finished
         sys.exit(app(standalone_mode=False))
     except RagbedError as error:
         say(f"ragbed: {error}")

@@ -96,6 +96,11 @@ def open_models(
 
     models = [open_one(name) for name in dict.fromkeys(names)]
     for model in models:
+        if [one.name for one in models].count(model.name) > 1:
+            raise UsageError(
+                f"{model.name} is given twice, with different credentials or query values. These are not stored, so "
+                "the responses could not be told apart; use one run for each."
+            )
         is_system = isinstance(model, AnsweringAfresh)
         if searching and not is_system:
             raise UsageError(
@@ -115,7 +120,7 @@ def open_reader(spec: str, sampling: Sampling, chosen: AskingOptions, engine: En
         UsageError: It is a system, which gets questions and documents and prompts by itself.
     """
     model = open_asked(spec, sampling, chosen, engine)
-    _refuse_system(spec, model)
+    _refuse_system(model)
     return model
 
 
@@ -128,21 +133,22 @@ def check_reader(spec: str) -> None:
     from ragbed.cli.data import data_root
     from ragbed.models import Wish, open_model
 
-    _refuse_system(spec, open_model(spec, lambda name: Wish(name, os.environ, data_root=data_root(), loads=False)))
+    _refuse_system(open_model(spec, lambda name: Wish(name, os.environ, data_root=data_root(), loads=False)))
 
 
-def _refuse_system(spec: str, model: Model) -> None:
+def _refuse_system(model: Model) -> None:
     from ragbed.errors import UsageError
     from ragbed.models.base import AnsweringAfresh
 
     if isinstance(model, AnsweringAfresh):
-        raise UsageError(f"{spec} is a system under test and gets no prompts; name a language model for this.")
+        raise UsageError(f"{model.name} is a system under test and gets no prompts; name a language model for this.")
 
 
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
     """The budget, if one is set; every model then needs a price."""
+    from ragbed.models.secret import without_credentials
     from ragbed.runner.budget import Budget
     from ragbed.runner.prices import need_price
 
-    limit = chosen["budget"]
-    return None if limit is None else Budget(limit, {model: need_price(model) for model in models})
+    limit, names = chosen["budget"], map(without_credentials, models)
+    return None if limit is None else Budget(limit, {name: need_price(name) for name in names})

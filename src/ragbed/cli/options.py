@@ -18,8 +18,43 @@ Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 
+_MOST = 2**53 - 1
+"""Largest number that an option takes: every integer up to it is exact in JSON and fits a database."""
+
+
+class _Bounded(click.ParamType):
+    """A number that is neither NaN nor infinite nor larger than any count, time or amount of money."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        number = super().convert(value, param, ctx)
+        if not abs(number) <= _MOST:  # also where it is not a number
+            self.fail(f"{value} is not a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
+        return number
+
+
+class _Int(_Bounded, click.types.IntParamType): ...
+
+
+class _IntRange(_Bounded, click.IntRange): ...
+
+
+class _FloatRange(_Bounded, click.FloatRange): ...
+
+
+def _bounded(kind: object) -> object:
+    """Return the type of an option with our bounds on its numbers."""
+    if kind is int:
+        return _Int()
+    for known, bounded in ((click.IntRange, _IntRange), (click.FloatRange, _FloatRange)):
+        if isinstance(kind, known):
+            return bounded(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    return kind
+
+
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
     """An option whose twin in the environment is RAGBED_ and its long name."""
+    if "type" in settings:
+        settings["type"] = _bounded(settings["type"])
     long = next(name for name in names if name.startswith("--"))
     twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
     shown = settings.get("default") is not None and not settings.get("is_flag")
@@ -75,7 +110,7 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
             options = tomllib.loads(read_regular(path).decode())
         except OSError as error:
             raise UsageError(f"--config {path} cannot be read: {error.strerror}.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or lists nested as deeply
             raise UsageError(f"--config {path} is not TOML: {error}.") from error
         known = {
             name.removeprefix("--"): one

@@ -315,7 +315,9 @@ def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
 
 
 def _new_folder(model: str) -> Path:
-    short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[:40]
+    from ragbed.models.secret import without_credentials
+
+    short = re.sub(r"[^A-Za-z0-9.]+", "-", without_credentials(model)).strip("-")[:40]
     name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder for folder in (Path("runs") / one for one in names) if not folder.exists())

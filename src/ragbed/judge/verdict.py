@@ -1,4 +1,4 @@
-"""What a judge said, read strictly: the last verdict, from the closed list, or nothing."""
+"""Read what a judge said: its verdict from the closed list, or *unparsed* where that is ambiguous."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from ragbed.prompts.verdict import last_verdict
+from ragbed.prompts.verdict import find_verdict
 from ragbed.schema import Completion
 
 Verdict: TypeAlias = bool | Literal["none", "unparsed", "refused", "error", "pending", "too-long"]
@@ -15,8 +15,8 @@ the call failed, it was not asked yet, or there was too much to show it."""
 
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
-    """The last verdict of a reply; a bare word will do if it is all there is."""
-    word = last_verdict(reply, verdicts)
+    """Return the verdict of a judge's reply; verdict lines that disagree are unparsed."""
+    word = find_verdict(reply, verdicts)
     if word is None:
         return "unparsed"
     value = verdicts[word]

@@ -20,7 +20,7 @@ from ragbed.models.base import Model, Sampling
 from ragbed.models.pace import Pace
 from ragbed.models.patience import Patience
 from ragbed.models.presets import Preset
-from ragbed.models.secret import Key
+from ragbed.models.secret import Key, without_credentials
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
@@ -182,7 +182,8 @@ def _http(wish: Wish) -> Model:
 
     url = wish.model if "://" in wish.model else f"http://{wish.model}"
     key = wish.key("HTTP_API_KEY", needed=False)
-    return HttpSystem(wish.service(f"http/{wish.model}", wish.model, [url], key, "HTTP_API_KEY"), wish.corpora)
+    name = without_credentials(f"http/{wish.model}")
+    return HttpSystem(wish.service(name, name, [url], key, "HTTP_API_KEY"), wish.corpora)
 
 
 def _python(wish: Wish) -> Model:
@@ -224,8 +225,9 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
     """
     provider, slash, model = spec.partition("/")
     if provider in ("http:", "https:"):
-        meant = spec.removeprefix("http://")  # an address with https is written whole
-        raise UsageError(f"--model {spec}: a system at an address is named by its kind first: write http/{meant}")
+        shown = without_credentials(spec)
+        meant = shown.removeprefix("http://")  # an address with https is written whole
+        raise UsageError(f"--model {shown}: a system at a URL is written with its provider first: write http/{meant}")
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ragbed.models.base import canonical
+from ragbed.models.body import decode_json
 from ragbed.models.failure import Failure
 from ragbed.models.served import ServedModel
 from ragbed.schema import Case, Completion
@@ -16,15 +17,16 @@ _VERSION = "2023-06-01"
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
 
+# A paid response is not discarded for a field that is not needed, so those may have any type.
 class _Block(msgspec.Struct):
-    type: str
-    text: str = ""
-    thinking: str = ""
+    type: Any = None
+    text: Any = None
+    thinking: Any = None
 
 
 class _Reply(msgspec.Struct):
     content: list[_Block]
-    stop_reason: str | None = None
+    stop_reason: Any = None
     usage: Any = None
 
 
@@ -71,24 +73,27 @@ def parse_message(content: bytes) -> Completion:
         Failure: It is none, holds no text, or was filtered.
     """
     try:
-        reply = _DECODER.decode(content)
+        reply = decode_json(content, _DECODER)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         start = content[:60].decode("utf-8", "replace")
         raise Failure("protocol", f"the reply is no message ({error}): {start!r}", again=True) from None
-    if reply.stop_reason == "refusal":
+    stop = reply.stop_reason if isinstance(reply.stop_reason, str) else None
+    if stop == "refusal":
         raise Failure("filter", "stop_reason is refusal", usage=_usage(reply.usage))
-    texts = [block.text for block in reply.content if block.type == "text"]
-    thought = "\n".join(block.thinking for block in reply.content if block.type == "thinking")
+    texts = [block.text or "" for block in reply.content if block.type == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
+    thoughts = [block.thinking for block in reply.content if block.type == "thinking"]
+    thought = "\n".join(one for one in thoughts if isinstance(one, str))
     # A turn that ends without a word, or in the middle of thinking, is a reply: an empty one.
-    if not texts and reply.stop_reason not in ("end_turn", "max_tokens"):
-        again = reply.stop_reason != "tool_use"
-        problem = f"the reply has no text (stop_reason {reply.stop_reason})"
-        raise Failure("empty", problem, again=again, usage=_usage(reply.usage))
+    if not texts and stop not in ("end_turn", "max_tokens"):
+        problem = f"the reply has no text (stop_reason {stop})"
+        raise Failure("empty", problem, again=stop != "tool_use", usage=_usage(reply.usage))
     return Completion(
         outcome="ok",
         reply="".join(texts),
         reasoning=thought or None,
-        finish=_FINISH.get(reply.stop_reason or "", reply.stop_reason),
+        finish=_FINISH.get(stop or "", stop),
         usage=_usage(reply.usage),
     )
 

@@ -61,10 +61,14 @@ def _served(environ: Environ) -> Check:
 
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> Check:
     """Whether somebody listens; nothing is asked."""
-    url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
-    where = f"{url.hostname}:{url.port or 80}"
     try:
-        socket.create_connection((url.hostname or "localhost", url.port or 80), _CONNECT_S).close()
+        url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
+        host, port = url.hostname or "localhost", url.port or 80
+    except ValueError:
+        return Check(False, f"{variable} is not a valid URL", f"export {variable}={default}")
+    where = f"{host}:{port}"
+    try:
+        socket.create_connection((host, port), _CONNECT_S).close()
     except (OSError, ValueError):
         return Check(False, f"no server at {where}", command)
     return Check(True, f"a server at {where}")

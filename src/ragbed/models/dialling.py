@@ -30,6 +30,18 @@ _ANSWER_BYTES = 16 << 10
 _PUT_THROUGH = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
 
+def valid_url(text: str) -> URL | None:
+    """Return the URL of a text, or None if it is not valid or names no host.
+
+    Some defects, as in `http://[::zz]` or `http://xn--/`, yarl reports only when it reads the parts again.
+    """
+    try:
+        url = URL(text)
+        return url if URL(str(url)).host else None
+    except ValueError:
+        return None
+
+
 def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
     """The proxy that the environment names for an address: `https_proxy`, `http_proxy`, but not for `no_proxy`.
 
@@ -40,10 +52,8 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
     _, exempt = _lower_or_upper(environ, "no_proxy")
     if not named or any(_covers(pattern.strip(), url) for pattern in exempt.lower().split(",")):
         return None
-    proxy = None
-    with suppress(ValueError):
-        proxy = URL(named if "://" in named else f"http://{named}")
-    if proxy is None or not proxy.host:
+    proxy = valid_url(named if "://" in named else f"http://{named}")
+    if proxy is None:
         raise UsageError(f"{variable} is not the address of a proxy; write it as http://host:port.")
     if proxy.scheme != "http":
         raise UsageError(

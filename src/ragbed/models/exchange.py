@@ -16,7 +16,10 @@ from ragbed.models.failure import Failure
 _READ_BYTES = 16 << 10
 """At once; most replies are a tenth of it."""
 _HEAD_BYTES = 64 << 10
-"""Of a reply's headers; no server sends a tenth of it."""
+"""Most bytes without a byte of the body among them: headers, trailers or one chunk's extensions. No server sends a
+tenth of it."""
+_FRAMING = 8
+"""Most bytes received per byte that a body may have: chunks of one byte each take six."""
 _MESSAGE_BYTES = 64 << 10
 """Of an error's body: messages are short, and pages of proxies say the same in their first lines."""
 
@@ -79,8 +82,8 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting, self._limits = self._loop.create_future(), limits
         self._wait_until(limits.end)
         self._headers, self._in_body = {}, False
-        self._pieces: list[bytes] = []
-        self._size = self._head_size = 0
+        self._body = bytearray()  # a list of many small chunks would take thirty times their memory
+        self._received = self._bare = 0
         self._transport.write(request)
         try:
             return await self._waiting
@@ -135,15 +138,19 @@ class Connection(asyncio.BufferedProtocol):
         if self._waiting is None or self._waiting.done():
             self.close()  # nobody asked
             return
+        self._received += nbytes
+        self._bare += nbytes
         try:
             self._parser.feed_data(self._buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(Failure("protocol", f"the reply is no HTTP ({error})", again=True))
+            self._fail(Failure("protocol", f"the response is not valid HTTP ({error})", again=True))
         if self._waiting.done():
             return
-        self._head_size += 0 if self._in_body else nbytes
-        if self._head_size > _HEAD_BYTES:
-            self._fail(Failure("protocol", "the reply's headers have no end", again=True))
+        if self._bare > _HEAD_BYTES:
+            part = "trailers or chunk extensions" if self._in_body else "headers"
+            self._fail(Failure("protocol", f"the response has more than {_HEAD_BYTES >> 10} KiB of {part}", again=True))
+        elif self._received > _HEAD_BYTES + _FRAMING * self._limits.body_bytes:
+            self._fail(self._too_large())
         self._wait_until(min(self._limits.end, self._loop.time() + self._limits.silence_s))
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -164,7 +171,9 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
+        """A header; what follows the body (trailers) is not needed."""
+        if self._in_body:
+            return
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -176,13 +185,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_body(self, piece: bytes) -> None:
         """A part of the body, unpacked from its chunks."""
-        self._size += len(piece)
-        self._pieces.append(piece)
+        self._bare = 0
+        self._body += piece
         if self._parser.get_status_code() != 200:
-            if self._size > _MESSAGE_BYTES:
+            if len(self._body) > _MESSAGE_BYTES:
                 self._finish()
                 self.close()
-        elif self._size > self._limits.body_bytes:
+        elif len(self._body) > self._limits.body_bytes:
             self._fail(self._too_large())
 
     def on_message_complete(self) -> None:
@@ -194,8 +203,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _finish(self) -> None:
         if self._waiting is not None and not self._waiting.done():
-            body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            self._waiting.set_result(Reply(self._parser.get_status_code(), self._headers, body))
+            self._waiting.set_result(Reply(self._parser.get_status_code(), self._headers, bytes(self._body)))
 
     def _fail(self, failure: Failure) -> None:
         if self._waiting is not None and not self._waiting.done():
@@ -203,4 +211,4 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def _too_large(self) -> Failure:
-        return Failure("protocol", f"the reply is larger than {self._limits.body_bytes >> 10:,} KiB")
+        return Failure("protocol", f"the response is larger than {self._limits.body_bytes >> 10:,} KiB")

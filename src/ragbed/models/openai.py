@@ -11,6 +11,7 @@ import msgspec
 from yarl import URL
 
 from ragbed.models.base import canonical
+from ragbed.models.body import decode_json
 from ragbed.models.failure import Failure, from_status
 from ragbed.models.presets import Preset
 from ragbed.models.served import ServedModel, Service, below
@@ -145,7 +146,7 @@ def parse_chat(content: bytes) -> Completion:
         Failure: It is none, holds no text, or was filtered.
     """
     try:
-        completion = _DECODER.decode(content)
+        completion = decode_json(content, _DECODER)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         start = content[:60].decode("utf-8", "replace")
         problem = f"the reply is no chat completion ({error}): {start!r}; {_SPEAKS}"

@@ -10,7 +10,7 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
-from ragbed.models.dialling import proxy_for
+from ragbed.models.dialling import proxy_for, valid_url
 from ragbed.models.pace import Pace
 from ragbed.models.patience import Patience
 from ragbed.models.secret import Key, shown
@@ -111,11 +111,8 @@ def below(base: URL, path: str) -> URL:
 
 
 def _read_url(text: str) -> URL:
-    try:
-        url = URL(text)
-    except ValueError:
-        url = URL()
-    if url.scheme not in ("http", "https") or not url.host:
+    url = valid_url(text)
+    if url is None or url.scheme not in ("http", "https"):
         # Not shown as it is: a password may stand in it.
-        raise UsageError("a base URL is no address; write it as http://host:8000/v1.")
+        raise UsageError("a base URL is not valid; write it as http://host:8000/v1.")
     return url

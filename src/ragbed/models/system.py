@@ -24,6 +24,7 @@ import msgspec
 from ragbed.datasets.corpus import Corpus, Named
 from ragbed.errors import UsageError
 from ragbed.models.base import canonical
+from ragbed.models.body import decode_json
 from ragbed.models.failure import Failure, failed
 from ragbed.models.secret import shown
 from ragbed.models.served import ServedModel, Service
@@ -41,6 +42,7 @@ Corpora: TypeAlias = Mapping[str, Corpus]
 """By id."""
 
 
+_DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
 _READING = ("question", "documents", "lang")
 _SEARCHING = ("question", "corpus", "k", "lang")
 """What a function is given, by keyword."""
@@ -230,7 +232,7 @@ def _as_exception(error: BaseException) -> Exception:
 
 def _decode(content: bytes) -> object:
     try:
-        return msgspec.json.decode(content)
+        return decode_json(content, _DECODER)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         start = content[:60].decode("utf-8", "replace")
         raise Failure("protocol", f"the reply is no JSON ({error}): {start!r}", again=True) from None

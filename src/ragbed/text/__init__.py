@@ -14,6 +14,7 @@ from ragbed.schema import Answer, Lang
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
@@ -76,8 +77,8 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Without half characters, which no file can hold: they become a question mark."""
-    return text.encode("utf-8", "replace").decode()
+    """Return a text that a file can hold: each half of a surrogate pair becomes U+FFFD."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def storable_name(name: str) -> str:

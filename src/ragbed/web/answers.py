@@ -66,9 +66,10 @@ def parse_url(text: str) -> URL:
     """The address in a text, or Refused."""
     try:
         url = URL(text)
+        host = URL(str(url)).host  # yarl reports some defects, as in http://[::zz], only when it reads the parts again
     except ValueError as error:
-        raise Refused(f"this is no address ({error})") from error
-    if url.scheme not in ("http", "https") or not url.host:
+        raise Refused(f"this is not a valid URL ({error})") from error
+    if url.scheme not in ("http", "https") or not host:
         raise Refused("only http and https addresses are followed")
     return url
 
