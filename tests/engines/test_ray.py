@@ -290,10 +290,51 @@ def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(node
             list(engine.spread(_double, [13]))
 
 
-@pytest.mark.usefixtures("nodes")
-def test_a_cluster_of_its_own_is_started_beside_others(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "ragbed", "run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2"]
-    words += ["--engine", "ray", "--cluster", "local", "--out", str(tmp_path / "run")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "Working on the Ray cluster" not in done.stderr
+_OWN_CLUSTER = """
+import json, os, ray, psutil
+from ragbed.engines import Plan, open_engine
+engine = open_engine(Plan("ray"))
+list(engine.spread(abs, range(4)))
+driver = psutil.Process()
+sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
+print(json.dumps([ray.get_runtime_context().gcs_address, sockets]), flush=True)
+input()
+engine.close()
+print(json.dumps([os.environ.get("RAY_AUTH_TOKEN"), os.listdir(os.environ["HOME"])]))
+"""
+
+
+def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(nodes: Nodes, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _OWN_CLUSTER],
+        env=os.environ | {"HOME": str(tmp_path)},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as driver:
+        assert driver.stdout is not None
+        address, sockets = json.loads(driver.stdout.readline())
+        with pytest.raises(ray.exceptions.AuthenticationError):
+            GcsClient(address=address)
+        token, home = json.loads(driver.communicate("\n", timeout=60)[0])
+    assert address != nodes.address
+    assert len(sockets) > 4
+    assert set(sockets) <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
+    assert (token, home) == (None, []), "the token ends with the cluster"
+
+
+def test_auto_joins_only_a_running_cluster_of_the_same_user(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["score", "nowhere", "--engine", "ray", "--cluster", "auto"]
+    with nodes.recorded():
+        joined = type_command(*words)
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        refused = type_command(*words)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    missing = type_command(*words)
+    using = f"Using the Ray cluster at {nodes.address}.\n"
+    assert joined.err == f"{using}ragbed: there is no folder nowhere.\n"
+    assert (refused.code, f"{nodes.address} has ended or belongs to another user" in refused.err) == (2, True)
+    assert (missing.code, "no Ray cluster was started on this machine" in missing.err) == (2, True)
+    assert "Using" not in refused.err + missing.err

@@ -22,7 +22,7 @@ class Plan:
 
     engine: str = "local"
     cluster: str | None = None
-    """The address of a cluster; None: the one that is running here, or one that is started for this work."""
+    """The address of a Ray cluster, or auto for this user's cluster on this machine; None: a new cluster."""
     share: Share = field(default_factory=Share)
     """Of the copies of a model."""
     workers: int | None = None

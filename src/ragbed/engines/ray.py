@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -38,7 +39,9 @@ _RETRIES = 20
 """Times that a job is given to another worker because its own ended: more than one job is likely to meet."""
 _KNOCK_S = 5.0
 _OWN = "local"
-"""In place of an address: Ray's own word for a cluster that is started for this work."""
+"""In place of an address: Ray's own word for a cluster that is started for this work, as is done without one."""
+_RUNNING = "auto"
+"""In place of an address: Ray's own word for the cluster that `ray start` started on this machine."""
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
 """How a client of HTTP/2, and so of gRPC, begins: with its settings, which it answers with its own."""
@@ -50,7 +53,8 @@ class RayEngine:
     """A cluster.
 
     Args:
-        address: Of its head node, as 10.0.0.1:6379; local: a new one here; None: the one that runs here, or a new one.
+        address: The head node's address, e.g. 10.0.0.1:6379. auto: this user's cluster on this machine. local or None:
+            a new cluster on this machine, which only this process can use.
         share: How many copies of a model, and what each needs.
         tell: Told what the user should know and the work survives.
 
@@ -63,11 +67,11 @@ class RayEngine:
     def __init__(self, address: str | None, share: Share, tell: Callable[[str], None]) -> None:
         self._share, self._tell = share, tell
         self._ray = _import_ray()
-        self._folder: str | None = None
+        self._started = ExitStack()
         self._joins = not self._ray.is_initialized()  # a notebook may have joined before, and stays
         if self._joins:
             with _keeping_signals():
-                self._connect(None if address == "auto" else address)
+                self._connect(address or _OWN)
 
     @property
     def workers(self) -> int:
@@ -102,39 +106,40 @@ class RayEngine:
         return ReplicatedModel(model, Crew(self._ray, hand, self._share, self._tell), wish.connections)
 
     def close(self) -> None:
-        """Leaves the cluster, which then ends what was begun; one that was started for this ends."""
+        """Leave the cluster, which then ends this process's workers. A cluster that was started here ends."""
         if self._joins:
             self._ray.shutdown()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._started.close()
 
-    def _connect(self, address: str | None) -> None:
+    def _connect(self, address: str) -> None:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "namespace": "ragbed"}
-        # Nobody is told of what is done here.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address == _OWN:
             self._start(quiet)
             return
-        if address is not None:
-            _ask_in(self._ray, address, _knock(address, self._ray.util.get_node_ip_address()))
+        if address == _RUNNING:
+            address = _find_running(self._ray)
+            self._tell(f"Using the Ray cluster at {address}.")
+        _ask_in(self._ray, address, _knock(address, self._ray.util.get_node_ip_address()))
         try:
-            self._ray.init(address=address or "auto", **quiet)
-            if address is None:
-                found = self._ray.get_runtime_context().gcs_address
-                self._tell(f"Working on the Ray cluster at {found}, which runs here; --cluster {_OWN} starts another.")
+            self._ray.init(address=address, **quiet)
         except ConnectionError as error:
-            if address is not None:
-                raise UsageError(f"{address} answers, but not as a Ray cluster: {_line(error)}") from None
-            self._start(quiet)
+            raise UsageError(f"{address} answers, but not as a Ray cluster: {_line(error)}") from None
         except RuntimeError as error:
-            self._ray.shutdown()  # it had joined half-way
+            self._ray.shutdown()  # Ray may have joined before it failed.
             raise UsageError(_tell_apart(address, error)) from None
 
     def _start(self, quiet: dict[str, Any]) -> None:
-        """A cluster on this machine, which ends with this process."""
-        self._folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # sockets have short names
-        own = {"include_dashboard": False, "_temp_dir": self._folder, "_node_ip_address": "127.0.0.1"}
-        self._ray.init(address="local", **own, **quiet)
+        """Start a cluster that listens on loopback only, asks for a token and ends with this process."""
+        folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # Socket paths must be short.
+        self._started.callback(shutil.rmtree, folder, ignore_errors=True)
+        self._started.enter_context(_new_token())
+        try:
+            with _loopback_only(self._ray):
+                self._ray.init(address=_OWN, include_dashboard=False, _temp_dir=folder, **quiet)
+        except BaseException:
+            self.close()
+            raise
 
     def _check_room(self) -> None:
         """One copy must fit on some node; how many fit is up to the cluster, which may grow."""
@@ -177,6 +182,63 @@ def _import_ray() -> Any:
     return ray
 
 
+@contextmanager
+def _loopback_only(ray: Any) -> Iterator[None]:
+    """Make Ray listen on 127.0.0.1 as it does on macOS: on Linux it replaces any loopback address it is given."""
+    constants = ray._private.ray_constants
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+@contextmanager
+def _new_token() -> Iterator[None]:
+    """Let a cluster that is started ask for a token that only this process and its children know."""
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    before = {name: os.environ.get(name) for name in token}
+    os.environ.update(token)
+    _reload_token()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
+        _reload_token()
+
+
+def _reload_token() -> None:
+    """Make Ray read its authentication settings from the environment again: it keeps them from the first time."""
+    from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]  # compiled
+
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
+
+
+def _find_running(ray: Any) -> str:
+    """Return the address of the cluster that `ray start` started last on this machine, if it is this user's."""
+    import psutil  # type: ignore[import-untyped]  # Ray brings it.
+
+    address = ray._private.utils.read_ray_address()
+    if not address:
+        raise UsageError(
+            "--cluster auto: no Ray cluster was started on this machine. Start one with `ray start --head`, or leave "
+            "--cluster out to use a cluster that ends with the command."
+        )
+    for process in psutil.process_iter(["cmdline", "uids"]):
+        owner, words = process.info["uids"], process.info["cmdline"] or ()
+        if owner and owner.real == os.getuid() and f"--gcs-address={address}" in words:
+            return str(address)
+    raise UsageError(
+        f"--cluster auto: the Ray cluster at {address} has ended or belongs to another user, who could read your API "
+        f"keys there. To join it nevertheless, use --cluster {address}."
+    )
+
+
 def _knock(address: str, own_ip: str) -> str:
     """Finds out in seconds what Ray would find out in minutes; gives the address at which the head node listens."""
     host, _, port = address.rpartition(":")
@@ -193,7 +255,7 @@ def _knock(address: str, own_ip: str) -> str:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
             f"there is no cluster at {address} ({why}); start one with "
-            "`ray start --head`, or leave --cluster away to work on this machine."
+            "`ray start --head`, or leave --cluster out to work on this machine."
         ) from None
     if not _is_grpc(line):
         raise UsageError(
@@ -228,11 +290,10 @@ def _ask_in(ray: Any, address: str, heard_at: str) -> None:
         ) from None
 
 
-def _tell_apart(address: str | None, error: RuntimeError) -> str:
-    where = address or "this machine"
+def _tell_apart(address: str, error: RuntimeError) -> str:
     if "Version mismatch" in str(error):
-        return f"the cluster at {where} has other versions: {_line(error)} Install the cluster's versions here."
-    return f"the cluster at {where} cannot be joined: {_line(error)}"
+        return f"the cluster at {address} has other versions: {_line(error)} Install the cluster's versions here."
+    return f"the cluster at {address} cannot be joined: {_line(error)}"
 
 
 def _line(error: Exception) -> str:
