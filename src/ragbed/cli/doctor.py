@@ -1,4 +1,4 @@
-"""`ragbed doctor`: what is installed, which back ends work, and the command that mends what is missing."""
+"""`ragbed doctor`: what is installed, which back ends work, and the command that installs what is missing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ragbed.cli import options
 @click.command()
 @options.json_option
 def doctor(json: bool) -> None:
-    """Show which models can be asked here, what is missing for the others, and which plug-ins there are.
+    """Show which models, extras and plug-ins work here, and how to fix the rest.
 
-    Nothing is asked and nothing is downloaded; of keys it says only whether they are set. The presets are the
+    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the
     paper's systems: how they are prompted is tested to the letter, which is all that could be tested without
     their weights.
 
@@ -28,15 +28,21 @@ def doctor(json: bool) -> None:
 
     from ragbed import __version__
     from ragbed.cli.console import console, print_json, print_table
-    from ragbed.models.checkup import CHECKS
+    from ragbed.models.checkup import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
     checks = {name: check(os.environ) for name, check in CHECKS.items()}
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
     ]
     console(to_stderr=json).print(f"ragbed {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    print_table("Models", ("model", "state", "found", "to mend it"), rows, to_stderr=json)
+    print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
+    extras = {name: check_extra(name) for name in EXTRAS}
+    rows = [
+        (name, EXTRAS[name][0], "works" if check.works else "missing", check.found, check.mend)
+        for name, check in extras.items()
+    ]
+    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=json)
     print_table(
         "Presets",
         ("--preset", "weights", "state", "loads with"),
@@ -53,7 +59,7 @@ def doctor(json: bool) -> None:
             for name, preset in PRESETS.items()
         }
         here = {"ragbed": __version__, "python": platform.python_version()}
-        print_json(here | {"models": checks, "presets": presets, "plugins": plugins})
+        print_json(here | {"models": checks, "extras": extras, "presets": presets, "plugins": plugins})
 
 
 def _check_plugins() -> list[dict[str, str]]:
