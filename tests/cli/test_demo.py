@@ -70,13 +70,14 @@ def test_terminal_and_report_show_the_same_figures(done: Done, folder: Path) -> 
 
 def test_the_result_is_explained_in_words_in_each_language(done: Done) -> None:
     english, chinese = (" ".join(done.out[done.out.index(word) :].split()) for word in ("In words", "结论"))
+    assert done.out.count("In words") == done.out.count("结论") == 1
     assert english.startswith(
         "In words: with two documents that contain the answer, baseline/lexical is right in 64 % of the cases; "
         "when one of them is a distractor, in 64 %. When no document contains the answer it should decline, and "
         "does so in 0 %. When the documents are false, it repeats the false answer in 100 % of the cases."
     )
     assert chinese.startswith(
-        "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36 %；其中一篇换成干扰文档时为 45 %。"
+        "结论：两篇文档都含答案时，baseline/lexical 的正确率为 36%；其中一篇换成干扰文档时为 45%。"
     )
 
 

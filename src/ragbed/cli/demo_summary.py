@@ -21,7 +21,8 @@ _MEANING: Mapping[str, str] = {
         "\nIn words: with two documents that contain the answer, {model} is right in {clean} of the cases; when one of "
         "them is a distractor, in {noisy}. When no document contains the answer it should decline, and does so in "
         "{declined}. When the documents are false, it repeats the false answer in {misled} of the cases. Without "
-        "documents it is right in {news} of the fictional news{so}. With {n} questions these are rough figures."
+        "documents it is right in {news} of the fictional news{so}. With {n} questions per "
+        "condition these are rough figures."
     ),
     "zh": (
         "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}。"
@@ -33,16 +34,23 @@ _SO: Mapping[str, str] = {"en": ", so the answers above come from the documents"
 
 
 def print_summary(cells: Sequence[Cell]) -> None:
-    """Print the robust scores, the same ones as in the report, and what they mean."""
+    """Print the robust scores, the same ones as in the report, and in each language what the first model's mean."""
     from ragbed.cli.console import console
 
-    conditions = {(cell.condition.lang, cell.condition.model) for cell in cells}
-    for lang, model in sorted(conditions, key=lambda one: (one[0], one[1].startswith("baseline"), one[1])):
-        chosen = [cell for cell in cells if (cell.condition.lang, cell.condition.model) == (lang, model)]
-        _print_table(chosen, lang, model)
-        figures = _figures(chosen)
-        so = _SO[lang] if figures["news"] == "0 %" else ""
-        console().print(_MEANING[lang].format(model=model, so=so, **figures))
+    for lang in sorted({cell.condition.lang for cell in cells}):
+        models = {cell.condition.model for cell in cells if cell.condition.lang == lang}
+        for place, model in enumerate(sorted(models, key=lambda name: (name.startswith("baseline"), name))):
+            chosen = [cell for cell in cells if (cell.condition.lang, cell.condition.model) == (lang, model)]
+            _print_table(chosen, lang, model)
+            if not place:
+                console().print(_explain(chosen, lang, model))
+
+
+def _explain(cells: Sequence[Cell], lang: str, model: str) -> str:
+    """Return what the scores of a model mean, in two or three sentences."""
+    figures = _figures(cells, "" if lang == "zh" else "\u00a0")
+    so = _SO[lang] if figures["news"].startswith("0") else ""
+    return _MEANING[lang].format(model=model, so=so, **figures)
 
 
 def _print_table(cells: Sequence[Cell], lang: str, model: str) -> None:
@@ -64,15 +72,15 @@ def _print_table(cells: Sequence[Cell], lang: str, model: str) -> None:
     print_table(_TITLES[lang].format(model=model), columns, rows)
 
 
-def _figures(cells: Sequence[Cell]) -> dict[str, str]:
-    """Return the figures that the sentences name."""
+def _figures(cells: Sequence[Cell], space: str) -> dict[str, str]:
+    """Return the figures that the sentences name, with this space before the per cent sign."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
         wanted = (testbed, kind, noise)
         found = [
             one for one in cells if (one.condition.testbed, _kind(one.condition.data), one.condition.noise) == wanted
         ]
-        return f"{100 * found[0].rate(counted):.0f} %" if found else "–"
+        return f"{100 * found[0].rate(counted):.0f}{space}%" if found else "–"
 
     return {
         "clean": rate("noise", "base", 0.0, "correct"),
