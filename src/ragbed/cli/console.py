@@ -40,6 +40,12 @@ def program() -> str:
     return shlex.quote(str(typed))
 
 
+def activation() -> str | None:
+    """Return the command that puts this program on the PATH, if it is in a virtual environment that is not active."""
+    script = Path(sys.argv[0]).with_name("activate")
+    return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
+
+
 def print_json(summary: object) -> None:
     """Prints a machine-readable summary as one line on standard output, in UTF-8 whatever the terminal speaks."""
     import msgspec

@@ -27,7 +27,7 @@ def doctor(json: bool) -> None:
     import platform
 
     from ragbed import __version__
-    from ragbed.cli.console import console, print_json, print_table
+    from ragbed.cli.console import activation, console, print_json, print_table
     from ragbed.models.checkup import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
@@ -36,6 +36,8 @@ def doctor(json: bool) -> None:
         (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
     ]
     console(to_stderr=json).print(f"ragbed {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    if command := activation():
+        console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
     print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
     extras = {name: check_extra(name) for name in EXTRAS}
     rows = [
