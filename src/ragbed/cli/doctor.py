@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
+
+if TYPE_CHECKING:
+    from ragbed.models.checkup import Check
 
 
 @click.command()
@@ -28,23 +32,18 @@ def doctor(json: bool) -> None:
 
     from ragbed import __version__
     from ragbed.cli.console import activation, console, print_json, print_table
-    from ragbed.models.checkup import CHECKS, EXTRAS, check_extra
+    from ragbed.models.checkup import CHECKS
     from ragbed.models.presets import PRESETS, TESTED
 
     checks = {name: check(os.environ) for name, check in CHECKS.items()}
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
     ]
     console(to_stderr=json).print(f"ragbed {__version__}, Python {platform.python_version()}, {platform.platform()}")
     if command := activation():
         console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
     print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
-    extras = {name: check_extra(name) for name in EXTRAS}
-    rows = [
-        (name, EXTRAS[name][0], "works" if check.works else "missing", check.found, check.mend)
-        for name, check in extras.items()
-    ]
-    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=json)
+    extras = _print_extras(to_stderr=json)
     print_table(
         "Presets",
         ("--preset", "weights", "state", "loads with"),
@@ -62,6 +61,20 @@ def doctor(json: bool) -> None:
         }
         here = {"ragbed": __version__, "python": platform.python_version()}
         print_json(here | {"models": checks, "extras": extras, "presets": presets, "plugins": plugins})
+
+
+def _print_extras(*, to_stderr: bool) -> dict[str, Check]:
+    """Print which extras are installed; return the checks by name."""
+    from ragbed.cli.console import print_table
+    from ragbed.models.checkup import EXTRAS, check_extra
+
+    extras = {name: check_extra(name) for name in EXTRAS}
+    rows = [
+        (name, EXTRAS[name][0], "works" if check.works else "missing", check.found, check.mend)
+        for name, check in extras.items()
+    ]
+    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=to_stderr)
+    return extras
 
 
 def _check_plugins() -> list[dict[str, str]]:
