@@ -63,7 +63,7 @@ def test_get_shows_the_licence_first_and_says_where_the_files_are(root: Path, mi
         "",
         "Brought and checked: one.json, two.json",
         f"2 of 2 files in {root / 'tiny' / 'v1'}",
-        "Use them by name, as in: ragbed cases one",
+        "Use them by name: ragbed cases one",
     ]
     assert done.err == ""
     assert {path.name: path.read_bytes() for path in (root / "tiny" / "v1").glob("*.json")} == CONTENTS
@@ -75,6 +75,23 @@ def test_a_second_get_asks_nothing_of_the_network(root: Path, server: FaultServe
     done = type_data(root, "get", "tiny", "--mirror", mirror)
     assert (done.code, len(server.asked)) == (0, asked)
     assert "Already here and right: one.json, two.json" in done.out
+
+
+def test_get_downloads_nothing_that_an_installed_package_has(
+    root: Path, tiny: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "tiny_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name, content in CONTENTS.items():
+        (package / name).write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(CATALOG, "tiny", replace(tiny, package="tiny_package"))
+    done = type_data(root, "get", "tiny")
+    assert done.code == 0
+    assert "Already here and right: one.json, two.json" in done.out
+    assert f"2 of 2 files in {package}" in done.out
+    assert not root.exists()
 
 
 def test_get_says_what_it_set_aside(root: Path, mirror: str) -> None:
@@ -289,5 +306,6 @@ def test_a_model_is_listed_and_brought_like_data(root: Path, monkeypatch: pytest
     entry = replace(CATALOG["tiny"], name="tinymodel", kind="model")
     monkeypatch.setitem(CATALOG, "tinymodel", entry)
     done = type_data(root, "get", "tinymodel", "--mirror", mirror)
-    assert done.out.splitlines()[-1] == "Ask it, as in: ragbed run -m bundled/tinymodel -d ragbed-mini-en_base"
+    command = "ragbed run -m bundled/tinymodel -d ragbed-mini-en_base --limit 5"
+    assert done.out.splitlines()[-1] == f"A first run, about two minutes on two cores: {command}"
     assert "SmolLM2-135M-Instruct" in type_data(root, "list").out

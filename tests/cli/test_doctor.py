@@ -1,10 +1,18 @@
-"""`ragbed doctor`: what works here, and how to mend the rest."""
+"""`ragbed doctor`: what works here, and how to fix the rest."""
 
 from __future__ import annotations
 
 import json
+import re
 import socket
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
+import pytest
+
+from ragbed.catalog import CATALOG, folder_of
+from ragbed.models.checkup import EXTRAS
 from tests.cli.typed import type_command
 
 
@@ -38,6 +46,36 @@ def test_a_local_server_is_found_by_whether_somebody_listens() -> None:
 
 def test_own_servers_are_named_by_their_variables() -> None:
     assert models(LAB_BASE_URL="http://lab:1/v1")["openai-api"]["found"] == ("LAB_BASE_URL set: openai-api/lab/<model>")
+
+
+def test_bundled_weights_count_wherever_they_were_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragbed.catalog.package_folders", lambda _: [])
+    env = {"RAGBED_DATA_DIR": str(tmp_path)}
+    assert models(**env)["bundled"] == {
+        "works": False, "found": "weights of smollm2 not installed", "mend": "ragbed data get smollm2",
+    }  # fmt: skip
+    entry = CATALOG["smollm2"]
+    path = folder_of(entry, tmp_path) / entry.files[0].name
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert models(**env)["bundled"] == {"works": True, "found": f"smollm2: {path}", "mend": ""}
+
+
+def test_every_extra_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert declared.keys() - {"all", "hf", "llamacpp"} == EXTRAS.keys()
+    for name, (_, packages) in EXTRAS.items():
+        named = {re.split(r"[<>=]", requirement)[0] for requirement in declared[name]}
+        assert set(packages) <= named
+    monkeypatch.setattr("ragbed.models.checkup.version", _not_installed)
+    lines = {line.split()[0]: line for line in type_command("doctor").out.splitlines() if line.strip()}
+    for name in ("serve", "build", "figures"):
+        assert "missing" in lines[name]
+        assert f"pip install 'ragbed[{name}]'" in lines[name]
+
+
+def _not_installed(name: str) -> str:
+    raise PackageNotFoundError(name)
 
 
 def models(**env: str) -> dict[str, dict[str, object]]:

@@ -47,6 +47,27 @@ def test_a_run_that_is_ended_from_outside_keeps_what_came_however_often_it_is_to
     assert not set(rest.asked) & set(kept)
 
 
+@pytest.mark.parametrize("reuses_prefixes", [True, False])
+def test_the_time_left_is_that_of_what_is_pending_also_in_a_later_session(
+    tmp_path: Path, reuses_prefixes: bool
+) -> None:
+    def answer(case: Case) -> Completion:
+        return agree(case) if int(case.item) < 10 else _FAILED
+
+    run(make_job(tmp_path, 13, TalkingModel(answer), repeats=2), ask_nobody)
+    model = TalkingModel(agree, takes_s=0.01)
+    if reuses_prefixes:
+        model.reuses_prefixes = True  # type: ignore[attr-defined]
+    left: list[tuple[int, int, float | None]] = []
+    run(
+        make_job(tmp_path, 13, model, repeats=2),
+        lambda _, progress: left.append((progress.done, progress.finished, progress.seconds_left)),
+    )
+    assert [(done, finished) for done, finished, _ in left] == [(20 + count, count) for count in range(1, 7)]
+    assert all(seconds is not None for _, _, seconds in left)
+    assert left[-1][2] == 0
+
+
 def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:
     model = TalkingModel(agree)
     settings = {"repeats": "3"}

@@ -148,14 +148,15 @@ def folder_of(entry: Entry, root: Path) -> Path:
 
 def files_here(entry: Entry, root: Path) -> list[Path]:
     """The files of an entry that are there: in its package, or downloaded, and then checked when they came."""
-    for folder in (*_package_folders(entry), folder_of(entry, root)):
+    for folder in (*package_folders(entry), folder_of(entry, root)):
         if found := [path for path in (folder / file.name for file in entry.files) if _is_file(path)]:
             return found
     return []
 
 
-def _package_folders(entry: Entry) -> list[Path]:
-    # Looked for, never imported: a package's own code may need libraries that we do not.
+def package_folders(entry: Entry) -> list[Path]:
+    """Return the folders of the installed package that contains an entry's files, if there is one."""
+    # The package is located, never imported: its own code may need libraries that ragbed does not.
     package = importlib.util.find_spec(entry.package) if entry.package else None
     return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
 

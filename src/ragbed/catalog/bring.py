@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from ragbed.catalog import Entry, File, folder_of
+from ragbed.catalog import Entry, File, folder_of, package_folders
 from ragbed.errors import DownloadError, RagbedError
 from ragbed.store import write_whole
 from ragbed.web.pins import is_right, pin_of
@@ -142,7 +142,8 @@ def _describe_wrong(path: Path, file: File) -> str:
 
 
 def _find_lacking(entry: Entry, folder: Path) -> list[File]:
-    return [file for file in entry.files if not is_right(folder / file.name, file.pin, file.size)]
+    folders = (*package_folders(entry), folder)
+    return [file for file in entry.files if not any(is_right(one / file.name, file.pin, file.size) for one in folders)]
 
 
 def _set_aside(path: Path) -> str | None:

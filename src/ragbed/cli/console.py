@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ragbed.cli.fitting import fit_table, room_for, width_of
@@ -24,6 +27,23 @@ _NARROW = 8
 def say(message: str) -> None:
     """Tells the user something, on standard error."""
     sys.stderr.write(printable(message) + "\n")
+
+
+def program() -> str:
+    """Return how this program is called in the user's shell: `ragbed` if that finds it, otherwise its path."""
+    typed = Path(sys.argv[0])
+    found = shutil.which("ragbed")
+    if found is not None and Path(found).resolve() == typed.resolve():
+        return "ragbed"
+    if typed.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m ragbed"
+    return shlex.quote(str(typed))
+
+
+def activation() -> str | None:
+    """Return the command that puts this program on the PATH, if it is in a virtual environment that is not active."""
+    script = Path(sys.argv[0]).with_name("activate")
+    return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
 
 
 def print_json(summary: object) -> None:

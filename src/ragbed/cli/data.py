@@ -215,7 +215,8 @@ def _introduce(entry: Entry) -> list[str]:
 
 
 def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
-    from ragbed.catalog import folder_of
+    from ragbed.catalog import files_here, folder_of
+    from ragbed.cli.console import program
 
     words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not there"}
     lines = [""]
@@ -225,11 +226,13 @@ def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
     if aside := [one.set_aside for one in arrivals if one.set_aside]:
         lines.append(f"Found wrong in its place and set aside: {', '.join(aside)}")
     good = [one.file for one in arrivals if one.state in ("here", "brought")]
-    lines.append(f"{len(good)} of {len(arrivals)} files in {folder_of(entry, data_root())}")
+    here = files_here(entry, data_root())
+    lines.append(f"{len(good)} of {len(arrivals)} files in {here[0].parent if here else folder_of(entry, data_root())}")
     if good and entry.kind == "dataset":
-        lines.append(f"Use them by name, as in: ragbed cases {Path(good[0]).stem}")
+        lines.append(f"Use them by name: {program()} cases {Path(good[0]).stem}")
     if good and entry.kind == "model":
-        lines.append(f"Ask it, as in: ragbed run -m bundled/{entry.name} -d ragbed-mini-en_base")
+        again = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
+        lines.append(f"A first run, about two minutes on two cores: {program()} {again}")
     return lines
 
 

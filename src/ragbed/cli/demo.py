@@ -1,7 +1,8 @@
-"""`ragbed demo`: the four abilities on the paper's Figure 1, and a real model tested on the bundled data."""
+"""`ragbed demo`: the four abilities on the paper's Figure 1, and a real model evaluated on the bundled data."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -13,39 +14,42 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.models.base import Model
-    from ragbed.runner.tables import Cell
     from ragbed.schema import Lang
 
 DEFAULT_MODEL = "bundled/smollm2"
 _ENGLISH_ONLY = (DEFAULT_MODEL,)
 _ITEMS = 11
-"""Of each of the three kinds, in each language: some 80 cases."""
+"""Questions of each of the three kinds, in each language: about 80 cases."""
 _DOCS = 2
-"""Short prompts, so that the bundled model is done in a few minutes on two cores."""
+"""Short prompts, so that the bundled model needs only a few minutes on two cores."""
 _RATIOS = {"noise": (Fraction(0), Fraction(1, 2)), "integration": (Fraction(0),)}
-"""What two documents allow; the other testbeds have one ratio each."""
+"""The noise ratios that two documents allow; the other testbeds have one ratio each."""
 _MAX_TOKENS = 64
-"""Enough for a sentence or two; a small model that begins to ramble is cut short."""
+"""Enough for a sentence or two; a small model that begins to ramble is truncated."""
 
-_NEXT = """
-Next:  ragbed demo -m llamacpp/FILE.gguf --out runs/mine     a model that reads Chinese too, as Qwen's
-       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base
-       ragbed run -m openai/gpt-4o-mini -d ragbed-mini-en_base
-       ragbed world --items 300 -o world                     more such news
-       ragbed data get rgb                                   RGB's eight published files"""
+_BASELINE = "baseline/lexical"
 
 
 @click.command()
-@options.option("--model", "-m", default=DEFAULT_MODEL, help="Who is asked.")
+@options.option("--model", "-m", default=DEFAULT_MODEL, help="Model to evaluate.")
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
-@options.option("--out", type=options.LocalPath(), metavar="RUN", default=Path("runs/demo"), help="Folder.")
+@options.option(
+    "--out",
+    type=options.LocalPath(),
+    metavar="DIR",
+    default=Path("runs/demo"),
+    help="Folder for the runs and the report.",
+)
 def demo(model: str, lang: str, out: Path) -> None:
-    """Show the four abilities, and test a real model on the bundled data.
+    """Show the four abilities and evaluate a real model on the bundled data.
 
-    First the examples of the paper's Figure 1, in our own words, as a model would get them and with what is expected
-    of it; then a run: some eighty cases of every testbed, asked of a small language model on this machine, without
-    a key and without a network. It takes a few minutes; stopped, it goes on when the command is typed again. At the
-    end it writes a report as a page for the browser, into the run's folder.
+    The first part prints the examples of the paper's Figure 1, in our own words: what a model gets, and what is
+    expected of it. The second part evaluates a small language model on this machine, without a key or a network:
+    about eighty cases of all testbeds, in a few minutes. Stopped, it resumes when the command is run again. The third
+    part explains the result, and writes a report for the browser.
+
+    DIR gets one run for each language, DIR/en and DIR/zh. The default model reads English only, so Chinese is shown
+    with a baseline that picks the best-matching sentence.
 
     \b
     Examples:
@@ -54,50 +58,71 @@ def demo(model: str, lang: str, out: Path) -> None:
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf --out runs/qwen
     """
     from ragbed.cli.console import console
+    from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
     from ragbed.cli.layout import read_langs
+    from ragbed.cli.results import read_cells
 
     langs = read_langs(lang)
     print_examples(langs)
     screen = console()
-    screen.print("\nA run on ragbed-mini, news of a world that does not exist, so that no model has read it.\n")
-    asked = tuple(one for one in langs if one == "en") if model in _ENGLISH_ONLY else langs
-    cells = _ask(model, asked, out) if asked else []
-    if rest := tuple(one for one in langs if one not in asked):
-        screen.print(f"{model} reads English only; Chinese is shown with the baseline that picks a sentence.")
-        cells += _ask_baseline(rest)
-    _print_curves(cells)
-    if asked:
-        screen.print(f"\nEvery case and reply: ragbed export {out} --to jsonl -o demo.jsonl", soft_wrap=True)
-        _write_report(out)
-    screen.print(_NEXT, soft_wrap=True)
+    screen.print("\nEvaluation on ragbed-mini: fictional news, which no model has read.\n")
+    if model in _ENGLISH_ONLY and "zh" in langs:
+        screen.print(f"{model} reads English only; Chinese is shown with a baseline that picks a sentence.")
+    names = _names(model) if model not in _ENGLISH_ONLY or "en" in langs else []
+    for one in langs:
+        _run(one, [_BASELINE] if one != "en" and model in _ENGLISH_ONLY else names, out / one)
+    runs = [out / one for one in langs]
+    print_summary([cell for run in runs for cell in read_cells(run)])
+    _write_report(runs, out / "report.html")
+    _print_next(out, names[0] if names else _BASELINE)
 
 
-def _write_report(run: Path) -> None:
-    """The report as a page in the run's folder; where the baseline stood in, there is no run."""
-    from ragbed.cli.console import console
-    from ragbed.cli.paged import read_report, write_report_page
-    from ragbed.runner.file import NAME
-
-    if (run / NAME).is_file():
-        target = run / "report.html"
-        write_report_page(read_report([run], [str(run)], "robust"), [run], "en", target)
-        console().print(f"The report, to be opened in a browser: {target}", soft_wrap=True)
-
-
-def _ask(name: str, langs: tuple[Lang, ...], folder: Path) -> list[Cell]:
-    """A model and the baseline, side by side; without the model's weights or library, the baseline alone."""
+def _names(model: str) -> list[str]:
+    """Return the models to evaluate: the named one and the baseline, or the latter alone if the default is missing."""
+    from ragbed.cli.asking import check_reader
     from ragbed.cli.console import say
     from ragbed.errors import UsageError
 
-    try:
-        model = _open(name)
-    except UsageError as problem:
-        if name != DEFAULT_MODEL:
-            raise
-        say(f"{problem} Until then the baseline that picks a sentence stands in for it.")
-        return _ask_baseline(langs)
-    return _run(langs, [model, _open("baseline/lexical")] if name != "baseline/lexical" else [model], folder)
+    if model == _BASELINE:
+        return [model]
+    if model == DEFAULT_MODEL:
+        try:
+            check_reader(model)
+        except UsageError as problem:
+            say(f"{problem}. Until then a baseline that picks the best-matching sentence is evaluated instead.")
+            return [_BASELINE]
+    return [model, _BASELINE]
+
+
+def _write_report(runs: list[Path], target: Path) -> None:
+    """Write the report of all runs as one page."""
+    from ragbed.cli.console import console
+    from ragbed.cli.paged import read_report, write_report_page
+
+    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, "en", target)
+    console().print(f"\nReport for the browser: {target}", soft_wrap=True)
+
+
+def _print_next(out: Path, model: str) -> None:
+    """Print commands that work as they are printed."""
+    from ragbed.cli.console import console, program
+
+    name = program()
+    again = f"run -m {model} -d ragbed-mini-en_base --limit 5"
+    steps = {
+        f"{name} view {out}": "browse every case and response",
+        f"{name} status {out}": "counts of cases, responses and errors",
+        f"{name} report {out}": "all tables, with intervals",
+        f"{name} {again}": "a first run of your own",
+        f"{name} doctor": "which other models work here",
+    }
+    if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
+        steps = {"pip install 'ragbed[serve]'": "what `ragbed view` needs"} | steps
+    width = max(map(len, steps))
+    console().print("\nNext:", soft_wrap=True)
+    for command, purpose in steps.items():
+        console().print(f"  {command:{width}}  # {purpose}", soft_wrap=True)
 
 
 def _open(name: str) -> Model:
@@ -109,24 +134,17 @@ def _open(name: str) -> Model:
     return open_model(name, lambda rest: Wish(rest, os.environ, sampling, data_root=data_root()))
 
 
-def _ask_baseline(langs: tuple[Lang, ...]) -> list[Cell]:
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory() as folder:
-        return _run(langs, [_open("baseline/lexical")], Path(folder))
-
-
-def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cell]:
+def _run(lang: Lang, models: list[str], folder: Path) -> None:
+    """Evaluate models on the cases of one language."""
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
-    from ragbed.cli.results import read_cells
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
     from ragbed.runner.running import Job, run
     from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.settings import Settings
 
-    datasets = open_data([f"ragbed-mini-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
+    datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     settings = {name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in USUAL}
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     job = Job(
@@ -135,40 +153,11 @@ def _run(langs: tuple[Lang, ...], models: list[Model], folder: Path) -> list[Cel
         cases=lambda: (
             case for dataset in datasets for name in USUAL for case in TESTBEDS[name].cases(dataset, settings[name])
         ),
-        models=models,
+        models=[_open(name) for name in models],
     )
     try:
         with RunProgress() as progress:
             run(job, progress.watch)
     except (KeyboardInterrupt, Stopped):
-        say(f"Stopped; every reply is kept in {folder}. The same command goes on from there.")
+        say(f"Stopped. Every response is kept in {folder}; run the same command again to resume.")
         raise
-    return read_cells(folder)
-
-
-def _print_curves(cells: list[Cell]) -> None:
-    """One table a language and model, one row an ability, one column a ratio: what the original code counts."""
-    from ragbed.cli.console import print_table
-    from ragbed.cli.results import SCORES
-    from ragbed.testbeds import USUAL
-
-    asked = [cell.condition for cell in cells]
-    ratios: list[float | None] = [*sorted({one.noise for one in asked if one.noise is not None}), None]
-    columns = ("testbed", "score, %", "asked", "errors", *(f"{one:.2g}" for one in ratios[:-1]), "none")
-    for lang, _, model in sorted({(one.lang, one.model.startswith("baseline"), one.model) for one in asked}):
-        rows = []
-        for testbed in USUAL:
-            score, counted = SCORES[testbed]
-            wanted = (lang, model, testbed)
-            row = [cell for cell, one in zip(cells, asked, strict=True) if (one.lang, one.model, one.testbed) == wanted]
-            # Three datasets have closed-book cases.
-            shares = [_share([cell for cell in row if cell.condition.noise == ratio], counted) for ratio in ratios]
-            failed = sum(cell.error + cell.refused for cell in row)
-            rows.append((testbed, score, sum(cell.asked for cell in row), failed, *shares))
-        print_table(f"\n{model}, {lang}, by noise ratio (none: no documents)", columns, rows)
-
-
-def _share(cells: list[Cell], counted: str) -> str:
-    if not cells:
-        return "–"
-    return f"{100 * sum(cell.hits[f'code.{counted}'] for cell in cells) / sum(cell.asked for cell in cells):.0f}"

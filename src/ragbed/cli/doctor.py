@@ -1,20 +1,24 @@
-"""`ragbed doctor`: what is installed, which back ends work, and the command that mends what is missing."""
+"""`ragbed doctor`: what is installed, which back ends work, and the command that installs what is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
 
+if TYPE_CHECKING:
+    from ragbed.models.checkup import Check
+
 
 @click.command()
 @options.json_option
 def doctor(json: bool) -> None:
-    """Show which models can be asked here, what is missing for the others, and which plug-ins there are.
+    """Show which models, extras and plug-ins work here, and how to fix the rest.
 
-    Nothing is asked and nothing is downloaded; of keys it says only whether they are set. The presets are the
+    No model is called and nothing is downloaded; keys are only checked for being set. The presets are the
     paper's systems: how they are prompted is tested to the letter, which is all that could be tested without
     their weights.
 
@@ -27,7 +31,7 @@ def doctor(json: bool) -> None:
     import platform
 
     from ragbed import __version__
-    from ragbed.cli.console import console, print_json, print_table
+    from ragbed.cli.console import activation, console, print_json, print_table
     from ragbed.models.checkup import CHECKS
     from ragbed.models.presets import PRESETS, TESTED
 
@@ -36,7 +40,10 @@ def doctor(json: bool) -> None:
         (f"{name}/", "works" if check.works else "missing", check.found, check.mend) for name, check in checks.items()
     ]
     console(to_stderr=json).print(f"ragbed {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    print_table("Models", ("model", "state", "found", "to mend it"), rows, to_stderr=json)
+    if command := activation():
+        console(to_stderr=json).print(f"Before you run a command of the column fix: {command}")
+    print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
+    extras = _print_extras(to_stderr=json)
     print_table(
         "Presets",
         ("--preset", "weights", "state", "loads with"),
@@ -53,7 +60,21 @@ def doctor(json: bool) -> None:
             for name, preset in PRESETS.items()
         }
         here = {"ragbed": __version__, "python": platform.python_version()}
-        print_json(here | {"models": checks, "presets": presets, "plugins": plugins})
+        print_json(here | {"models": checks, "extras": extras, "presets": presets, "plugins": plugins})
+
+
+def _print_extras(*, to_stderr: bool) -> dict[str, Check]:
+    """Print which extras are installed; return the checks by name."""
+    from ragbed.cli.console import print_table
+    from ragbed.models.checkup import EXTRAS, check_extra
+
+    extras = {name: check_extra(name) for name in EXTRAS}
+    rows = [
+        (name, EXTRAS[name][0], "works" if check.works else "missing", check.found, check.mend)
+        for name, check in extras.items()
+    ]
+    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=to_stderr)
+    return extras
 
 
 def _check_plugins() -> list[dict[str, str]]:

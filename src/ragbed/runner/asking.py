@@ -19,6 +19,7 @@ from ragbed.runner.cache import Cache, key_of
 from ragbed.runner.hope import Hope
 from ragbed.runner.steps import Called, ask_through, usage_made
 from ragbed.runner.store import INTEND, LOSE, RECORD, Ask, RunStore, Stored
+from ragbed.runner.time_left import TimeLeft
 from ragbed.runner.writer import Writer
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
@@ -37,10 +38,15 @@ class Progress:
     outcomes: dict[str, int] = field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
+    finished: int = 0
+    """Cases that the model has finished in this session; cached responses do not count."""
+    seconds_left: float | None = None
+    """Estimated; None before the first case is finished."""
 
     def count(self, completion: Completion, *, cached: bool) -> None:
         """Adds one result."""
         self.done += 1
+        self.finished += not cached
         self.cached += cached
         self.outcomes[completion.outcome] = self.outcomes.get(completion.outcome, 0) + 1
         if not cached:
@@ -59,6 +65,7 @@ class _HandedIn(NamedTuple):
     durable: asyncio.Future[None]
     result: Stored
     seal: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,7 @@ class Asking:
         self._hope = Hope(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
+        self._time_left = TimeLeft(0, 0)
 
     async def run(self) -> None:
         """Asks all that is pending; returns when every case has its outcome, or the budget allows no more.
@@ -104,7 +112,9 @@ class Asking:
         Calls in flight are waited for then: they are paid.
         """
         by_prompt = isinstance(self.model, PrefixReusing)
-        pending = self.session.store.pending(self.number, self.session.repeats, by_prompt=by_prompt)
+        store, repeats = self.session.store, self.session.repeats
+        pending = store.pending(self.number, repeats, by_prompt=by_prompt)
+        self._time_left = TimeLeft(*store.work(self.number, repeats, by_prompt=by_prompt))
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model
@@ -221,16 +231,26 @@ class Asking:
             completion = _without_surrogates(completion)
             row = store.row(ask, number, called.key, completion, called.cached)
         result = Stored(ask.case, self.model.name, ask.repeat, completion, called.key, called.cached)
-        return _HandedIn(self.session.writer.put(RECORD, row), result, row.seal)
+        return _HandedIn(self.session.writer.put(RECORD, row), result, row.seal, ask.size)
 
     async def _settle(self, last: _HandedIn | None) -> None:
         """Counts a result, once it is durable."""
         if last is not None:
             await last.durable
-            self.progress.count(last.result.completion, cached=last.result.cached)
+            self._count(last)
             self.watch(self.progress)
             if self.session.kept is not None:
                 self.session.kept(last.result, last.seal)
+
+    def _count(self, last: _HandedIn) -> None:
+        """Update the progress, with the time that the rest will take."""
+        completion, cached = last.result.completion, last.result.cached
+        if cached:
+            self._time_left.skip(last.size)
+        else:
+            self._time_left.add(last.size, completion.latency_s)
+        self.progress.count(completion, cached=cached)
+        self.progress.seconds_left = self._time_left.seconds(self._workers)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

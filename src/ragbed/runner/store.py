@@ -17,6 +17,7 @@ import msgspec
 from ragbed.errors import DataError, UsageError
 from ragbed.runner.file import NAME, EmptyRun, StepLimit, close_written, naming, open_for_reading, open_for_writing
 from ragbed.runner.mark import lost, noted
+from ragbed.runner.prompt_order import sort_by_prompt, table_of
 from ragbed.runner.rows import Row, Rows, Stored
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
@@ -44,17 +45,19 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
 # The inner part reads indexes only, so that taking up a run of a million results takes seconds.
-_PENDING = """SELECT found.place, c.id, c.name, c.feasible, c.seal, c.line FROM (
-    SELECT {0} AS place, id FROM {1} p WHERE {2} AND {0} > :last AND (
+_PENDING = """SELECT found.place, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
+    SELECT {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
       NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat)
       OR EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat
                  AND outcome = 'error'))
     ORDER BY 1 LIMIT 256) found JOIN cases c ON c.id = found.id ORDER BY 1"""
-_AS_PLANNED = _PENDING.format("id", "cases", "feasible")
-_BY_PROMPT = _PENDING.format("p.rowid", "temp.by_prompt", "TRUE")
-# SQLite sorts in a file of its own, so that memory stays bounded.
-_SORT_BY_PROMPT = """CREATE TEMP TABLE IF NOT EXISTS by_prompt AS
-  SELECT id FROM cases WHERE feasible ORDER BY json_extract(CAST(line AS TEXT), '$.messages'), id"""
+_AS_PLANNED = _PENDING.format(size="LENGTH(c.line)", found="p.rowid AS place, id", table="cases", condition="feasible")
+_BY_PROMPT = _PENDING.format(size="found.size", found="p.rowid AS place, id, size", table="temp.{0}", condition="TRUE")
+_HAS_PENDING = """(SELECT COUNT(*) FROM results r WHERE r.model = :model AND r.item = c.id
+  AND r.repeat < :repeats AND r.outcome != 'error') < :repeats"""
+_WORK = "SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM {table} c WHERE {condition}"
+_WORK_DONE = """SELECT COUNT(*), COALESCE(SUM({size}), 0) FROM results r JOIN {table} c ON c.id = r.item
+  WHERE r.model = :model AND r.repeat < :repeats AND r.outcome != 'error'"""
 _RESULTS = """SELECT r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.id, c.name, c.feasible, c.seal, c.line
   FROM {} WHERE {} ORDER BY {}, r.repeat"""
@@ -84,6 +87,8 @@ class Ask(Call):
     """One thing to be asked of a model."""
 
     case: Case
+    size: int = 0
+    """How much there is to read, in a unit that is the same for all cases of the model."""
 
 
 class RunStore:
@@ -226,19 +231,31 @@ class RunStore:
         Args:
             model: Its number.
             repeats: How often each case is asked.
-            by_prompt: Sorted by the text of the prompts, so that those that begin alike follow each other;
-                otherwise as planned.
+            by_prompt: A sample first, then sorted by prompt (see `prompt_order`); otherwise as planned.
         """
-        if by_prompt:
-            list(self.read(_SORT_BY_PROMPT))
-        query = _BY_PROMPT if by_prompt else _AS_PLANNED
+        if not by_prompt:
+            return self._read_pending(_AS_PLANNED, model, repeats)
+        with naming(self.path, "read"):
+            sort_by_prompt(self.connection, model, _HAS_PENDING, {"model": model, "repeats": repeats})
+        return self._read_pending(_BY_PROMPT.format(table_of(model)), model, repeats)
+
+    def _read_pending(self, query: str, model: int, repeats: int) -> Iterator[Ask]:
         for repeat in range(repeats):
             last = 0
             while rows := list(self.read(query, {"last": last, "model": model, "repeat": repeat})):
                 last = rows[-1][0]
                 for first in range(0, len(rows), _AT_ONCE):
                     some = rows[first : first + _AT_ONCE]
-                    yield from [Ask(model, row[1], repeat, self._fresh_or_read(*row[1:])) for row in some]
+                    yield from [Ask(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in some]
+
+    def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
+        """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""
+        parts = {"size": "LENGTH(c.line)", "table": "cases", "condition": "feasible"}
+        if by_prompt:
+            parts = {"size": "c.size", "table": f"temp.{table_of(model)}", "condition": "TRUE"}
+        ((cases, size),) = self.read(_WORK.format(**parts))
+        ((done, done_size),) = self.read(_WORK_DONE.format(**parts), {"model": model, "repeats": repeats})
+        return cases * repeats - done, size * repeats - done_size
 
     def _fresh_or_read(self, number: int, *columns: object) -> Case:
         return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)

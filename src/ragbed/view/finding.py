@@ -35,6 +35,11 @@ def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
     return find_runs(paths)
 
 
+def runs_in(paths: Sequence[Path]) -> list[Path]:
+    """Return the runs in these folders; a path without a run stays, so that opening it says what is wrong."""
+    return [run for path in paths for run in find_runs([path]).values() or [path]]
+
+
 def find_runs(paths: Sequence[Path], known: Mapping[str, Path] | None = None) -> dict[str, Path]:
     """Runs by name: those that are named, and those in folders that are named.
 

@@ -68,14 +68,14 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
         watched.assert_harmless()
 
 
-def test_it_opens_with_all_its_parts(opened: Watched) -> None:
+def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     page = opened.page
     headings = page.locator("main:not([hidden]) h2").all_inner_texts()
     expected = ["Leaderboard", "Claims of the paper", "Figures", "Why answers are wrong", "Tables", "Method", "Cases"]
     assert headings == expected
     assert page.locator("main:not([hidden]) [data-claim]").count() == 10
     assert page.locator("main:not([hidden]) figure svg[role=img]").count() >= 7
-    assert "ragbed diagnose" in page.locator("#en-errors").inner_text()
+    assert f"Run ragbed diagnose {run} and" in page.locator("#en-errors").inner_text()
 
 
 def test_every_figure_has_a_name_and_its_numbers(opened: Watched) -> None:

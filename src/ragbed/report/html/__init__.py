@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from base64 import b64encode
 from collections.abc import Sequence
 
@@ -97,7 +98,7 @@ def _body(report: Report, packed: Packed, words: Words, *, hidden: bool) -> Node
         sections.section(
             words,
             "errors",
-            sections.figures(causes, words) if causes else el("p", sections.rich(words("page.no_errors"))),
+            sections.figures(causes, words) if causes else _not_diagnosed(report, words),
         ),
         sections.section(words, "tables", sections.tables(report, words)),
         sections.section(words, "method", sections.method(words)),
@@ -105,6 +106,11 @@ def _body(report: Report, packed: Packed, words: Words, *, hidden: bool) -> Node
     lang = "zh-Hans" if words.lang == "zh" else "en"
     return el("main", _top(report, words), parts, _cases_note(packed, words), lang=lang, data_lang=words.lang,
               class_="page", hidden=hidden)  # fmt: skip
+
+
+def _not_diagnosed(report: Report, words: Words) -> Node:
+    commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
+    return el("p", sections.rich(words("page.no_errors", commands=commands)))
 
 
 def _top(report: Report, words: Words) -> Node:

@@ -1,0 +1,97 @@
+"""What `ragbed demo` prints about its results: a table for each language and model, and what it means in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragbed.runner.tables import Cell
+
+_TITLES: Mapping[str, str] = {
+    "en": "\n{model}, English: per cent of n, by noise ratio (none: no documents)",
+    "zh": "\n{model}，中文：占 n 的百分比，按噪声比例（none：不给文档）",
+}
+_CLOSED: Mapping[str, Mapping[str, str]] = {
+    "en": {"base": "news", "int": "news in two parts", "fact": "real-world facts"},
+    "zh": {"base": "新闻", "int": "两部分的新闻", "fact": "真实世界的事实"},
+}
+_MEANING: Mapping[str, str] = {
+    "en": (
+        "\nIn words: with two documents that contain the answer, {model} is right in {clean} of the cases; when one of "
+        "them is a distractor, in {noisy}. When no document contains the answer it should decline, and does so in "
+        "{declined}. When the documents are false, it repeats the false answer in {misled} of the cases. Without "
+        "documents it is right in {news} of the fictional news{so}. With {n} questions per "
+        "condition these are rough figures."
+    ),
+    "zh": (
+        "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}。"
+        "文档都不含答案时应当拒答，它的拒答率为 {declined}。文档内容有误时，它在 {misled} 的用例中照搬错误答案。"
+        "不给文档时，虚构新闻的正确率为 {news}{so}。每项只有 {n} 个问题，数字仅供参考。"
+    ),
+}
+_SO: Mapping[str, str] = {"en": ", so the answers above come from the documents", "zh": "，可见上面的答案来自文档"}
+
+
+def print_summary(cells: Sequence[Cell]) -> None:
+    """Print the robust scores, the same ones as in the report, and in each language what the first model's mean."""
+    from ragbed.cli.console import console
+
+    for lang in sorted({cell.condition.lang for cell in cells}):
+        models = {cell.condition.model for cell in cells if cell.condition.lang == lang}
+        for place, model in enumerate(sorted(models, key=lambda name: (name.startswith("baseline"), name))):
+            chosen = [cell for cell in cells if (cell.condition.lang, cell.condition.model) == (lang, model)]
+            _print_table(chosen, lang, model)
+            if not place:
+                console().print(_explain(chosen, lang, model))
+
+
+def _explain(cells: Sequence[Cell], lang: str, model: str) -> str:
+    """Return what the scores of a model mean, in two or three sentences."""
+    figures = _figures(cells, "" if lang == "zh" else "\u00a0")
+    so = _SO[lang] if figures["news"].startswith("0") else ""
+    return _MEANING[lang].format(model=model, so=so, **figures)
+
+
+def _print_table(cells: Sequence[Cell], lang: str, model: str) -> None:
+    from ragbed.cli.console import print_table
+    from ragbed.cli.results import SCORES
+    from ragbed.testbeds import USUAL
+
+    ratios = [*sorted({cell.condition.noise for cell in cells if cell.condition.noise is not None}), None]
+    rows = []
+    for testbed in USUAL:
+        score, counted = SCORES[testbed]
+        for data in sorted({cell.condition.data for cell in cells if cell.condition.testbed == testbed}):
+            row = [cell for cell in cells if (cell.condition.testbed, cell.condition.data) == (testbed, data)]
+            rates = {cell.condition.noise: f"{100 * cell.rate(counted):.0f}" for cell in row}
+            name = f"{testbed}, {_CLOSED[lang][_kind(data)]}" if testbed == "closed-book" else testbed
+            n, failed = sum(cell.asked for cell in row), sum(cell.error + cell.refused for cell in row)
+            rows.append((name, score, n, failed, *(rates.get(ratio, "–") for ratio in ratios)))
+    columns = ("testbed", "score", "n", "errors", *("none" if one is None else f"{one:.2g}" for one in ratios))
+    print_table(_TITLES[lang].format(model=model), columns, rows)
+
+
+def _figures(cells: Sequence[Cell], space: str) -> dict[str, str]:
+    """Return the figures that the sentences name, with this space before the per cent sign."""
+
+    def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:
+        wanted = (testbed, kind, noise)
+        found = [
+            one for one in cells if (one.condition.testbed, _kind(one.condition.data), one.condition.noise) == wanted
+        ]
+        return f"{100 * found[0].rate(counted):.0f}{space}%" if found else "–"
+
+    return {
+        "clean": rate("noise", "base", 0.0, "correct"),
+        "noisy": rate("noise", "base", 0.5, "correct"),
+        "declined": rate("rejection", "base", 1.0, "refused"),
+        "misled": rate("counterfactual", "fact", 0.0, "misled"),
+        "news": rate("closed-book", "base", None, "correct"),
+        "n": str(max(cell.asked for cell in cells)),
+    }
+
+
+def _kind(data: str) -> str:
+    """Return base, int or fact."""
+    return data.rpartition("_")[2]

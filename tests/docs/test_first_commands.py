@@ -1,0 +1,115 @@
+"""Every command that one of the first ten commands of README and tutorial prints works as it is printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from ragbed.cli import COMMANDS
+from tests.cli.typed import type_command
+from tests.docs.blocks import ROOT, commands, read_blocks
+
+_HINT = re.compile(rf"ragbed (?:{'|'.join(COMMANDS)})\b[^`#;<\n]*")
+_CODE = re.compile(r"<code>(ragbed [a-z]+ [^<]+)</code>")
+_FIRST = 10
+_SCRIPT = "scripted/majority"
+"""Evaluated in place of the bundled model, which takes minutes."""
+
+
+@pytest.fixture
+def environ(rgb_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.chdir(tmp_path)
+    named = {
+        "RAGBED_DATA_DIR": str(tmp_path / "data"),
+        "RAGBED_CACHE_DIR": str(tmp_path / "cache"),
+        "RAGBED_LIMIT": "2",
+    }
+    assert type_command("data", "get", "rgb", "--from", str(rgb_dir), env=named).code == 0
+    return named
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_what_the_first_commands_print_works(page: str, environ: dict[str, str], tmp_path: Path) -> None:
+    hints: dict[str, None] = {}
+    typed = list(islice(_commands(ROOT / page), _FIRST))
+    assert len(typed) >= 5
+    for words in typed:
+        hints |= dict.fromkeys(_hints(_type(words, environ), tmp_path))
+    assert hints
+    for hint in hints:
+        _type(shlex.split(hint)[1:], environ)
+
+
+def _commands(page: Path) -> Iterator[list[str]]:
+    """The words after `ragbed`, of every command in a page's blocks; `make demo` is `ragbed demo`."""
+    for block in read_blocks(page):
+        for command in commands(block) if block.kind == "sh" else ():
+            if command.words == ["make", "demo"]:
+                yield ["demo"]
+            elif Path(command.words[0]).name == "ragbed":
+                yield command.words[1:]
+
+
+def _type(words: list[str], environ: dict[str, str]) -> str:
+    """What a command prints; it must not fail."""
+    if words[0] in ("view", "review"):
+        return _serve(words, environ)
+    words = [_SCRIPT if word.startswith("bundled/") else word for word in words]
+    if words[0] in ("run", "demo") and "-m" not in words:
+        words = [*words, "-m", "baseline/lexical"]
+    done = type_command(*words, env=environ)
+    assert done.code == 0, f"ragbed {shlex.join(words)}\n{done.err}"
+    return done.out + done.err
+
+
+def _serve(words: list[str], environ: dict[str, str]) -> str:
+    """What a command prints that serves until it is interrupted."""
+    command = [sys.executable, "-m", "ragbed", *words, "--port", "0"]
+    with subprocess.Popen(
+        command, env=os.environ | environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as server:
+        assert server.stdout is not None
+        told = server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        told += server.stdout.read()
+    assert "http://127.0.0.1:" in told, told
+    return told
+
+
+def _hints(printed: str, folder: Path) -> Iterator[str]:
+    """The commands in what was printed, and in reports that were written."""
+    for found in _HINT.findall(printed):
+        yield found.strip(" .,)")
+    for report in folder.rglob("*.html"):
+        yield from _CODE.findall(report.read_text("utf-8"))
+
+
+def test_every_extra_that_a_hint_names_exists(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragbed.models.checkup._version", lambda _: "")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = set(re.findall(r"'ragbed\[([\w-]+)\]'", _type(["doctor"], environ)))
+    assert {"serve", "build", "figures"} <= named <= extras.keys()
+
+
+def test_a_program_that_is_not_on_the_path_is_named_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1], target_is_directory=True)
+    words = [".venv/bin/ragbed", "data", "get", "figure1"]
+    done = subprocess.run(words, cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "Use them by name: .venv/bin/ragbed cases figure1"
+    doctor = subprocess.run(
+        [words[0], "doctor"], cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True
+    )
+    assert "Before you run a command of the column fix: . .venv/bin/activate" in doctor.stdout
+    path = f"{tmp_path / '.venv' / 'bin'}:/usr/bin:/bin"
+    done = subprocess.run(["ragbed", *words[1:]], env={"PATH": path}, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "Use them by name: ragbed cases figure1"
