@@ -78,6 +78,12 @@ def test_few_questions_and_failures_are_mentioned() -> None:
     )
 
 
+def test_a_condition_that_could_not_be_asked_is_not_counted() -> None:
+    cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
+    assert _say(cells) == "Without documents, it answers 40 % of the questions correctly."
+    assert summarise(cells[:1], "robust", read_words("en")) == []
+
+
 def test_languages_have_a_paragraph_each_and_remedies_none() -> None:
     chinese, remedy = _EN._replace(data="zh_base", lang="zh"), _EN._replace(profile="robust+quote")
     cells = [_cell("noise", "accuracy", value, key=key, noise=0.0)

@@ -33,13 +33,20 @@ def summarise(cells: Sequence[Cell], track: str, words: Words) -> list[Paragraph
     for model, by_lang in rows.items():
         for lang, standings in by_lang.items():
             plain = [row for row in standings if MARK not in row.entrant.profile]
-            row = (plain or standings)[0]
+            row = max(plain or standings, key=_measured)
             told = [*_sentences(row, _noise_cells(cells, track, row), words)]
+            if not told:
+                continue
             if len(plain) > 1:
                 told.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
             paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(told)))
     return paragraphs
+
+
+def _measured(row: Standing) -> int:
+    """Return how many headline metrics a row has; the row with the most stands for its model."""
+    return sum(cell.value is not None for cell in row.cells.values())
 
 
 def _noise_cells(cells: Sequence[Cell], track: str, row: Standing) -> list[Cell]:
@@ -70,7 +77,7 @@ def _sentences(row: Standing, noise: Sequence[Cell], words: Words) -> Iterator[s
     yield from _rate(row, "closed_book", words)
     if row.errors:
         yield words("summary.failed", errors=f"{row.errors:,}", n=f"{row.asked:,}")
-    fewest = min(cell.questions for cell in row.cells.values())
+    fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
     if fewest < MIN_QUESTIONS:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
 

@@ -255,6 +255,19 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, report: Path) -> None:
         watched.assert_harmless()
 
 
+def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report: Path) -> None:
+    with open_page(browser, "file://", width=390) as watched:
+        watched.page.goto(report.as_uri())
+        watched.page.wait_for_selector("html[data-ready]")
+        table = watched.page.locator("main:not([hidden]) table.sortable")
+        ends = "node => [...node.querySelectorAll('td, td span')].map((one) => one.getBoundingClientRect().right)"
+        assert 300 < max(table.evaluate(ends)) <= 390
+        cell = table.locator("td[data-label='most noise']").first
+        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"most noise"'
+        table.get_by_role("button", name="most noise").click()
+        assert "scripted/oracle" in table.locator("tbody tr").first.inner_text()
+
+
 def test_texts_have_contrast_on_both_grounds(browser: Browser, report: Path) -> None:
     script = Path(__file__).with_name("contrast.js").read_text()
     for dark in (False, True):

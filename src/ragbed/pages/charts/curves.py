@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragbed.pages.charts.frame import WIDTH, Chart, Grid, dash, fit_names, hue, percent, sheet, spread, tell
 from ragbed.pages.markup import Node, el
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 172, 56, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 184, 56, 48
 _LINE = 15
 """Height of a label."""
 _INNER = 240

@@ -43,7 +43,8 @@ class Words(NamedTuple):
 
 def stacks(name: str, words: Words, parts: Sequence[Part], rows: Sequence[Stack]) -> Chart:
     """Draws the bars under each other, with a legend below."""
-    legend = list(_legend(parts, _TOP + _ROW * len(rows) + 12))
+    used = [part for part, *shares in zip(parts, *(row.shares for row in rows), strict=True) if any(shares)]
+    legend = list(_legend(used or parts, _TOP + _ROW * len(rows) + 12))
     height = _TOP + _ROW * len(rows) + 12 + _LEGEND * max(line for line, _ in legend) + _LEGEND + 6
     labels = fit_names([row.name for row in rows], _LEFT - 16)
     marks = [
