@@ -70,7 +70,7 @@ def take_viewer(browser: Browser, run: Path) -> None:
 
 
 def take_report(browser: Browser, run: Path, folder: Path) -> None:
-    """The leaderboard in the light, the figures under it in the dark."""
+    """The summary in the light, the figures under it in the dark."""
     _type("report", run.name, "-f", "html", "-o", "report.html", where=folder)
     halves = []
     for dark in (False, True):

@@ -112,8 +112,10 @@ class Run:
         from ragbed.report.numbers import show, show_asked  # noqa: PLC0415 - a quick import of ragbed
         from ragbed.report.reading import read_report_cells  # noqa: PLC0415
         from ragbed.report.tables import make_report  # noqa: PLC0415
+        from ragbed.runner.display_names import read_names  # noqa: PLC0415
 
-        report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track)
+        report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track,
+                             names=read_names([self.folder]))  # fmt: skip
         return {
             table.name: Table(
                 table.title,

@@ -328,6 +328,8 @@ class Estimate(Record, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     n: int
+    questions: int
+    """Distinct questions behind the value; fewer than n where a question has several trials."""
     asked: int
     errors: int
     infeasible: int

@@ -367,6 +367,7 @@ def test_a_cell_as_json_names_everything_that_tells_it_from_others() -> None:
         "low": pytest.approx(0.2065, abs=1e-4),
         "high": 1.0,
         "n": 1,
+        "questions": 1,
         "asked": 1,
         "errors": 0,
         "infeasible": 0,

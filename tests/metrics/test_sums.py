@@ -95,7 +95,8 @@ def _cells(summed: dict[Key, Equal]) -> list[Cell]:
 def _told(cells: list[Cell]) -> dict[tuple[object, ...], list[float | None]]:
     return {
         (cell.table, cell.track, cell.scope, cell.estimate.metric, *sorted(cell.place.items())): [
-            getattr(cell.estimate, name) for name in ("value", "low", "high", "n", "asked", "errors", "infeasible")
+            getattr(cell.estimate, name)
+            for name in ("value", "low", "high", "n", "questions", "asked", "errors", "infeasible")
         ]
         for cell in cells
     }

@@ -51,6 +51,25 @@ def test_figures_tell_what_is_known(run: Path) -> None:
         assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
 
 
+def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
+    """One noise ratio is no curve, and a mix that no item can supply has no points at all."""
+    for name, more in (("one", ["--noise", "0", "--docs", "5"]), ("none", ["--noise", "0,0.5", "--docs", "400"])):
+        words = [
+            "run",
+            "-m",
+            "scripted/oracle",
+            "-d",
+            "ragbed-mini-en_base",
+            "--testbeds",
+            "noise",
+            "--limit",
+            "2",
+            *more,
+        ]
+        type_command(*words, "--no-cache", "--out", str(tmp_path / name))
+        assert make_figures(read_report_cells([tmp_path / name], ("robust",)), "robust", read_words("en")) == []
+
+
 def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
     done = type_command("report", str(run), "-f", "svg", "-o", str(tmp_path / "figures"), "--words", "zh")
     assert done.code == 0

@@ -43,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _estimate(metric: str, value: float | None = 0.5, n: int = 300) -> Estimate:
-    return Estimate(metric=metric, value=value, low=0.44, high=0.56, n=n, asked=n, errors=2, infeasible=1)
+    return Estimate(metric=metric, value=value, low=0.44, high=0.56, n=n, asked=n, questions=n, errors=2, infeasible=1)
 
 
 def _report(key: Key, *, track: str = "robust", k: int = 5, n: int = 300) -> Report:
@@ -57,7 +57,8 @@ def _report(key: Key, *, track: str = "robust", k: int = 5, n: int = 300) -> Rep
 
 def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
     told = type_command("report", str(run)).out
-    oracle, last = (line for line in told.partition("the curve")[0].splitlines() if line.startswith("scripted/"))
+    table = told.partition("Noise robustness")[2].partition("the curve")[0]
+    oracle, last = (line for line in table.splitlines() if line.startswith("scripted/"))
     assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
 
@@ -307,7 +308,8 @@ def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
     silent = TalkingModel(lambda _: Completion(outcome="error", error="timeout: 60 s"), "test/silent")
     run_job(make_job(tmp_path / "run", 4, TalkingModel(agree), silent), ask_nobody)
     told = type_command("report", str(tmp_path / "run")).out
-    (row,) = (line for line in told.splitlines() if line.startswith("test/silent"))
+    summary, row = (line for line in told.splitlines() if line.startswith("test/silent"))
+    assert summary == "test/silent: All 4 calls failed, so there are no responses to score."
     assert "4 (4 failed)" in row
     assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
     cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))

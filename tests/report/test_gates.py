@@ -23,7 +23,9 @@ _WHERE = Condition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
 def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
     value, low, high = wilson(hits, n)
-    estimate = Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, errors=0, infeasible=0)
+    estimate = Estimate(
+        metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0
+    )
     return Cell("noise", Key("m", "d", lang, "robust"), "robust", "all", estimate, {"noise": noise, "k": 5})
 
 
@@ -49,7 +51,9 @@ def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n:
 
 
 def test_a_floor_under_which_nothing_was_asked_is_refused_rather_than_undecided_for_ever() -> None:
-    empty = Estimate(metric="accuracy", value=None, low=None, high=None, n=0, asked=0, errors=0, infeasible=60)
+    empty = Estimate(
+        metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
+    )
     with pytest.raises(UsageError, match="nothing was asked of which it could tell"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
@@ -107,7 +111,7 @@ def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independe
     alone = clustered_wilson([1] * 45 + [0] * 55, [1] * 100)
     doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question asked twice, and answered alike
     estimates = [
-        Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, errors=0, infeasible=0)
+        Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0)
         for (value, low, high), n in ((alone, 100), (doubled, 200))
     ]
     states = [
@@ -120,7 +124,9 @@ def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independe
 
 def test_what_has_no_interval_is_undecided() -> None:
     for bound in (None, 0.4):
-        estimate = Estimate(metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, errors=0, infeasible=0)
+        estimate = Estimate(
+            metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, questions=2, errors=0, infeasible=0
+        )
         (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
         assert checked.state == "undecided"
         assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
@@ -133,7 +139,7 @@ def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
 
 def _moved_by(value: float, reach: float) -> Estimate:
     bounds = {"low": value - reach, "high": value + reach}
-    return Estimate(metric="accuracy", value=value, n=100, asked=100, errors=0, infeasible=0, **bounds)
+    return Estimate(metric="accuracy", value=value, n=100, asked=100, questions=100, errors=0, infeasible=0, **bounds)
 
 
 def test_no_two_gates_share_a_name() -> None:

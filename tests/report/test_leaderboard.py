@@ -9,7 +9,9 @@ from ragbed.schema import Estimate
 
 
 def _cell(table: str, data: str, metric: str, value: float, **place: float) -> Cell:
-    estimate = Estimate(metric=metric, value=value, low=None, high=None, n=9, asked=9, errors=0, infeasible=0)
+    estimate = Estimate(
+        metric=metric, value=value, low=None, high=None, n=9, asked=9, questions=9, errors=0, infeasible=0
+    )
     return Cell(table, Key("m", data, "en", "robust"), "robust", "all", estimate, Place(**place))  # type: ignore[typeddict-item]
 
 

@@ -14,7 +14,7 @@ from tests.cli.typed import Done, type_command
 from tests.test_places import in_memory
 
 _DATA = ("-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_fact", "--noise", "0,0.8,1")
-_NAMES = ("value", "low", "high", "n", "asked", "errors", "infeasible")
+_NAMES = ("value", "low", "high", "n", "questions", "asked", "errors", "infeasible")
 
 
 def _run(folder: Path, *words: str) -> Path:

@@ -305,3 +305,19 @@ def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) ->
         opened.page.wait_for_selector(".problem")
         assert "Open the address that was printed" in opened.page.inner_text("main")
         assert "cup" not in opened.page.inner_text("body")
+
+
+def test_models_are_shown_by_short_names_and_filtered_by_model_string(browser: Browser, tmp_path: Path) -> None:
+    models = [f"llamacpp//data/models/qwen-{kind}.gguf" for kind in ("q4_k_m", "q8_0")]
+    write_run(tmp_path / "run", CASES, dict(zip(models, REPLIES.values(), strict=False)))
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        enter(opened.page, served)
+        expect(opened.page.locator("table.overview")).to_contain_text("qwen-q4_k_m")
+        opened.page.get_by_role("link", name="Trials").first.click()
+        press_facet(opened.page, "Model", "qwen-q8_0")
+        expect(rows(opened.page).first.locator(".model")).to_have_text("qwen-q8_0")
+        assert parse_qs(urlsplit(opened.page.url).query)["model"] == [models[1]]
+        rows(opened.page).first.click()
+        expect(opened.page.locator(".replies .model").first).to_have_text("qwen-q8_0")
+        assert "/data/models" not in opened.page.locator("main").inner_text()
+        opened.assert_harmless()

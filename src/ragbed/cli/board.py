@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 @click.argument("folder", type=options.LocalPath(), metavar="DIR")
 @options.option("--output", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Its folder.")
 @options.track_option("Whose verdicts it shows.")
-@options.option("--words", type=click.Choice(["en", "zh"]), default="en", help="Language it opens in; it has both.")
-def board(folder: Path, output: Path, track: str, words: Lang) -> None:
+@options.option(
+    "--words", type=click.Choice(["en", "zh"]), help="Language in which it opens [default: that of the browser]."
+)
+def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
     """Write a leaderboard site from all runs in a folder.
 
     SITE/index.html has one row a model of a run; beside it lies every run's own report. Any web server can show it,
@@ -39,10 +43,11 @@ def board(folder: Path, output: Path, track: str, words: Lang) -> None:
     entries: list[Entry] = []
     left_out: list[LeftOut] = []
     runs = need_runs([folder])
+    labels = _read_labels(runs.values())
     output.mkdir(parents=True, exist_ok=True)
     for name, run in runs.items():
         try:
-            entries.append(_add(name, run, output, track, words))
+            entries.append(_add(name, run, output, labels, track, words))
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
             say(f"{name} is not on the board: {error}")
@@ -50,12 +55,25 @@ def board(folder: Path, output: Path, track: str, words: Lang) -> None:
     say(f"{len(entries)} runs on {output / 'index.html'}.")
 
 
-def _add(name: str, run: Path, output: Path, track: str, words: Lang) -> Entry:
+def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
+    """Return the names of the models of all runs that can be read, unique among them."""
+    from ragbed.errors import RagbedError
+    from ragbed.runner.display_names import read_names
+
+    readable = []
+    for run in runs:
+        with suppress(RagbedError):  # the board names it with the reason
+            read_names([run])
+            readable.append(run)
+    return read_names(readable)
+
+
+def _add(name: str, run: Path, output: Path, labels: dict[str, str], track: str, words: Lang | None) -> Entry:
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.pages.charts import safe_name
     from ragbed.report.html.board import Entry
 
-    report = read_report([run], [name], track)
+    report = read_report([run], [name], track, labels)
     target = f"{safe_name(f'run-{name}')}.html"
     write_report_page(report, [run], words, output / target)
     return Entry(name, target, report)

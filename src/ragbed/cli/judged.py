@@ -99,6 +99,7 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
 
 def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
     from ragbed.cli.console import print_table
+    from ragbed.runner.display_names import read_names
 
     columns = (
         "model",
@@ -113,7 +114,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
         "CR %",
         "corrected %",
     )
-    told = []
+    told, names = [], read_names([one.scope.run])
     for judge in one.judgements:
         corrected = one.corrected(judge)
         rows = []
@@ -122,7 +123,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
             shown = "uncorrected" if better is None else _percent(better.corrected.rate)
             rows.append(
                 (
-                    *_describe(cell.condition),
+                    *_describe(cell.condition, names[cell.condition.model]),
                     cell.asked,
                     cell.errors,
                     cell.undecided,
@@ -237,11 +238,11 @@ def _units(one: Judging) -> list[Unit]:
     return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
 
 
-def _describe(condition: Condition) -> tuple[str, ...]:
+def _describe(condition: Condition, model: str) -> tuple[str, ...]:
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     arm = "" if condition.arm == "related" else f" ({condition.arm}, {condition.k} documents)"
     true = f", {condition.correct:.3g} true" if condition.correct else ""
-    return (condition.model, condition.data, f"{condition.testbed}{arm}{true}", condition.lang, noise)
+    return (model, condition.data, f"{condition.testbed}{arm}{true}", condition.lang, noise)
 
 
 def _then(cell: JudgedCell) -> str:

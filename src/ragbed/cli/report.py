@@ -39,15 +39,17 @@ _MOST_EVIDENCE = 2
     help="Default: the terminal; for html, report.html. Text goes to a file as Markdown; figures go into a folder.",
 )
 @options.option(
-    "--words", type=click.Choice(["en", "zh"]), default="en", help="Language of figures, and of html as it opens."
+    "--words",
+    type=click.Choice(["en", "zh"]),
+    help="Language of figures [default: en], and in which html opens [default: that of the browser].",
 )
-def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | None, words: Lang) -> None:
+def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | None, words: Lang | None) -> None:
     """Write the tables of one or more runs; a folder stands for all runs in it.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
     marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
-    layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are held
-    against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the figures.
+    layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are checked
+    against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
     html writes all of it, and the cases, as one file that opens by double-click and needs nothing else. Sums
     (`ragbed score --sums`) stand for runs of any size; they hold no cases, and no question by name.
 
@@ -75,7 +77,7 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
         raise UsageError("html holds the cases, which sums do not have; use text, md, latex, csv, json or figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format_ in PICTURES:
-        _draw(made, format_, words, output)
+        _draw(made, format_, words or "en", output)
         return
     if format_ == "text" and output is None:
         _print(made)
@@ -111,9 +113,22 @@ def _print(report: Report) -> None:
     from ragbed.cli.console import say
     from ragbed.report.numbers import FEW
 
+    _print_summary(report)
     print_tables(report.tables)
     say(f"Per cent of what was asked, {report.track} track, 95 % intervals by question; * fewer than {FEW} cases.")
     _print_claims(report)
+
+
+def _print_summary(report: Report) -> None:
+    from ragbed.cli.console import console
+    from ragbed.report.summary import summarise
+    from ragbed.report.words import read_words
+    from ragbed.text import printable
+
+    out = console()
+    for one in summarise(report.shown, report.track, read_words("en")):
+        told = printable(f"{one.model}{f' ({one.lang})' if one.lang else ''}: {one.text}")
+        out.print(told, end="\n\n", soft_wrap=not out.is_terminal)  # a pipe gets whole lines
 
 
 def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
@@ -139,25 +154,30 @@ def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
 
 def _print_claims(report: Report) -> None:
     from ragbed.cli.console import print_table, say
-    from ragbed.report.claims.telling import evidence_columns, most_telling, tell_evidence, tell_finding
+    from ragbed.report.claims.telling import (
+        evidence_columns,
+        most_telling,
+        split_findings,
+        tell_claims,
+        tell_evidence,
+        tell_finding,
+    )
     from ragbed.report.words import read_words
 
     words = read_words("en")
-    told = [tell_finding(finding, words) for finding in report.findings]
-    print_table(
-        f"\n{words('claims.heading')}",
-        ("claim", "verdict"),
-        [(f"{claim} {says}", verdict) for claim, says, verdict, _ in told],
-    )
+    decided, unclear, missing = split_findings(report.findings)
+    told = [tell_finding(finding, words) for finding in decided]
+    if told:
+        verdicts = [(f"{claim} {says}", verdict) for claim, says, verdict, _ in told]
+        print_table(f"\n{words('claims.heading')}", ("claim", "verdict"), verdicts)
     rows = [
-        tell_evidence(finding.claim, one, words)
-        for finding in report.findings
-        for one in most_telling(finding, _MOST_EVIDENCE)
+        tell_evidence(finding.claim, one, words) for finding in decided for one in most_telling(finding, _MOST_EVIDENCE)
     ]
-    print_table("\nEvidence, the most telling first", evidence_columns(words), rows)
-    for finding, (claim, _, _, rests) in zip(report.findings, told, strict=True):
-        if not finding.evidence:
-            say(f"{claim}: {rests}")
+    if rows:
+        print_table("\nEvidence, the most telling first", evidence_columns(words), rows)
+    for line in (tell_claims("unclear", unclear, words), tell_claims("missing", missing, words)):
+        if line:
+            say(line)
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
@@ -171,7 +191,7 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
     if folder is None:
         raise UsageError(f"figures are files: name a folder for them (-f {ending} -o figures).")
     spoken = read_words(words)
-    charts = [*make_figures(report.cells, report.track, spoken), *draw_causes(report.causes, spoken)]
+    charts = [*make_figures(report.shown, report.track, spoken), *draw_causes(report.shown_causes, spoken)]
     folder.mkdir(parents=True, exist_ok=True)
     for chart in charts:
         drawn = PICTURES[ending](chart)

@@ -107,14 +107,16 @@ def read_rest(folder: Path) -> tuple[int, str | None]:
         return store.infeasible(), store.an_error()
 
 
-def print_cells(cells: Sequence[Cell], *, to_stderr: bool) -> None:
-    """Prints one table a model and dataset: what was asked, what failed, and the share of all that was asked."""
+def print_cells(cells: Sequence[Cell], folders: Sequence[Path], *, to_stderr: bool) -> None:
+    """Print one table for each model and dataset: calls, failures, and the share of all cases with the score."""
     from ragbed.cli.console import print_table, say
+    from ragbed.runner.display_names import read_names
 
+    names = read_names(folders)
     tables: dict[str, list[Cell]] = {}
     for cell in cells:
         of = cell.condition
-        tables.setdefault(f"{of.model} on {of.data}, profile {of.profile}", []).append(cell)
+        tables.setdefault(f"{names[of.model]} on {of.data}, profile {of.profile}", []).append(cell)
     for title, shown in tables.items():
         varied = _varied(shown)
         columns = ("testbed", "lang", *varied, "noise", "asked", "errors", "score", "code %", "paper %", "robust %")

@@ -48,7 +48,11 @@ class RunOptions(LayoutOptions, AskingOptions):
 
 @click.command()
 @options.option(
-    "--model", "-m", multiple=True, default=(DEFAULT_MODEL,), help="Who is asked, as openai/gpt-4o-mini; repeatable."
+    "--model",
+    "-m",
+    multiple=True,
+    default=(DEFAULT_MODEL,),
+    help="Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL shows it as NAME. Repeatable.",
 )
 @options.option(
     "--data",
@@ -105,6 +109,7 @@ def run(
     Examples:
       ragbed run -m openai/gpt-4o-mini -d en_refine
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
+      ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 --out runs/qwen
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
@@ -117,10 +122,11 @@ def run(
     from ragbed.cli.results import EarlyTables, print_cells, read_rest
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
+    from ragbed.runner.display_names import short_names
     from ragbed.runner.running import run as run_job
 
     floors = _read_floors(fail_under)
-    job = _read_job(model, data, out or _new_folder(model[0]), chosen)
+    job = _read_job(model, data, out, chosen)
     if floors:
         job = _with_gates(job, floors)
     if dry_run:
@@ -129,12 +135,13 @@ def run(
     tables = EarlyTables(job.folder)
     try:
         with RunProgress() as progress:
-            run_job(replace(job, follower=tables), progress.watch)
+            shown = short_names([one.name for one in job.models], job.names)
+            run_job(replace(job, follower=tables), lambda name, done: progress.watch(shown[name], done))
     except (KeyboardInterrupt, Stopped):
         say(f"Stopped; every reply is kept. To go on, type the same command with --out {job.folder}")
         raise
     cells, (infeasible, an_error) = tables.cells(open_chosen(chosen)), read_rest(job.folder)
-    print_cells(cells, to_stderr=json)
+    print_cells(cells, [job.folder], to_stderr=json)
     _print_beyond(job, to_stderr=json)
     say(f"Everything is in {job.folder}")
     if not cells and chosen["shard"] is not None:
@@ -187,7 +194,7 @@ def open_typed(words: list[str]) -> Iterator[Job]:
             if typed.pop(name):
                 raise UsageError(f"{name} is for the command line; from Python look at the run that comes back.")
         model, data, out = typed.pop("model"), typed.pop("data"), typed.pop("out")
-        yield _read_job(model, data, out or _new_folder(model[0]), cast("RunOptions", typed))
+        yield _read_job(model, data, out, cast("RunOptions", typed))
 
 
 def _read_floors(named: tuple[str, ...]) -> list[Floor]:
@@ -213,7 +220,7 @@ def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None
     tell_gates(str(folder), check_floors(floors, cells), junit)
 
 
-def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chosen: RunOptions) -> Job:
+def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None, chosen: RunOptions) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
     from ragbed.cli.data import open_data
@@ -223,6 +230,8 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     from ragbed.testbeds.choose import choose_testbeds, lay_out
     from ragbed.testbeds.own_retrieval import open_corpora
 
+    labels = _read_names(named)
+    models = tuple(labels)
     names, settings = read_layout(chosen)
     remedies = read_remedies(chosen["remedies"])
     testbeds = choose_testbeds(names, settings)
@@ -237,7 +246,7 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     told |= {"remedies": ",".join(remedies)} if remedies else {}
     told |= {} if preset is None else {"preset": str(chosen["preset"])}
     return Job(
-        folder=folder,
+        folder=folder or _new_folder(labels[models[0]] or models[0]),
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
         cases=lambda: (
             case
@@ -259,23 +268,44 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
             prompted=bool(remedies),
         ),
         repeats=chosen["repeats"],
+        names={model: label for model, label in labels.items() if label},
         cache=None if chosen["no_cache"] else cache_path(),
         budget=read_budget(models, chosen),
         tell=say,
     )
 
 
+def _read_names(named: Sequence[str]) -> dict[str, str]:
+    """Return the model strings with their names, which are empty where none is given.
+
+    Raises:
+        UsageError: Two models have one name, or one model has two.
+    """
+    from ragbed.models import split_name
+
+    labels: dict[str, str] = {}
+    for label, model in dict.fromkeys(map(split_name, named)):
+        if model in labels:
+            raise UsageError(f"--model {model} is given twice under different names; give it once.")
+        if label and label in labels.values():
+            raise UsageError(f"--model {label}=…: two models have this name; names must be unique within a run.")
+        labels[model] = label
+    return labels
+
+
 def _print_forecasts(job: Job, *, to_json: bool) -> None:
     import asyncio
 
     from ragbed.cli.console import print_json, print_table
+    from ragbed.runner.display_names import short_names
     from ragbed.runner.preflight import forecast
 
     cases = [case for case in job.cases() if case.feasible]
     forecasts = [asyncio.run(forecast(model, cases, job.repeats)) for model in job.models]
+    shown = short_names([model.name for model in job.models], job.names)
     rows = [
         (
-            one.model,
+            shown[one.model],
             one.calls,
             one.tokens_in,
             one.tokens_out,
@@ -316,8 +346,10 @@ def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
 
 def _new_folder(model: str) -> Path:
     from ragbed.models.secret import without_credentials
+    from ragbed.runner.display_names import short_names
 
-    short = re.sub(r"[^A-Za-z0-9.]+", "-", without_credentials(model)).strip("-")[:40]
+    shown = without_credentials(model)
+    short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
     name = f"{datetime.now():%Y%m%d-%H%M%S}-{short}"
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder for folder in (Path("runs") / one for one in names) if not folder.exists())

@@ -62,7 +62,7 @@ def score(
         _write_sums(runs, sums, disagreements, open_chosen(chosen), to_json=json)
         return
     cells = [cell for run in runs for cell in read_cells(run, open_chosen(chosen))]
-    print_cells(cells, to_stderr=json)
+    print_cells(cells, runs, to_stderr=json)
     told: dict[str, object] = {"cells": [cell.as_json() for cell in cells]}
     if disagreements:
         found = [one for run in runs for one in _disagreements(run, disagreements)]

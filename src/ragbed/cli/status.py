@@ -49,7 +49,7 @@ def _print(told: Status, *, to_stderr: bool) -> None:
     for model in told.models:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
         done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
-        rows.append((model.model, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
+        rows.append((model.name, model.planned, model.asked, done, model.ok, model.refused, model.error, kinds))
     columns = ("model", "planned", "asked", "done", "ok", "refused", "error", "kinds of errors")
     print_table(f"Run {told.run}", columns, rows, to_stderr=to_stderr)
     for line in _lines(told):

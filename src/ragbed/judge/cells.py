@@ -56,8 +56,8 @@ class _Sum:
             value, low, high = clustered_wilson(list(self.hits.values()), list(self.asked.values()))
         told = [float(number) if math.isfinite(number) else None for number in (value, low, high)]
         return Estimate(
-            metric=metric, value=told[0], low=told[1], high=told[2], n=self.decided, asked=asked, errors=self.errors,
-            infeasible=0,
+            metric=metric, value=told[0], low=told[1], high=told[2], n=self.decided,
+            questions=min(self.decided, len(self.asked)), asked=asked, errors=self.errors, infeasible=0,
         )  # fmt: skip
 
 

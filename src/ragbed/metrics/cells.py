@@ -76,7 +76,7 @@ class Maker:
             rows, counts = self.sheet.sums((mask, values))
             hits, asked = rows.T.tolist()
             interval = clustered_wilson(hits, asked, counts=counts.tolist())
-        return self._cell(metric, interval, self.sheet.size(there), mask, place)
+        return self._cell(metric, interval, self.sheet.size(there), mask, place, scored=there)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats, **place: Unpack[Place]) -> Cell:
         """Second minus first, over the questions asked both ways; n is their number."""
@@ -117,7 +117,9 @@ class Maker:
         """A number without an interval, as a p value."""
         return self._cell(metric, Interval(value, math.nan, math.nan), n, mask, place)
 
-    def _cell(self, metric: str, interval: Interval, n: int, mask: Mask, place: Place) -> Cell:
+    def _cell(
+        self, metric: str, interval: Interval, n: int, mask: Mask, place: Place, *, scored: Mask | None = None
+    ) -> Cell:
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         estimate = Estimate(
             metric=metric,
@@ -125,6 +127,7 @@ class Maker:
             low=low,
             high=high,
             n=n,
+            questions=min(n, self.sheet.questions(mask & self.sheet.asked if scored is None else scored)),
             asked=self.sheet.size(mask & self.sheet.asked),
             errors=self.sheet.size(mask & self.sheet.failed),
             infeasible=self.sheet.size(mask & ~self.sheet.asked),

@@ -90,6 +90,10 @@ class Sheet:
         """How many trials there are."""
         return int(self.count[mask].sum())
 
+    def questions(self, mask: Mask) -> int:
+        """Return the number of distinct questions among some trials."""
+        return int(self.item_counts[np.unique(self.item[mask])].sum())
+
     def counts(self, groups: Ints, size: int) -> Ints:
         """How many questions (or whatever trials are grouped by) every group stands for."""
         counts = np.zeros(size, np.int64)

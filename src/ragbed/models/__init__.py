@@ -8,6 +8,7 @@ and one line in PROVIDERS. Other packages bring such functions as entry points `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -215,6 +216,25 @@ PROVIDERS: dict[str, Callable[[Wish], Model]] = {
 }
 
 _TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
+
+
+def split_name(spec: str) -> tuple[str, str]:
+    """Return the name and the model string of `NAME=provider/model`; the name is empty where none is given.
+
+    Only a `=` before the first `/` separates a name, so that model strings may contain others.
+
+    Raises:
+        UsageError: The name has other characters than letters, digits, `.`, `_` and `-`, or no provider follows it.
+    """
+    name, equals, model = spec.partition("=")
+    if not equals or "/" in name:
+        return "", spec
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+        raise UsageError(
+            f"--model {spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
+        )
+    parse_model(model)
+    return name, model
 
 
 def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:

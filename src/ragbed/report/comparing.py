@@ -12,6 +12,7 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.metrics.trial import Scored
 from ragbed.prompts.remedies import MARK
 from ragbed.report.reading import read_trials
+from ragbed.runner.display_names import read_names
 from ragbed.runner.file import NAME
 from ragbed.schema import Answer, Case
 from ragbed.scorers import open_tracks
@@ -110,12 +111,18 @@ def open_side(named: str, track: str) -> Side:
     folder, model = _split(named)
     trials = list(read_trials(folder, open_tracks([track])))
     models = list(dict.fromkeys(trial.model for _, trial in trials))
+    names = read_names([folder])
+    model = {name: full for full, name in names.items()}.get(model, model)
     if model and model not in models:
         raise UnknownName("model of the run", model, models)
     if not model and len(models) != 1:
-        raise UsageError(f"{folder} holds {len(models)} models; name one: {folder}:{models[0] if models else 'MODEL'}.")
+        raise UsageError(
+            f"{folder} holds {len(models)} models; name one: {folder}:{names[models[0]] if models else 'MODEL'}."
+        )
     chosen = model or models[0]
-    return Side(folder, chosen, _scores(((case, trial) for case, trial in trials if trial.model == chosen), track))
+    return Side(
+        folder, names[chosen], _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
+    )
 
 
 def _split(named: str) -> tuple[Path, str]:

@@ -60,11 +60,12 @@ def _curves(cells: Sequence[Cell], table: str, words: Words) -> Iterator[Chart]:
     for panel, models in _Board(cells, table).panels.items():
         series = []
         for model, own in models.items():
-            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in _of(own, "accuracy"))
+            known = [cell for cell in _of(own, "accuracy") if cell.estimate.value is not None]
+            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
             level = closed.get((model, panel.data, panel.lang, panel.profile))
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
-        if series:
+        if any(len(one.points) > 1 for one in series):  # a curve needs two points; the tables have a single one
             told = CurveWords(
                 title=_title(words, table, panel),
                 description=words(f"figures.{table}.desc"),

@@ -39,7 +39,7 @@ def write(report: Report) -> str:
     runs = printable(", ".join(report.runs).replace("\n", " "))
     head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
     ours = ("\n".join(_table(table)) for table in report.tables)
-    return "\n\n".join([head, *write_paper_tables(report.cells, _text), *ours]) + "\n"
+    return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
 
 
 def _table(table: Table) -> Iterator[str]:

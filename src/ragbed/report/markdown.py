@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ragbed.report.claims.telling import evidence_columns, most_telling, tell_evidence, tell_finding
+from ragbed.report.claims import MIN_QUESTIONS
+from ragbed.report.claims.telling import (
+    evidence_columns,
+    most_telling,
+    split_findings,
+    tell_claims,
+    tell_evidence,
+    tell_finding,
+)
 from ragbed.report.numbers import FEW, show, show_asked
+from ragbed.report.summary import summarise
 from ragbed.report.tables import Report, Table
 from ragbed.report.words import read_words
 from ragbed.text import printable
@@ -19,6 +28,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 def write(report: Report) -> str:
     """All tables, with what is needed to read them."""
     parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    parts += _summary(report)
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]
     parts += [
@@ -30,12 +40,23 @@ def write(report: Report) -> str:
     return "\n".join(parts)
 
 
+def _summary(report: Report) -> Iterator[str]:
+    words = read_words("en")
+    for one in summarise(report.shown, report.track, words):
+        yield f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}"
+        yield ""
+
+
 def _claims(report: Report) -> Sequence[str]:
     words = read_words("en")
-    lines = [f"## {words('claims.heading')}", "", words("claims.note"), ""]
-    for finding in report.findings:
+    decided, unclear, missing = split_findings(report.findings)
+    lines = [f"## {words('claims.heading')}", ""]
+    lines += [words("claims.note", minimum=MIN_QUESTIONS), ""] if decided or unclear else []
+    for finding in decided:
         claim, says, verdict, rests = tell_finding(finding, words)
         lines += [f"* **{claim}** {says} *{verdict}*: {rests}"]
+    lines += [f"* {line}" for key, some in (("unclear", unclear), ("missing", missing))
+              if (line := tell_claims(key, some, words))]  # fmt: skip
     rows = [
         tell_evidence(finding.claim, one, words)
         for finding in report.findings

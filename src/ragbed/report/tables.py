@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from ragbed.metrics import METRICS
@@ -11,6 +12,7 @@ from ragbed.metrics.cells import JUDGED, Cell
 from ragbed.metrics.sheet import Key
 from ragbed.report.causes import Cause
 from ragbed.report.claims import Finding, Grounds, check_claims
+from ragbed.runner.display_names import short_names
 from ragbed.schema import Estimate
 
 PAPER_DATA = {
@@ -93,16 +95,57 @@ class Report:
     """The paper's claims; they need the cells of the robust track."""
     causes: tuple[Cause, ...] = ()
     """Why answers are wrong, where that was looked into."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Under which models are shown, by model string; tables and findings have these names."""
+
+    @cached_property
+    def shown(self) -> list[Cell]:
+        """Return the cells with the names under which models are shown."""
+        return [_renamed(cell, self.names) for cell in self.cells]
+
+    @cached_property
+    def shown_causes(self) -> list[Cause]:
+        """Return the causes with the names under which models are shown."""
+        return [cause._replace(model=self.names.get(cause.model, cause.model)) for cause in self.causes]
 
 
-def make_report(runs: Sequence[str], cells: Sequence[Cell], track: str, causes: Sequence[Cause] = ()) -> Report:
-    """Arranges the cells of a track, and checks claims against all."""
-    shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
+def make_report(
+    runs: Sequence[str],
+    cells: Sequence[Cell],
+    track: str,
+    causes: Sequence[Cause] = (),
+    names: Mapping[str, str] | None = None,
+) -> Report:
+    """Arrange the cells of a track, and check claims against all.
+
+    Args:
+        runs: Names of the runs.
+        cells: Of all tracks.
+        track: Which the tables show.
+        causes: Why answers are wrong.
+        names: Under which models are shown; derived from the model strings if None.
+    """
+    names = short_names(cell.key.model for cell in cells) if names is None else names
+    named = [_renamed(cell, names) for cell in cells]
+    shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, title, columns, shown, track) for name, title, columns in _layout(shown)]
-    findings = check_claims(Grounds(cells, causes))
-    tables.append(_arrange_judged(cells))
+    findings = [_with_names(finding, names) for finding in check_claims(Grounds(cells, causes))]
+    tables.append(_arrange_judged(named))
     kept = tuple(table for table in tables if table.rows)
-    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes))
+    return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names)
+
+
+def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
+    model = cell.key.model
+    return cell if names.get(model, model) == model else replace(cell, key=cell.key._replace(model=names[model]))
+
+
+def _with_names(finding: Finding, names: Mapping[str, str]) -> Finding:
+    """Claims are checked by model string, which says what is a language model, and shown by name."""
+    rows = [
+        replace(row, key=row.key._replace(model=names.get(row.key.model, row.key.model))) for row in finding.evidence
+    ]
+    return replace(finding, evidence=tuple(rows))
 
 
 def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[Column, ...]]]:

@@ -69,6 +69,9 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         target.add_cases(_count(_new_cases(source, target), merged))
     target.add_plan(settings, ())
     target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
+    names = {model: name for source in reversed(sources) for model, name in source.names().items()}
+    rows = [(f"name.{model}", name) for model, name in names.items()]
+    target.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
     for source in sources:
         models = {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
         for result in source.results():

@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +64,8 @@ class Job:
     """Lays the cases out; called only for a run that was not planned yet, or one that grows."""
     models: Sequence[Model]
     repeats: int = 1
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names under which models are shown, by model string; a model without one has a derived name."""
     grows: bool = False
     """Whether cases that came since it was planned are added: those of a judge, whose run may have gone on."""
     cache: Path | None = None
@@ -95,6 +97,8 @@ def run(job: Job, watch: Callable[[str, Progress], None], ending: Ending | None 
                 "copy was put back. What they held is asked again."
             )
         _plan(store, job)
+        if job.names:
+            store.name_models(job.names)
         if job.budget is not None:
             _pay_so_far(store, job.budget, job.tell)
         ending = ending or Ending()

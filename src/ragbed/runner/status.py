@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import get_args
 
+from ragbed.runner.display_names import short_names
 from ragbed.runner.lock import holder
 from ragbed.runner.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
@@ -23,6 +24,8 @@ class ModelStatus:
     """Where the asking of one model is; asked = ok + refused + error, and planned = asked + pending."""
 
     model: str
+    name: str
+    """Under which tables show it."""
     identity: str
     planned: int
     asked: int = 0
@@ -80,6 +83,7 @@ def read_status(folder: Path) -> Status:
 def _read(store: RunStore, folder: Path, process: str | None) -> Status:
     repeats = int(store.settings().get("repeats", "1"))
     feasible = store.size(1)
+    names = short_names([model for model, _ in store.models().values()], store.names())
     ((cases,),) = store.read(COUNT_CASES)
     sessions = list(store.read("SELECT value FROM meta WHERE key = 'session'"))
     status = Status(
@@ -90,8 +94,8 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
         infeasible=cases - feasible,
         repeats=repeats,
         models=[
-            _read_model(store, number, ModelStatus(name, identity, feasible * repeats))
-            for number, (name, identity) in store.models().items()
+            _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
+            for number, (model, identity) in store.models().items()
         ],
     )
     status.an_error = store.an_error()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -196,6 +196,25 @@ class RunStore:
             known[name] = (number, identity)
             numbers.append(number)
         return numbers
+
+    def name_models(self, names: Mapping[str, str]) -> None:
+        """Store the names under which models are shown (`--model NAME=…`); a new name replaces an old one.
+
+        Raises:
+            UsageError: Another model of the run has the name.
+        """
+        taken = {name: model for model, name in self.names().items() if model not in names}
+        for name in names.values():
+            if name in taken:
+                raise UsageError(f"{self.path.parent} already has a model named {name!r}: {taken[name]}.")
+        with self.transaction() as connection:
+            rows = [(f"name.{model}", name) for model, name in names.items()]
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def names(self) -> dict[str, str]:
+        """Return the names that were given to models, by model string."""
+        rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'name.*'")
+        return {str(key).removeprefix("name."): str(value) for key, value in rows}
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
         """The number of this session and those of the models; calls that earlier ones left open go on record."""

@@ -58,7 +58,7 @@ async def _overview(shelf: Shelf, library: Library, rater: str, request: Request
         raise UsageError(f"no such track: {track!r}.")
     shelf.look()
     rows, count = library.overview(track)
-    told = {"track": track, "count": count, "rater": rater, "runs": _runs(shelf)}
+    told = {"track": track, "count": count, "rater": rater, "runs": _runs(shelf), "names": library.names()}
     encoded = msgspec.json.encode(told | {"rows": rows})
     while len(encoded) > MOST_BYTES and rows:
         rows = rows[: len(rows) // 2]

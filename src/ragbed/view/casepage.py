@@ -60,6 +60,8 @@ class CasePage(Struct, frozen=True, kw_only=True):
     """Other replies to the same case."""
     others: list[Row]
     """The same question under other conditions."""
+    names: dict[str, str]
+    """Under which models are shown, by model string."""
     is_cut: bool = False
     """Whether texts were shortened."""
 
@@ -70,7 +72,7 @@ def make_page(library: Library, call: Call, beside: Sequence[Call], rater: str) 
     found = [(book, stored), *(find_trial(library, one) for one in beside[:MOST_BESIDE])]
     trials = [_see(book, one, rater) for book, one in found if one.case == stored.case]
     peers, others = _around(library, book, stored)
-    page = CasePage(shown=show_case(stored.case), trials=trials, beside=peers, others=others)
+    page = CasePage(shown=show_case(stored.case), trials=trials, beside=peers, others=others, names=library.names())
     encoded = msgspec.json.encode(page)
     for budget in _BUDGETS:
         if len(encoded) <= MOST_BYTES:

@@ -9,6 +9,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragbed.runner.display_names import short_names
 from ragbed.runner.store import Stored
 from ragbed.view.book import Book, Place
 from ragbed.view.cells import Cell, Wanted, count_facets
@@ -58,6 +59,8 @@ class Page(Struct, frozen=True, kw_only=True):
     offset: int
     rows: list[Row]
     facets: dict[str, dict[str, int]]
+    names: dict[str, str]
+    """Under which models are shown, by model string."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -81,6 +84,12 @@ class Library:
     def __init__(self, books: Mapping[str, Book]) -> None:
         self.books = books
 
+    def names(self) -> dict[str, str]:
+        """Return the names under which the models of all runs are shown, by model string."""
+        models = [name for book in self.books.values() for name, _ in book.store.models().values()]
+        given = [book.store.names() for book in self.books.values()]
+        return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
+
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Every condition of every model, and how many there are; at most so many as a page can hold."""
         rows = [row for book in self.books.values() for row in overview_rows(book, track)]
@@ -99,7 +108,8 @@ class Library:
             total, is_exact = min(len(found), MOST_FOUND), is_exact and len(found) <= MOST_FOUND
             places = iter(found[:MOST_FOUND][offset : offset + PAGE])
         rows = [_found_row(book, place, asked.query) for book, place in places]
-        return Page(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=self._facets(books, asked.wanted))
+        return Page(total=total, is_exact=is_exact, offset=offset, rows=rows,
+                    facets=self._facets(books, asked.wanted), names=self.names())  # fmt: skip
 
     def _facets(self, books: Iterable[Book], wanted: Wanted) -> dict[str, dict[str, int]]:
         facets = count_facets(((cell, trials) for book in books for _, cell, trials in book.cells), wanted)

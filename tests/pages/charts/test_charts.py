@@ -10,7 +10,7 @@ import pytest
 from ragbed.pages.charts import Bar, Chart, Part, Point, Series, Stack, bars, curves, heat, safe_name, stacks
 from ragbed.pages.charts.bars import Words as BarWords
 from ragbed.pages.charts.curves import Words as CurveWords
-from ragbed.pages.charts.frame import WIDTH, fit, spread
+from ragbed.pages.charts.frame import WIDTH, fit, fit_names, spread
 from ragbed.pages.charts.heat import Words as HeatWords
 from ragbed.pages.charts.stacks import Words as StackWords
 from ragbed.pages.picture import PICTURES
@@ -98,6 +98,15 @@ def test_the_parts_of_a_bar_fill_it() -> None:
 )
 def test_a_text_is_cut_inside_to_its_width(text: str, shown: str) -> None:
     assert fit(text, 64) == shown
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    names = ["qwen2.5-7b-instruct-q4_k_m-from-the-hub-2025", "qwen2.5-7b-instruct-q8_0-from-the-hub-2025"]
+    assert fit(names[0], 64) == fit(names[1], 64)
+    shown = fit_names(names, 64)
+    assert len(set(shown)) == 2
+    assert fit_names(["short", "other"], 64) == ["short", "other"]
+    assert fit_names([names[0], names[0]], 64) == [fit(names[0], 64, 7.2)] * 2
 
 
 def test_labels_keep_their_distance_and_stay_inside() -> None:

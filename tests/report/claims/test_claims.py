@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from msgspec import structs
 
 from ragbed.metrics.cells import Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.report.causes import Cause
-from ragbed.report.claims import CLAIMS, Grounds, check_claims
+from ragbed.report.claims import CLAIMS, MIN_QUESTIONS, Grounds, check_claims
 from ragbed.report.claims.telling import evidence_columns, tell_evidence, tell_finding
 from ragbed.report.words import read_words
 from ragbed.schema import Estimate
@@ -20,8 +23,9 @@ def _cell(
     table: str, key: Key, metric: str, value: float, reach: float = 0.05, *, n: int = 100, **place: float
 ) -> Cell:
     estimate = Estimate(
-        metric=metric, value=value, low=value - reach, high=value + reach, n=n, asked=n, errors=0, infeasible=0
-    )
+        metric=metric, value=value, low=value - reach, high=value + reach, n=n, asked=n, questions=n, errors=0,
+        infeasible=0,
+    )  # fmt: skip
     return Cell(table, key, "robust", "all", estimate, Place(k=5, **place))  # type: ignore[typeddict-item]
 
 
@@ -74,36 +78,36 @@ def _override(value: float, reach: float = 0.1) -> list[Cell]:
     [
         ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.3, 0.05), "supported"),
         ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.05, 0.3), "contradicted"),
-        ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.1, 0.1), "undecidable"),
+        ("C1", _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.1, 0.1), "inconclusive"),
         ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.2, 0.001), "supported"),
         ("C2", _decline(0.4, -0.1, 0.01) + _decline(0.8, -0.2, 0.001), "contradicted"),
         ("C2", _decline(0.8, 0.0, 0.9, same=0.01), "contradicted"),
-        ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.05, 0.2), "undecidable"),
-        ("C2", _decline(0.4, -0.02, 0.9), "undecidable"),
+        ("C2", _decline(0.4, -0.02, 0.9) + _decline(0.8, -0.05, 0.2), "inconclusive"),
+        ("C2", _decline(0.4, -0.02, 0.9), "not_enough_data"),
         ("C3", _refusals(0.3), "supported"),
         ("C3", _refusals(0.6), "contradicted"),
-        ("C3", _refusals(0.45), "undecidable"),
+        ("C3", _refusals(0.45), "inconclusive"),
         ("C4", _adherence(0.5, 0.1), "supported"),
         ("C4", _adherence(0.96, 0.03), "contradicted"),
-        ("C4", _adherence(0.9, 0.05), "undecidable"),
+        ("C4", _adherence(0.9, 0.05), "inconclusive"),
         ("C5", _integration(0.5) + _integration(0.3, 0.4), "supported"),
         ("C5", _integration(0.5) + _integration(0.5, 0.4), "contradicted"),
-        ("C5", _integration(0.9, 0.2), "undecidable"),
+        ("C5", _integration(0.9, 0.2), "not_enough_data"),
         ("C6", _changes(-0.05, -0.3), "supported"),
         ("C6", _changes(-0.3, -0.05), "contradicted"),
-        ("C6", _changes(-0.1, -0.12), "undecidable"),
+        ("C6", _changes(-0.1, -0.12), "inconclusive"),
         ("C8", _override(0.8), "supported"),
         ("C8", _override(0.2), "contradicted"),
-        ("C8", _override(0.5), "undecidable"),
+        ("C8", _override(0.5), "inconclusive"),
         ("C9", [_closed(0.6), *_refusals(0.2)], "supported"),
         ("C9", [_closed(0.2), *_refusals(0.6)], "contradicted"),
-        ("C9", [_closed(0.4), *_refusals(0.42)], "undecidable"),
+        ("C9", [_closed(0.4), *_refusals(0.42)], "inconclusive"),
         ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", 0.1, 0.02), "supported"),
         ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", 0.1, 0.2), "supported"),
         ("C10", _gain("quote", -0.2, 0.01) + _gain("isolate", 0.1, 0.2), "contradicted"),
-        ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", -0.1, 0.02), "undecidable"),
-        ("C10", _gain("quote", 0.2, 0.03) + _gain("isolate", 0.2, 0.03), "undecidable"),
-        ("C10", _gain("numbered", 0.2, 0.01) + _gain("unwarned", -0.2, 0.01), "undecidable"),
+        ("C10", _gain("quote", 0.2, 0.01) + _gain("isolate", -0.1, 0.02), "inconclusive"),
+        ("C10", _gain("quote", 0.2, 0.03) + _gain("isolate", 0.2, 0.03), "inconclusive"),
+        ("C10", _gain("numbered", 0.2, 0.01) + _gain("unwarned", -0.2, 0.01), "not_enough_data"),
     ],
 )
 def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: str) -> None:
@@ -120,12 +124,13 @@ def test_refusals_are_compared_under_the_same_instruction_where_they_can_be() ->
 @pytest.mark.parametrize("claim", list(CLAIMS))
 def test_nothing_measured_decides_nothing(claim: str) -> None:
     finding = CLAIMS[claim](Grounds([]))
-    assert (finding.verdict, finding.evidence) == ("undecidable", ())
+    assert (finding.verdict, finding.evidence) == ("not_enough_data", ())
 
 
 def _causes(counts: dict[str, int]) -> list[Cause]:
-    case = parse_case("en_int/1/integration@noise=0,k=5,arm=related,profile=robust,seed=0")
-    return [Cause("m", case, (name,)) for name, count in counts.items() for _ in range(count)]
+    types = [name for name, count in counts.items() for _ in range(count)]
+    name = "en_int/{}/integration@noise=0,k=5,arm=related,profile=robust,seed=0"
+    return [Cause("m", parse_case(name.format(number)), (type_,)) for number, type_ in enumerate(types)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +138,7 @@ def _causes(counts: dict[str, int]) -> list[Cause]:
     [
         ({"E7": 38, "E4": 28, "E5": 28, "E6": 6}, "supported"),
         ({"E7": 5, "E4": 5, "E5": 85, "E6": 5}, "contradicted"),
-        ({"E7": 4, "E4": 3, "E5": 3}, "undecidable"),
+        ({"E7": 4, "E4": 3, "E5": 3}, "not_enough_data"),
     ],
 )
 def test_error_shares_are_held_against_the_papers(counts: dict[str, int], verdict: str) -> None:
@@ -160,6 +165,50 @@ def test_p_values_are_adjusted_for_the_number_of_rows() -> None:
     both = CLAIMS["C9"](Grounds([_closed(0.5), *_refusals(0.4), *more])).evidence[0]
     assert alone.p is not None
     assert both.p == pytest.approx(2 * alone.p)
+
+
+def _with_questions(cells: list[Cell], questions: int) -> list[Cell]:
+    return [replace(cell, estimate=structs.replace(cell.estimate, questions=questions)) for cell in cells]
+
+
+_DECIDED = {
+    "C1": _transition(0.0, 0.5, 0.02) + _transition(0.8, 0.3, 0.05),
+    "C2": _decline(0.8, -0.2, 0.001),
+    "C3": _refusals(0.6),
+    "C4": _adherence(0.5, 0.1),
+    "C5": _integration(0.5),
+    "C6": _changes(-0.05, -0.3),
+    "C8": _override(0.8),
+    "C9": [_closed(0.6), *_refusals(0.2)],
+    "C10": _gain("quote", 0.2, 0.01),
+}
+
+
+@pytest.mark.parametrize("claim", list(_DECIDED))
+def test_a_claim_needs_the_minimum_number_of_questions(claim: str) -> None:
+    enough = CLAIMS[claim](Grounds(_with_questions(_DECIDED[claim], MIN_QUESTIONS)))
+    too_few = CLAIMS[claim](Grounds(_with_questions(_DECIDED[claim], MIN_QUESTIONS - 1)))
+    assert enough.verdict in ("supported", "contradicted")
+    assert (too_few.verdict, too_few.evidence) == ("not_enough_data", ())
+
+
+def test_repeats_of_a_few_questions_are_not_many_questions() -> None:
+    counterexample = _with_questions([_cell("rejection", _BASE, "refusal_recall", 0.9, n=100, noise=1.0)], 5)
+    assert CLAIMS["C3"](Grounds(counterexample)).verdict == "not_enough_data"
+
+
+@pytest.mark.parametrize("model", ["baseline/lexical", "scripted/gullible"])
+def test_baselines_and_scripted_models_do_not_count(model: str) -> None:
+    key = _BASE._replace(model=model)
+    cells = [*_refusals(0.3), _cell("rejection", key, "refusal_recall", 0.9, noise=1.0)]
+    assert [one.key.model for one in CLAIMS["C3"](Grounds(cells)).evidence] == ["m"]
+    causes = [cause._replace(model=model) for cause in _causes({"E4": 40})]
+    assert CLAIMS["C7"](Grounds([], causes)).verdict == "not_enough_data"
+
+
+def test_errors_on_few_questions_decide_nothing() -> None:
+    (cause,) = _causes({"E4": 1})
+    assert CLAIMS["C7"](Grounds([], [cause] * 100)).verdict == "not_enough_data"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

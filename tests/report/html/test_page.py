@@ -71,11 +71,64 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
 def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     page = opened.page
     headings = page.locator("main:not([hidden]) h2").all_inner_texts()
-    expected = ["Leaderboard", "Claims of the paper", "Figures", "Why answers are wrong", "Tables", "Method", "Cases"]
-    assert headings == expected
+    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Why answers are wrong", "Claims of the paper"]
+    assert headings == [*expected, "Metrics and method"]
+    assert page.locator("h2:visible").last.inner_text() == "Cases"
     assert page.locator("main:not([hidden]) [data-claim]").count() == 10
     assert page.locator("main:not([hidden]) figure svg[role=img]").count() >= 7
     assert f"Run ragbed diagnose {run} and" in page.locator("#en-errors").inner_text()
+
+
+def test_it_opens_with_a_paragraph_about_each_model(opened: Watched) -> None:
+    cards = opened.page.locator("#en-summary .card")
+    assert cards.locator("h3").all_inner_texts() == ["scripted/oracle", "scripted/last-doc"]
+    assert "It always declines when no document contains the answer." in cards.nth(0).inner_text()
+    assert "Accuracy stays at 100\u00a0% when 80\u00a0% of the documents are noise." in cards.nth(0).inner_text()
+    assert "Accuracy changes from 100\u00a0% to 20\u00a0%" in cards.nth(1).inner_text()
+    assert "rest on only 4 questions" in cards.nth(1).inner_text()
+    assert cards.nth(0).locator("p strong").all_inner_texts() == ["English:", "Chinese:"]
+
+
+def test_claims_without_enough_data_are_one_line(opened: Watched) -> None:
+    """Both models are scripted, and there are four questions: nothing can be decided."""
+    claims = opened.page.locator("#en-claims")
+    assert claims.locator(".card").count() == 0
+    (line,) = claims.locator("summary").all_inner_texts()
+    assert line.startswith("Not enough data for C1, C2, C3, C4, C5, C6, C7, C8, C9, C10: ")
+    assert "at least 30 questions" in line
+    claims.locator("summary").click()
+    assert claims.get_by_text("Ask the rejection testbed.").first.is_visible()
+
+
+def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:
+    defined = set(opened.page.locator("#en-method td code").all_text_contents())
+    assert {"accuracy", "refusal_recall", "misled_at_all", "paths"} <= defined
+    assert not {"crag_score", "youden_j", "retrieval_recall", "testbed_gain", "judged"} & defined
+    assert opened.page.get_by_text("Causes of errors").count() == 0
+
+
+@pytest.mark.parametrize(("locale", "title"), [("zh-CN", "摘要"), ("de-DE", "Summary")])
+def test_it_opens_in_the_language_of_the_browser(browser: Browser, report: Path, locale: str, title: str) -> None:
+    context = browser.new_context(locale=locale)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("main:not([hidden]) h2").first.inner_text() == title
+    assert page.title() == page.locator("main:not([hidden]) h1").inner_text()
+    page.locator("main:not([hidden]) button.language").click()
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("main:not([hidden]) h2").first.inner_text() != title
+    context.close()
+
+
+def test_words_sets_the_language_whatever_the_browser_speaks(browser: Browser, run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "zh.html"
+    assert type_command("report", str(run), "-f", "html", "--words", "zh", "-o", str(target)).code == 0
+    with open_page(browser, "file://") as watched:
+        watched.page.goto(target.as_uri())
+        watched.page.wait_for_selector("html[data-ready]")
+        assert watched.page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
 
 
 def test_every_figure_has_a_name_and_its_numbers(opened: Watched) -> None:
@@ -155,12 +208,12 @@ def test_the_prompt_is_the_one_that_was_sent(opened: Watched, run: Path, report:
 def test_the_page_speaks_chinese(opened: Watched) -> None:
     page = opened.page
     page.get_by_role("button", name="中文").click()
-    assert page.locator("main:not([hidden]) h2").first.inner_text() == "排行榜"
+    assert page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
     assert page.get_attribute("html", "lang") == "zh-Hans"
     assert page.get_by_role("searchbox").get_attribute("placeholder") == "搜索问题"
     assert "噪声鲁棒性" in (page.locator("main:not([hidden]) figure svg > title").first.text_content() or "")
     page.get_by_role("button", name="English").click()
-    assert page.locator("main:not([hidden]) h2").first.inner_text() == "Leaderboard"
+    assert page.locator("main:not([hidden]) h2").first.inner_text() == "Summary"
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -200,6 +253,19 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, report: Path) -> None:
             watched.page.wait_for_selector(".case" if place else ".filters")
             assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
         watched.assert_harmless()
+
+
+def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report: Path) -> None:
+    with open_page(browser, "file://", width=390) as watched:
+        watched.page.goto(report.as_uri())
+        watched.page.wait_for_selector("html[data-ready]")
+        table = watched.page.locator("main:not([hidden]) table.sortable")
+        ends = "node => [...node.querySelectorAll('td, td span')].map((one) => one.getBoundingClientRect().right)"
+        assert 300 < max(table.evaluate(ends)) <= 390
+        cell = table.locator("td[data-label='most noise']").first
+        assert cell.evaluate("node => getComputedStyle(node, '::before').content") == '"most noise"'
+        table.get_by_role("button", name="most noise").click()
+        assert "scripted/oracle" in table.locator("tbody tr").first.inner_text()
 
 
 def test_texts_have_contrast_on_both_grounds(browser: Browser, report: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.pages.charts.frame import WIDTH, Chart, Grid, dash, fit, hue, percent, sheet, spread, tell
+from ragbed.pages.charts.frame import WIDTH, Chart, Grid, dash, fit_names, hue, percent, sheet, spread, tell
 from ragbed.pages.markup import Node, el
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 172, 56, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 184, 56, 48
 _LINE = 15
 """Height of a label."""
 _INNER = 240
@@ -116,11 +116,12 @@ def _names(scale: _Scale, series: Sequence[Series]) -> Iterator[Node]:
             ends.append((number, one.name, scale.y(known[-1].value or 0)))
     heights = spread([end for _, _, end in ends], _LINE, _TOP, _TOP + scale.height)
     left = WIDTH - _RIGHT
-    for (number, name, end), y in zip(ends, heights, strict=True):
+    names = fit_names([name for _, name, _ in ends], _RIGHT - 58)
+    for (number, _, end), name, y in zip(ends, names, heights, strict=True):
         yield el("path", class_=f"{hue(number)} level", d=f"M{left + 4} {end:.1f}L{left + 18} {y:.1f}")
         line = {"class_": f"{hue(number)} line", "d": f"M{left + 20} {y:.1f}h22"}
         yield el("path", **line, stroke_dasharray=dash(number))
-        yield el("text", fit(name, _RIGHT - 52), x=left + 46, y=y + 4)
+        yield el("text", name, x=left + 46, y=y + 4)
 
 
 def _path(spots: Sequence[tuple[float, float]]) -> str:

@@ -16,6 +16,8 @@ WIDTH = 540
 """Narrow enough that a phone, which shows all of it, leaves letters of eight pixels."""
 _CHARACTER = 6.4
 """Width of a Latin letter at 12 pixels, on the wide side; a Chinese one takes two."""
+_NAME = 7.2
+"""The same where names stand, which a phone shows at 13.5 pixels."""
 _LONGEST_NAME = 80
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
 
@@ -95,6 +97,20 @@ def fit(text: str, width: float, letter: float = _CHARACTER) -> str:
     while head + tail and measure(f"{head}…{tail}", letter) > width:
         head, tail = (head[:-1], tail) if 2 * len(head) > len(tail) else (head, tail[1:])
     return f"{head}…{tail}"
+
+
+def fit_names(names: Sequence[str], width: float) -> list[str]:
+    """Return names that are not wider than so, and that differ wherever the names do.
+
+    Names that would look alike once they are cut lose what all of them begin with.
+    """
+    fitted = [fit(name, width, _NAME) for name in names]
+    if len(set(fitted)) == len(set(names)):
+        return fitted
+    shortest = min(names, key=len)
+    start = next((at for at, letter in enumerate(shortest) if any(name[at] != letter for name in names)), len(shortest))
+    cut = [fit(f"…{name[start:]}", width, _NAME) for name in names]
+    return cut if len(set(cut)) > len(set(fitted)) else fitted
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:

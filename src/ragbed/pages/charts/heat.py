@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, percent, sheet
+from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, fit_names, percent, sheet
 from ragbed.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
@@ -30,7 +30,8 @@ def heat(name: str, words: Words, columns: Sequence[str], rows: Sequence[tuple[s
     for number, column in enumerate(columns):
         middle = _LEFT + width * (number + 0.5)
         marks.append(el("text", fit(column, width - 4), class_="faint", x=middle, y=_TOP + 14, text_anchor="middle"))
-    for number, (label, values) in enumerate(rows):
+    labels = fit_names([label for label, _ in rows], _LEFT - 16)
+    for number, (label, (_, values)) in enumerate(zip(labels, rows, strict=True)):
         marks += _row(label, values, width, _TOP + _HEAD + _ROW * number)
     bottom = _TOP + _HEAD + _ROW * len(rows)
     marks.append(
@@ -51,7 +52,7 @@ def heat(name: str, words: Words, columns: Sequence[str], rows: Sequence[tuple[s
 
 
 def _row(label: str, values: Sequence[float | None], width: float, top: float) -> Iterator[Node]:
-    yield el("text", fit(label, _LEFT - 16), x=_LEFT - 8, y=top + 19, text_anchor="end")
+    yield el("text", label, x=_LEFT - 8, y=top + 19, text_anchor="end")
     for number, value in enumerate(values):
         left = _LEFT + width * number
         if value is None:

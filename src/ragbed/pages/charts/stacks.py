@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, measure, percent, sheet
+from ragbed.pages.charts.frame import WIDTH, Chart, Grid, fit, fit_names, measure, percent, sheet
 from ragbed.pages.markup import Node, el
 
 _LEFT, _TOP, _ROW, _BAR, _LEGEND = 170, 36, 30, 20, 20
@@ -43,9 +43,15 @@ class Words(NamedTuple):
 
 def stacks(name: str, words: Words, parts: Sequence[Part], rows: Sequence[Stack]) -> Chart:
     """Draws the bars under each other, with a legend below."""
-    legend = list(_legend(parts, _TOP + _ROW * len(rows) + 12))
+    used = [part for part, *shares in zip(parts, *(row.shares for row in rows), strict=True) if any(shares)]
+    legend = list(_legend(used or parts, _TOP + _ROW * len(rows) + 12))
     height = _TOP + _ROW * len(rows) + 12 + _LEGEND * max(line for line, _ in legend) + _LEGEND + 6
-    marks = [mark for number, row in enumerate(rows) for mark in _row(parts, row, _TOP + _ROW * number)]
+    labels = fit_names([row.name for row in rows], _LEFT - 16)
+    marks = [
+        mark
+        for number, (label, row) in enumerate(zip(labels, rows, strict=True))
+        for mark in _row(label, parts, row, _TOP + _ROW * number)
+    ]
     marks += [mark for _, mark in legend]
     grid = Grid(
         (words.rows, *(part.name for part in parts), "n"),
@@ -62,9 +68,9 @@ def stacks(name: str, words: Words, parts: Sequence[Part], rows: Sequence[Stack]
     return Chart(name, words.title, words.description, drawing, grid)
 
 
-def _row(parts: Sequence[Part], row: Stack, top: float) -> Iterator[Node]:
+def _row(label: str, parts: Sequence[Part], row: Stack, top: float) -> Iterator[Node]:
     middle = top + (8 if row.note else 14)
-    yield el("text", fit(row.name, _LEFT - 16), x=_LEFT - 8, y=middle, text_anchor="end")
+    yield el("text", label, x=_LEFT - 8, y=middle, text_anchor="end")
     if row.note:
         yield el("text", fit(row.note, _LEFT - 16, 5.6), class_="note", x=_LEFT - 8, y=middle + 13, text_anchor="end")
     yield el("text", f"n = {row.n}", class_="faint", x=WIDTH - _RIGHT + 6, y=top + 14)

@@ -87,7 +87,7 @@ export function markTrial(documents, shown, trial) {
 export function drawTrial(trial, shown) {
   return el("section", { class: "card trial" },
     el("header", {},
-      el("strong", { class: "model" }, trial.model),
+      el("strong", { class: "model", title: trial.model }, trial.name ?? trial.model),
       trial.repeat ? el("span", {}, say("repeat {0}", trial.repeat + 1)) : null,
       trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
       trial.scores?.misled ? tag("misled") : null),

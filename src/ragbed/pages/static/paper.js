@@ -3,15 +3,33 @@
 import { el, fill } from "./dom.js";
 import { speak, spoken } from "./words.js";
 
-/** Buttons that change the language of what was written in both; `then` draws what was not. */
+/** Reads or stores a setting where the browser lets a file do that; otherwise it lasts as long as the page. */
+function remembered(name, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(`ragbed-${name}`, value);
+    return localStorage.getItem(`ragbed-${name}`) ?? "";
+  } catch {
+    return value ?? "";
+  }
+}
+
+/** Buttons that change the language of what was written in both; `then` draws what was not.
+ *
+ * The page opens in `first`, or else in the language that was chosen before, or else in that of the browser. */
 export function keepLanguage(buttons, first, then = () => {}) {
   const talk = (language) => {
     speak(language);
     for (const main of document.querySelectorAll("main")) main.hidden = main.dataset.lang !== spoken();
+    document.title = document.querySelector("main:not([hidden]) h1")?.textContent ?? document.title;
     then();
   };
-  for (const button of buttons) button.addEventListener("click", () => talk(spoken() === "en" ? "zh" : "en"));
-  talk(first);
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      talk(spoken() === "en" ? "zh" : "en");
+      remembered("language", spoken());
+    });
+  }
+  talk(first || remembered("language") || navigator.language);
 }
 
 /** Buttons that go through light, dark and what the system has; remembered where the browser lets a file remember. */
@@ -21,22 +39,14 @@ export function keepTheme(buttons) {
     if (theme === "") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
   };
-  const remembered = (theme) => {
-    try {
-      if (theme !== undefined) localStorage.setItem("ragbed-theme", theme);
-      return localStorage.getItem("ragbed-theme") ?? "";
-    } catch {
-      return theme ?? "";
-    }
-  };
-  const first = remembered();
+  const first = remembered("theme");
   show(themes.includes(first) ? first : "");
   for (const button of buttons) {
     button.addEventListener("click", () => {
       const now = document.documentElement.dataset.theme ?? "";
       const next = themes[(themes.indexOf(now) + 1) % themes.length];
       show(next);
-      remembered(next);
+      remembered("theme", next);
     });
   }
 }

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragbed.report.claims import counterfactual, documents, integration, noise, rejection, remedies
-from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict
+from ragbed.report.claims.base import MIN_QUESTIONS, Evidence, Finding, Grounds, Verdict
 
-__all__ = ["CLAIMS", "Evidence", "Finding", "Grounds", "Verdict", "check_claims"]
+__all__ = ["CLAIMS", "MIN_QUESTIONS", "Evidence", "Finding", "Grounds", "Verdict", "check_claims"]
 
 
 CLAIMS: dict[str, Callable[[Grounds], Finding]] = {

@@ -16,12 +16,17 @@ from ragbed.report.causes import Cause
 from ragbed.schema import Estimate
 from ragbed.stats.rates import LEVEL, two_sided
 
-Verdict: TypeAlias = Literal["supported", "contradicted", "undecidable"]
+Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
+MIN_QUESTIONS = 30
+"""Questions that a measurement needs to count for or against a claim, per model and condition. With fewer, the 95 %
+interval of a rate extends 17 points or more around one half, and one more question can turn the verdict around."""
+_NOT_LANGUAGE_MODELS = ("baseline", "scripted")
+"""Providers whose models follow a fixed rule: they say nothing about language models."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One measurement that speaks for a claim, against it, or not clearly."""
+    """One measurement that supports a claim, contradicts it, or does neither clearly."""
 
     key: Key
     what: str
@@ -31,6 +36,7 @@ class Evidence:
     low: float | None
     high: float | None
     n: int
+    """Questions."""
     verdict: Verdict
     p: float | None = None
     """Where there is a test, adjusted for the number of rows (Holm)."""
@@ -52,19 +58,26 @@ class Grounds:
     """All that claims are checked against."""
 
     cells: Sequence[Cell]
-    causes: Sequence[Cause] = field(default=())
+    all_causes: Sequence[Cause] = field(default=())
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """Return the causes of errors of language models."""
+        return [cause for cause in self.all_causes if _is_language_model(cause.model)]
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, str, str], list[Cell]]:
         found: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in self.cells:
             is_remedy = MARK in cell.key.profile and cell.table != "remedies"  # claims are of the plain prompt
-            if cell.scope == "all" and cell.place.get("arm") is None and not is_remedy:
+            if cell.scope != "all" or cell.place.get("arm") is not None or is_remedy:
+                continue
+            if _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
                 found.setdefault((cell.track, cell.table, cell.estimate.metric), []).append(cell)
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
-        """The cells of a metric that have a value."""
+        """Return the cells of a metric that have a value, enough questions, and a language model."""
         cells = self._by_place.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
@@ -78,26 +91,34 @@ class Grounds:
         return None
 
 
+def _is_language_model(model: str) -> bool:
+    return model.partition("/")[0] not in _NOT_LANGUAGE_MODELS
+
+
 def evidence(cell: Cell, what: str, verdict: Verdict, *, p: float | None = None) -> Evidence:
     """A cell as evidence."""
     one = cell.estimate
-    return Evidence(cell.key, what, one.value or 0.0, one.low, one.high, one.n, verdict, p, cell.place.get("noise"))
+    return Evidence(
+        cell.key, what, one.value or 0.0, one.low, one.high, one.questions, verdict, p, cell.place.get("noise")
+    )
 
 
 def against_bound(estimate: Estimate, bound: float) -> Verdict:
     """Whether a rate stays under a bound: its whole interval lies below, or above, or neither."""
     if estimate.low is None or estimate.high is None:
-        return "undecidable"
-    return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "undecidable"
+        return "inconclusive"
+    return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
 
 
 def conclude(claim: str, found: Iterable[Evidence]) -> Finding:
-    """A general claim falls with one clear counterexample, and stands where all that was measured speaks for it."""
+    """Return the verdict: one counterexample contradicts a general claim, and only unanimous evidence supports it."""
     rows = tuple(found)
+    if not rows:
+        return Finding(claim, "not_enough_data")
     verdicts = {row.verdict for row in rows}
     if "contradicted" in verdicts:
         return Finding(claim, "contradicted", rows)
-    return Finding(claim, "supported" if verdicts == {"supported"} else "undecidable", rows)
+    return Finding(claim, "supported" if verdicts == {"supported"} else "inconclusive", rows)
 
 
 def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:

@@ -25,5 +25,5 @@ def believe_false_documents(grounds: Grounds) -> Finding:
 
 def _most(estimate: Estimate) -> Verdict:
     if estimate.low is None or estimate.high is None:
-        return "undecidable"
-    return "supported" if estimate.low > _HALF else "contradicted" if estimate.high < _HALF else "undecidable"
+        return "inconclusive"
+    return "supported" if estimate.low > _HALF else "contradicted" if estimate.high < _HALF else "inconclusive"

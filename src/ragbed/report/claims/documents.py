@@ -27,7 +27,9 @@ def help_even_with_noise(grounds: Grounds) -> Finding:
     return conclude(
         "C1",
         (
-            Evidence(cell.key, "gain", *gain, cell.estimate.n, _signed(gain.value, p), p, cell.place.get("noise"))
+            Evidence(
+                cell.key, "gain", *gain, cell.estimate.questions, _signed(gain.value, p), p, cell.place.get("noise")
+            )
             for (cell, gain), p in zip(rows, adjusted, strict=True)
         ),
     )
@@ -49,11 +51,11 @@ def refuse_less_than_without(grounds: Grounds) -> Finding:
     return conclude(
         "C9",
         (
-            Evidence(cell.key, "refusal_gap", *gap[:3], cell.estimate.n, _signed(gap.value, p), p)
+            Evidence(cell.key, "refusal_gap", *gap[:3], cell.estimate.questions, _signed(gap.value, p), p)
             for (cell, _), gap, p in zip(pairs, gaps, adjusted, strict=True)
         ),
     )
 
 
 def _signed(gain: float, p: float) -> Verdict:
-    return "undecidable" if p >= ALPHA else "supported" if gain > 0 else "contradicted"
+    return "inconclusive" if p >= ALPHA else "supported" if gain > 0 else "contradicted"

@@ -7,13 +7,20 @@ import math
 from ragbed.metrics.sheet import Key
 from ragbed.paper.tables import read_tables
 from ragbed.report.causes import share_types
-from ragbed.report.claims.base import Evidence, Finding, Grounds, Verdict, against_bound, conclude, evidence
+from ragbed.report.claims.base import (
+    MIN_QUESTIONS,
+    Evidence,
+    Finding,
+    Grounds,
+    Verdict,
+    against_bound,
+    conclude,
+    evidence,
+)
 from ragbed.stats.rates import LEVEL, wilson
 
 _TYPES = {"as in noise robustness": "E7", "merging": "E4", "ignoring": "E5", "misalignment": "E6"}
 """What the paper calls the types whose shares it prints."""
-_ENOUGH = 30
-"""Errors below which shares say too little."""
 
 
 def stay_below_the_papers_best(grounds: Grounds) -> Finding:
@@ -43,11 +50,13 @@ def err_as_the_paper_counts(grounds: Grounds) -> Finding:
     rows = []
     for model, data in dict.fromkeys((cause.model, cause.case.data) for cause in here):
         own = [cause for cause in here if (cause.model, cause.case.data) == (model, data)]
+        if len({cause.case.item for cause in own}) < MIN_QUESTIONS:
+            continue
         counts, n = share_types(own), len(own)
         profile = own[0].case.settings.get("profile", "")
         for name, share in errors.shares.items():
             interval = wilson(counts.get(_TYPES[name], 0), n, 1 - (1 - LEVEL) / len(errors.shares))
             fits = interval.low <= share / 100 <= interval.high
-            verdict: Verdict = "undecidable" if n < _ENOUGH else "supported" if fits else "contradicted"
+            verdict: Verdict = "supported" if fits else "contradicted"
             rows.append(Evidence(Key(model, data, "", profile), _TYPES[name], *interval, n, verdict))
     return conclude("C7", rows)

@@ -27,16 +27,16 @@ def decline_only_late(grounds: Grounds) -> Finding:
             ratio, p = cell.place.get("noise") or 0.0, grounds.beside(cell, "decline_holm")
             if p is not None and p.value is not None:
                 rows.append(evidence(cell, "change", _of_ratio(grounds, cell, ratio, p.value), p=p.value))
-    return conclude("C2", [row for row in rows if row.verdict != "undecidable" or (row.at or 0) >= LATE])
+    return conclude("C2", [row for row in rows if row.verdict != "inconclusive" or (row.at or 0) >= LATE])
 
 
 def _of_ratio(grounds: Grounds, cell: Cell, ratio: float, p: float) -> Verdict:
     if ratio < LATE - 1e-9:
-        return "contradicted" if p < ALPHA else "undecidable"
+        return "contradicted" if p < ALPHA else "inconclusive"
     if p < ALPHA:
         return "supported"
     same = grounds.beside(cell, "same_holm")
-    return "contradicted" if same is not None and same.value is not None and same.value < ALPHA else "undecidable"
+    return "contradicted" if same is not None and same.value is not None and same.value < ALPHA else "inconclusive"
 
 
 def several_parts_suffer_more(grounds: Grounds) -> Finding:
@@ -55,11 +55,11 @@ def several_parts_suffer_more(grounds: Grounds) -> Finding:
     return conclude(
         "C6",
         (
-            Evidence(cell.key, "change_gap", *gap[:3], cell.estimate.n, _more(gap.value, p), p, EARLY)
+            Evidence(cell.key, "change_gap", *gap[:3], cell.estimate.questions, _more(gap.value, p), p, EARLY)
             for (cell, gap), p in zip(pairs, adjusted, strict=True)
         ),
     )
 
 
 def _more(gap: float, p: float) -> Verdict:
-    return "undecidable" if p >= ALPHA else "supported" if gap < 0 else "contradicted"
+    return "inconclusive" if p >= ALPHA else "supported" if gap < 0 else "contradicted"

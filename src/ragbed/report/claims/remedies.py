@@ -16,7 +16,7 @@ def help_as_hoped(grounds: Grounds) -> Finding:
     """C10: the remedy does better than the plain prompt on the same questions and documents; sign flips.
 
     That something "would help" is a hope, not a rule that one counterexample overturns: a gain speaks as much for it as
-    a loss against it, and where both are seen it is undecided.
+    a loss against it, and where both are seen it is inconclusive.
     """
     cells = [
         cell
@@ -30,7 +30,9 @@ def help_as_hoped(grounds: Grounds) -> Finding:
     for cell, p in zip(cells, adjusted, strict=True):
         one, testbed = cell.estimate, cell.estimate.metric.removesuffix("_gain")
         value = one.value or 0.0
-        verdict: Verdict = "undecidable" if p >= ALPHA else "supported" if value > 0 else "contradicted"
-        rows.append(Evidence(cell.key, f"remedy_{testbed}", value, one.low, one.high, one.n, verdict, p))
-    shown = {row.verdict for row in rows} - {"undecidable"}
-    return Finding("C10", shown.pop() if len(shown) == 1 else "undecidable", tuple(rows))
+        verdict: Verdict = "inconclusive" if p >= ALPHA else "supported" if value > 0 else "contradicted"
+        rows.append(Evidence(cell.key, f"remedy_{testbed}", value, one.low, one.high, one.questions, verdict, p))
+    if not rows:
+        return Finding("C10", "not_enough_data")
+    shown = {row.verdict for row in rows} - {"inconclusive"}
+    return Finding("C10", shown.pop() if len(shown) == 1 else "inconclusive", tuple(rows))

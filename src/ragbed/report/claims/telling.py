@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragbed.report.claims.base import Evidence, Finding
+from ragbed.report.claims.base import MIN_QUESTIONS, Evidence, Finding
 from ragbed.report.words import Words
 
-_ORDER = ("contradicted", "supported", "undecidable")
+_ORDER = ("contradicted", "supported", "inconclusive")
 
 
 def tell_finding(finding: Finding, words: Words) -> tuple[str, str, str, str]:
@@ -15,6 +15,19 @@ def tell_finding(finding: Finding, words: Words) -> tuple[str, str, str, str]:
     counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
     told = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
     return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), told
+
+
+def split_findings(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding], list[Finding]]:
+    """Return the findings that are decided, those that are inconclusive, and those without enough data."""
+    unclear = [one for one in findings if one.verdict == "inconclusive"]
+    missing = [one for one in findings if one.verdict == "not_enough_data"]
+    return [one for one in findings if one not in (*unclear, *missing)], unclear, missing
+
+
+def tell_claims(key: str, findings: Sequence[Finding], words: Words) -> str:
+    """Return one line that names the claims of some findings; empty where there are none."""
+    names = ", ".join(one.claim for one in findings)
+    return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
 
 
 def evidence_columns(words: Words) -> tuple[str, ...]:

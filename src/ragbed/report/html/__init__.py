@@ -24,39 +24,39 @@ from ragbed.report.figures import make_figures
 from ragbed.report.html import sections
 from ragbed.report.html.cases import Packed
 from ragbed.report.leaderboard import make_standings
+from ragbed.report.summary import summarise
 from ragbed.report.tables import Report
 from ragbed.report.words import Words, read_words
 from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
-_PARTS = ("leaderboard", "claims", "figures", "errors", "tables", "method")
 
 
-def write_html(report: Report, packed: Packed, opens_in: Lang = "en") -> str:
+def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
     """The page.
 
     Args:
         report: All that is counted.
         packed: The cases.
-        opens_in: The language it shows first.
+        opens_in: The language it shows first; None follows the reader's browser.
     """
-    bodies = [_body(report, packed, read_words(lang), hidden=lang != opens_in) for lang in _LANGS]
+    bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
     data = [
         raw("script", to_json(packed.index), type="application/json", id="index"),
         *(raw("script", block, type="text/plain", class_="block") for block in packed.blocks),
     ]
-    words = read_words(opens_in)
+    words = read_words(opens_in or "en")
     return page(words("page.title"), [*bodies, _browser(), *data], "report.js", opens_in)
 
 
-def page(title: str, body: Sequence[Child], entry: str, lang: Lang) -> str:
+def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
     """A whole document whose one script and one style are allowed by their hashes, and nothing else.
 
     Args:
         title: Of the window.
         body: What it shows.
         entry: The script, in `pages/static`; what it imports comes along.
-        lang: The language it shows first.
+        lang: The language it shows first; None follows the reader's browser, and is English without a script.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
     script = raw("script", bundle(entry, read_static))
@@ -71,7 +71,7 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang) -> str:
         el("title", title),
         style,
     )
-    html = el("html", head, el("body", body, script), lang="zh-Hans" if lang == "zh" else "en", data_opens=lang)
+    html = el("html", head, el("body", body, script), lang="zh-Hans" if lang == "zh" else "en", data_opens=lang or "")
     return "<!doctype html>\n" + write(html) + "\n"
 
 
@@ -88,24 +88,32 @@ def _hash(node: Raw) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Words, *, hidden: bool) -> Node:
-    standings = [(row, None) for row in make_standings(report.cells, report.track)]
-    charts = make_figures(report.cells, report.track, words)
-    causes = list(draw_causes(report.causes, words))
-    parts = [
-        sections.section(words, "leaderboard", sections.leaderboard(standings, words)),
-        sections.section(words, "claims", sections.claims(report.findings, words)),
-        sections.section(words, "figures", sections.figures(charts, words)),
-        sections.section(
-            words,
-            "errors",
-            sections.figures(causes, words) if causes else _not_diagnosed(report, words),
-        ),
-        sections.section(words, "tables", sections.tables(report, words)),
-        sections.section(words, "method", sections.method(words)),
-    ]
+    """The report in one language: what was found in sentences, then figures and numbers, then how to read them."""
+    standings = [(row, None) for row in make_standings(report.shown, report.track)]
+    charts = make_figures(report.shown, report.track, words)
+    causes = list(draw_causes(report.shown_causes, words))
+    found = {name for cause in report.causes for name in cause.types}
+    parts = {
+        "summary": sections.summary(summarise(report.shown, report.track, words), words),
+        "figures": sections.figures(charts, words) if charts else None,
+        "leaderboard": sections.leaderboard(standings, words) if standings else None,
+        "tables": sections.tables(report, words) if report.tables else None,
+        "errors": sections.figures(causes, words) if causes else _not_diagnosed(report, words),
+        "claims": sections.claims(report.findings, words),
+        "method": sections.method(sections.shown_metrics(report), found, words),
+    }
+    shown = {name: part for name, part in parts.items() if part is not None}
     lang = "zh-Hans" if words.lang == "zh" else "en"
-    return el("main", _top(report, words), parts, _cases_note(packed, words), lang=lang, data_lang=words.lang,
-              class_="page", hidden=hidden)  # fmt: skip
+    return el(
+        "main",
+        _top(report, list(shown), words),
+        [sections.section(words, name, part) for name, part in shown.items()],
+        _cases_note(packed, words),
+        lang=lang,
+        data_lang=words.lang,
+        class_="page",
+        hidden=hidden,
+    )
 
 
 def _not_diagnosed(report: Report, words: Words) -> Node:
@@ -113,8 +121,8 @@ def _not_diagnosed(report: Report, words: Words) -> Node:
     return el("p", sections.rich(words("page.no_errors", commands=commands)))
 
 
-def _top(report: Report, words: Words) -> Node:
-    links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in _PARTS]
+def _top(report: Report, parts: Sequence[str], words: Words) -> Node:
+    links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in parts]
     return el(
         "header",
         head(words("page.title"), report.track, words),
@@ -140,11 +148,11 @@ def head(title: str, track: str, words: Words) -> Node:
 
 
 def _cases_note(packed: Packed, words: Words) -> Node:
+    """What is to be said about the cases; the script draws them, with their heading, below."""
     shown = len(msgspec.convert(packed.index["questions"], list))
     told = words("page.some", shown=shown, all=packed.questions) if shown < packed.questions else None
     return el(
-        "section",
-        el("h2", words("page.cases"), id=f"{words.lang}-cases"),
+        "div",
         el("p", told, class_="quiet") if told else None,
         el("p", words("page.print"), class_="print-only"),
     )

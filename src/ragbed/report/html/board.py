@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragbed.pages.markup import Node, el
 from ragbed.report.html import head, page, sections
-from ragbed.report.leaderboard import make_standings
+from ragbed.report.leaderboard import COLUMNS, make_standings
 from ragbed.report.tables import Report
 from ragbed.report.words import Words, read_words
 from ragbed.schema import Lang
@@ -29,21 +29,23 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-def write_board(entries: Sequence[Entry], left_out: Sequence[LeftOut], track: str, opens_in: Lang = "en") -> str:
+def write_board(entries: Sequence[Entry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None) -> str:
     """The page with all models.
 
     Every run is counted by itself, so that one can stand beside an older one of the same model; what several models
     of one run are compared by is in its own report.
     """
-    bodies = [_body(entries, left_out, track, read_words(lang), hidden=lang != opens_in) for lang in ("en", "zh")]
-    return page(read_words(opens_in)("board.site"), bodies, "board.js", opens_in)
+    bodies = [
+        _body(entries, left_out, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")
+    ]
+    return page(read_words(opens_in or "en")("board.site"), bodies, "board.js", opens_in)
 
 
 def _body(entries: Sequence[Entry], left_out: Sequence[LeftOut], track: str, words: Words, *, hidden: bool) -> Node:
     rows = [
         (row, el("a", entry.name, href=entry.page, class_="small"))
         for entry in entries
-        for row in make_standings(entry.report.cells, track)
+        for row in make_standings(entry.report.shown, track)
     ]
     missing = [el("li", el("strong", one.name), ": ", one.reason) for one in left_out]
     return el(
@@ -51,7 +53,7 @@ def _body(entries: Sequence[Entry], left_out: Sequence[LeftOut], track: str, wor
         el("header", head(words("board.site"), track, words)),
         sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
         el("section", el("h2", words("board.left_out")), el("ul", missing)) if missing else None,
-        sections.section(words, "method", sections.method(words)),
+        sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),
         lang="zh-Hans" if words.lang == "zh" else "en",
         data_lang=words.lang,
         class_="page",

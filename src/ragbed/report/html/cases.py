@@ -63,14 +63,14 @@ class _Group:
     types: list[tuple[str, ...]] = field(default_factory=list)
     evidence: list[tuple[dict[str, object], ...]] = field(default_factory=list)
 
-    def add(self, stored: Stored, cause: Cause | None, votes: Sequence[object]) -> None:
+    def add(self, stored: Stored, cause: Cause | None, votes: Sequence[object], name: str) -> None:
         place = self.cases.get(_name(stored))
         if place is None:
             place = self.cases[_name(stored)] = len(self.cases)
             case = show_case(stored.case)
             self.heads.append(case)
             self.shown.append(self._brief(case))
-        trial = show_trial(stored)
+        trial = msgspec.structs.replace(show_trial(stored), model=name)
         self.trials.append((place, trial))
         self.types.append(() if cause is None else cause.types)
         self.evidence.append(() if cause is None else cause.evidence)
@@ -102,7 +102,12 @@ class _Group:
 
 
 def pack_cases(
-    runs: Sequence[Path], causes: Sequence[Cause], votes: Votes | None = None, most_bytes: int = MOST_BYTES
+    runs: Sequence[Path],
+    causes: Sequence[Cause],
+    votes: Votes | None = None,
+    most_bytes: int = MOST_BYTES,
+    *,
+    names: Mapping[str, str] | None = None,
 ) -> Packed:
     """Packs the trials of runs; where not all have room, those of questions drawn evenly, the same every time."""
     known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
@@ -114,7 +119,8 @@ def pack_cases(
                 group = groups.get(Question(stored.case.data, stored.case.item))
                 if group is not None:
                     name = (str(folder), stored.case.case, stored.model, stored.repeat)
-                    group.add(stored, known.get(name), () if votes is None else votes(folder, stored))
+                    said = () if votes is None else votes(folder, stored)
+                    group.add(stored, known.get(name), said, (names or {}).get(stored.model, stored.model))
     packer = _Packer(most_bytes)
     for group in groups.values():
         if not packer.take(group):

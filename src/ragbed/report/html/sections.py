@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ragbed.pages.charts import Chart
 from ragbed.pages.markup import Child, Node, el
-from ragbed.report.claims import Finding
-from ragbed.report.claims.telling import evidence_columns, tell_evidence, tell_finding
-from ragbed.report.leaderboard import COLUMNS, Standing
+from ragbed.report.claims import MIN_QUESTIONS, Finding
+from ragbed.report.claims.telling import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
+from ragbed.report.leaderboard import COLUMNS, Standing, make_standings
 from ragbed.report.numbers import show, show_asked
+from ragbed.report.summary import Paragraph
 from ragbed.report.tables import Column, Report, Table
 from ragbed.report.words import Words
 from ragbed.schema import Estimate
 
 _SHORT = 8
 """Characters of a cell that are not worth a second line."""
-_TONES = {"supported": "good", "contradicted": "bad", "undecidable": "warn"}
+_TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
 
 
 def section(words: Words, name: str, *children: Child | Iterable[Child] | None) -> Node:
@@ -45,9 +46,36 @@ def leaderboard(standings: Sequence[tuple[Standing, Node | None]], words: Words)
     return el("div", note, table(columns, rows, words("board.heading"), class_="sortable"))
 
 
+def summary(paragraphs: Sequence[Paragraph], words: Words) -> Node | None:
+    """One card for each model, with a paragraph for each language of the data; None where there is nothing to say."""
+    cards: dict[str, list[Node]] = {}
+    for one in paragraphs:
+        lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
+        cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text.replace(" %", "\u00a0%")))
+    if not cards:
+        return None
+    return el("div", [el("article", el("h3", model), told, class_="card model") for model, told in cards.items()])
+
+
 def claims(findings: Sequence[Finding], words: Words) -> Node:
-    """Every claim with its verdict, and its evidence to be opened."""
-    return el("div", el("p", words("claims.note")), [_claim(finding, words) for finding in findings])
+    """The claims that can be decided with their evidence; the others folded, one line each for open and for missing."""
+    decided, unclear, missing = split_findings(findings)
+    return el(
+        "div",
+        el("p", words("claims.note", minimum=MIN_QUESTIONS)) if decided or unclear else None,
+        [_claim(finding, words) for finding in decided],
+        _folded(tell_claims("unclear", unclear, words), [_claim(finding, words) for finding in unclear]),
+        _folded(tell_claims("missing", missing, words), [el("ul", [_needs(finding, words) for finding in missing])]),
+    )
+
+
+def _folded(line: str, children: Sequence[Node]) -> Node | None:
+    return el("details", el("summary", line), children, class_="open-claims") if line else None
+
+
+def _needs(finding: Finding, words: Words) -> Node:
+    claim, says, _, needs = tell_finding(finding, words)
+    return el("li", el("strong", claim), f" {says} ", rich(needs), data_claim=claim, data_verdict=finding.verdict)
 
 
 def _claim(finding: Finding, words: Words) -> Node:
@@ -104,20 +132,49 @@ def _heading(column: Column, one: Table, words: Words) -> str:
     return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
 
 
-def method(words: Words) -> Node:
-    """Every definition."""
-    told = [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals")]
-    metrics: list[list[Child]] = [[el("code", name), text] for name, text in words.section("definitions").items()]
+_OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
+"""What figures show that no table has, as it is defined."""
+_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}
+"""How metrics end that share a definition."""
+_COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
+
+
+def method(shown: Collection[str], causes: Collection[str], words: Words) -> Node:
+    """How to read a page: the metrics and the causes of errors that it shows, and how they are measured."""
+    told = [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals", "see")]
+    texts, headings = words.section("definitions"), words.section("columns")
+    metrics: list[list[Child]] = [
+        [
+            el("div", el("div", headings.get(name)), el("code", name, class_="quiet"))
+            if name in headings
+            else el("code", name),
+            text,
+        ]
+        for name, text in texts.items()
+        if name in shown
+    ]
     errors = words.section("errors")
-    types = [[name, errors[name], text] for name, text in words.section("errors_long").items() if name != "none"]
+    types = [[name, errors[name], text] for name, text in words.section("errors_long").items() if name in causes]
+    heads = [words("method.metric"), words("method.definition")]
+    kinds = ["", words("figures.errors.type"), words("method.definition")]
     return el(
         "div",
+        [el("h3", words("method.metrics")), table(heads, metrics, words("method.metrics"))] if metrics else None,
+        [el("h3", words("method.error_types")), table(kinds, types, words("method.error_types"))] if types else None,
+        el("h3", words("method.heading")),
         told,
-        el("h3", words("method.metrics")),
-        table([words("method.metric"), words("method.definition")], metrics, words("method.metrics")),
-        el("h3", words("method.error_types")),
-        table(["", words("figures.errors.type"), words("method.definition")], types, words("method.error_types")),
     )
+
+
+def shown_metrics(report: Report) -> set[str]:
+    """Return the names under which the metrics of the tables, the leaderboard and the figures are defined."""
+    shown = {column.metric for one in report.tables for column in one.columns}
+    shown |= {column.metric for row in make_standings(report.shown, report.track)
+              for column in COLUMNS if column.name in row.cells}  # fmt: skip
+    shown |= {group for end, group in _GROUPED.items() if any(name.endswith(end) for name in shown)}
+    shown |= {"costs"} if shown.intersection(_COSTS) else set()
+    names = {one.name for one in report.tables} | {cell.table for cell in report.shown}
+    return shown | {name for table, name in (_OF_FIGURES | {"judged": "judged"}).items() if table in names}
 
 
 def table(
@@ -143,7 +200,18 @@ def table(
         el("th", name, scope="col", class_="number" if right[place] else None) for place, name in enumerate(columns)
     ]
     body = [
-        el("tr", [el("td", cell, class_=_class(cell, is_number=right[place])) for place, cell in enumerate(line)])
+        el(
+            "tr",
+            [
+                el(
+                    "td",
+                    cell,
+                    class_=_class(cell, is_number=right[place]),
+                    data_label=columns[place] if class_ else None,
+                )
+                for place, cell in enumerate(line)
+            ],
+        )
         for line in lines
     ]
     inner = el(

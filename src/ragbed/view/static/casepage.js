@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
 import { el } from "./dom.js";
 import { appendLater } from "./later.js";
-import { backLink, caseLink, here, tellDrawn, toggled } from "./state.js";
+import { backLink, caseLink, here, learnNames, nameOf, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
 
 /** The page as an element. */
@@ -13,10 +13,11 @@ export async function drawCasePage(go, signal, { keep }) {
   const asked = new URLSearchParams({ run: params.get("in") ?? "", case: params.get("case"), model: params.get("by") ?? "", repeat: params.get("repeat") ?? "0" });
   for (const one of params.getAll("with")) asked.append("with", one);
   const page = await get("/api/case", asked, signal);
+  learnNames(page.names);
   const left = drawCase(page.shown, page.trials[0]);
   const documents = left.querySelector(".documents");
   const trials = page.trials.map((trial, place) => {
-    const drawn = drawTrial(trial, page.shown);
+    const drawn = drawTrial({ ...trial, name: nameOf(trial.model) }, page.shown);
     drawn.append(drawLabels(trial, page.shown));
     if (page.trials.length > 1) drawn.addEventListener("pointerenter", () => markTrial(documents, page.shown, page.trials[place]));
     return drawn;
@@ -44,7 +45,7 @@ function drawBeside(page, go) {
   return el("div", { class: "compare" }, el("h3", {}, say("Other replies to this case")),
     el("div", { class: "row" }, rows.map((row) => {
       const key = JSON.stringify([row.run, row.model, row.repeat]);
-      const name = [row.model, row.run === first.run ? null : row.run, row.repeat ? `#${row.repeat + 1}` : null].filter(Boolean).join(" · ");
+      const name = [nameOf(row.model), row.run === first.run ? null : row.run, row.repeat ? `#${row.repeat + 1}` : null].filter(Boolean).join(" · ");
       return el("button", { "aria-pressed": String(shown.includes(key)), "data-beside": "", onclick: () => go(toggled("with", key)) },
         el("span", {}, name), " ", tag(row.outcome === "ok" ? row.verdict : row.outcome));
     })));
@@ -54,7 +55,7 @@ function drawOthers(page) {
   if (!page.others.length) return null;
   return el("section", { class: "others" }, el("h2", {}, say("The same question under other conditions")),
     el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, page.others.map((row) => el("tr", {},
-      el("td", {}, el("a", { href: caseLink(row) }, row.testbed)), el("td", {}, row.noise === null ? "" : condition(row)), el("td", {}, row.model),
+      el("td", {}, el("a", { href: caseLink(row) }, row.testbed)), el("td", {}, row.noise === null ? "" : condition(row)), el("td", { title: row.model }, nameOf(row.model)),
       el("td", {}, tag(row.outcome === "ok" ? row.verdict : row.outcome)), el("td", { class: "said", lang: row.lang, dir: "auto" }, row.reply)))))));
 }
 

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { tag, typeName } from "./case.js";
 import { el } from "./dom.js";
 import { appendLater } from "./later.js";
-import { FACETS, caseLink, changed, filterOf, here, toggled } from "./state.js";
+import { FACETS, caseLink, changed, filterOf, here, learnNames, nameOf, toggled } from "./state.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
@@ -23,6 +23,7 @@ async function fetchPage(params, offset, signal) {
   const asked = filterOf(params);
   asked.set("offset", offset);
   const page = await get("/api/trials", asked, signal);
+  learnNames(page.names);
   latest = { key: String(asked), page };
   return page;
 }
@@ -68,7 +69,7 @@ function drawRow(row, at) {
       el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–"),
       row.found === null ? null : el("span", { class: "found small" }, tag("in a document"), " ", el("span", { lang: row.lang, dir: "auto" }, row.found))),
     el("span", { class: "where small quiet" },
-      el("span", { class: "model" }, row.model),
+      el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
@@ -94,6 +95,7 @@ function drawFacets(page, go) {
 
 function wordOf(facet, value) {
   if (facet === "type") return typeName(value);
+  if (facet === "model") return nameOf(value);
   const word = VALUES[facet]?.[value] ?? (facet === "label" ? { wanted: "to be labelled", done: "labelled" }[value] : value);
   return TRANSLATED.has(facet) ? say(word) : word;
 }

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { tag } from "./case.js";
 import { el } from "./dom.js";
 import { appendLater } from "./later.js";
-import { changed, here, listLink } from "./state.js";
+import { changed, here, learnNames, listLink, nameOf } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
@@ -18,6 +18,7 @@ const HEADINGS = { correct: "right %", refused: "declines %", flagged: "flags er
 export async function drawOverview(go, signal, { keep }) {
   const track = here().get("track") ?? "robust";
   const told = await get("/api/overview", new URLSearchParams({ track }), signal);
+  learnNames(told.names);
   const rates = RATES.filter((name) => told.rows.some((row) => row.rates[name]));
   const choose = el("div", { class: "row", role: "group", "aria-label": say("Track") }, TRACKS.map((name) =>
     el("button", { "aria-pressed": String(name === track), onclick: () => go(changed("track", name === "robust" ? null : name)) }, say(name))));
@@ -34,7 +35,7 @@ function drawTable(rows, rates, isWhole, signal) {
   const columns = 2 + rates.length + 5;
   const drawGroup = (group) => el("tbody", {},
     el("tr", { class: "group" }, el("th", { colspan: columns, scope: "rowgroup" },
-      el("strong", {}, group[0].model), " ",
+      el("strong", { title: group[0].model }, nameOf(group[0].model)), " ",
       el("span", { class: "quiet" }, [group[0].data, say(LANGS[group[0].lang] ?? group[0].lang), group[0].run].join(" · ")))),
     group.map((row) => drawRow(row, rates)));
   const rest = [...groups.values()];

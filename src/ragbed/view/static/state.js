@@ -3,6 +3,18 @@
 export const FACETS = ["run", "model", "data", "lang", "testbed", "noise", "arm", "outcome", "error", "verdict", "misled", "type", "differs", "label"];
 const CASE = ["in", "case", "by", "repeat", "with", "at"];
 
+let names = {};
+
+/** Takes over the names under which models are shown, as every answer of the server has them. */
+export function learnNames(told) {
+  names = told;
+}
+
+/** The name under which a model is shown. */
+export function nameOf(model) {
+  return Object.hasOwn(names, model) ? names[model] : model;
+}
+
 /** The parameters of the address as it is now. */
 export function here() {
   return new URLSearchParams(location.search);

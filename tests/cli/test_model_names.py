@@ -1,0 +1,87 @@
+"""`--model NAME=MODEL`, typed as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragbed.runner.store import open_store
+from tests.cli.typed import type_command
+from tests.runner.harness import make_case
+from tests.view.runs import said, write_run
+
+_RUN = ("--limit", "2", "--testbeds", "noise", "--noise", "0,0.8", "--no-cache")
+_GGUF = "llamacpp//data/models/{}/qwen2.5-7b-instruct-q4_k_m.gguf"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("named") / "run"
+    models = ("-m", "good=scripted/oracle", "-m", "scripted/last-doc")
+    done = type_command("run", *models, "-d", "ragbed-mini-en_base", *_RUN, "--out", str(folder))
+    assert done.code == 0, done.err
+    assert "good on ragbed-mini-en_base" in done.out
+    return folder
+
+
+def test_a_name_is_shown_and_the_model_string_is_stored(run: Path) -> None:
+    with open_store(run, create=False) as store:
+        assert {name for name, _ in store.models().values()} == {"scripted/oracle", "scripted/last-doc"}
+    status = type_command("status", str(run), "--json")
+    assert "good" in status.err
+    assert [(one["model"], one["name"]) for one in json.loads(status.out)["models"]] == [
+        ("scripted/oracle", "good"),
+        ("scripted/last-doc", "scripted/last-doc"),
+    ]
+    report = type_command("report", str(run)).out
+    assert report.startswith("good: ")
+    assert "scripted/oracle" not in report
+    assert {cell["model"] for cell in json.loads(type_command("report", str(run), "-f", "json").out)} == {
+        "scripted/oracle",
+        "scripted/last-doc",
+    }
+
+
+@pytest.mark.parametrize("first", ["good", "scripted/oracle"])
+def test_compare_takes_a_name_or_a_model_string(run: Path, first: str) -> None:
+    done = type_command("compare", f"{run}:{first}", f"{run}:scripted/last-doc")
+    assert done.code == 0
+    assert "A: good in" in done.out
+
+
+def test_a_resumed_run_keeps_the_name_and_a_new_one_replaces_it(run: Path) -> None:
+    words = ("-m", "scripted/last-doc", "-d", "ragbed-mini-en_base", *_RUN, "--out", str(run))
+    assert type_command("run", "-m", "scripted/oracle", *words).code == 0
+    assert "good" in type_command("status", str(run)).out
+    taken = type_command("run", "-m", "good=scripted/last-doc", *words[2:])
+    assert (taken.code, "already has a model named 'good': scripted/oracle" in taken.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("models", "problem"),
+    [
+        (["a=scripted/oracle", "a=scripted/echo"], "unique within a run"),
+        (["a=scripted/oracle", "scripted/oracle"], "given twice"),
+        (["my model=scripted/oracle"], "may only contain letters"),
+        (["a=gguf/x"], "gguf"),
+    ],
+)
+def test_names_that_make_no_sense_are_refused(tmp_path: Path, models: list[str], problem: str) -> None:
+    words = [word for model in models for word in ("-m", model)]
+    done = type_command("run", *words, "-d", "ragbed-mini-en_base", *_RUN, "--out", str(tmp_path / "run"))
+    assert (done.code, problem in done.err) == (2, True), done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(3)]
+    replies = [said(f"gold-{number}") for number in range(3)]
+    write_run(tmp_path / "run", cases, {_GGUF.format(folder): replies for folder in ("old", "new")})
+    for command in ("status", "report"):
+        told = type_command(command, str(tmp_path / "run")).out
+        assert "old/qwen2.5-7b-instruct-q4_k_m" in told
+        assert "new/qwen2.5-7b-instruct-q4_k_m" in told
+        assert "/data/models" not in told
+        assert ".gguf" not in told
