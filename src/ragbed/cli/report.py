@@ -47,8 +47,8 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
     marks fewer than 30. LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper:
     the same files, layout and way of counting. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10
-    are held against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the figures.
-    html writes all of it, and the cases, as one file that opens by double-click and needs nothing else. Sums
+    are held against the runs: supported, contradicted or undecidable, with the evidence. svg, png and pdf write the
+    figures. html writes all of it, and the cases, as one file that opens by double-click and needs nothing else. Sums
     (`ragbed score --sums`) stand for runs of any size; they hold no cases, and no question by name.
 
     \b
