@@ -140,7 +140,8 @@ def run(
     if not cells and chosen["shard"] is not None:
         say(f"No question falls into shard {chosen['shard']}: there was nothing to ask.")
     if infeasible:
-        say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
+        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
+        say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. `ragbed cases` shows why.")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     _end_by(cells, job.folder, an_error)
@@ -154,11 +155,13 @@ def _end_by(cells: Sequence[Cell], folder: Path, an_error: str | None) -> None:
 
     errors = sum(cell.error for cell in cells)
     if unasked := sum(cell.planned - cell.asked for cell in cells):
-        say(f"Incomplete: {unasked} cases have no result; the same command with --out {folder} asks them.")
+        cases = "case has" if unasked == 1 else "cases have"
+        say(f"Incomplete: {unasked:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
         raise click.exceptions.Exit(3)
     if errors:
         say(f"The first error: {an_error}")
-        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {folder} asks them again.")
+        cases = "case" if errors == 1 else "cases"
+        say(f"Incomplete: {errors:,} {cases} ended in an error. Rerun the same command with --out {folder} to retry.")
         raise click.exceptions.Exit(3)
 
 
