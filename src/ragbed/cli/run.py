@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget, warn_of_languages
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
@@ -239,28 +239,32 @@ def _read_job(models: tuple[str, ...], data: tuple[str, ...], folder: Path, chos
     told |= {} if shard is None else {SETTING: str(shard)}
     told |= {"remedies": ",".join(remedies)} if remedies else {}
     told |= {} if preset is None else {"preset": str(chosen["preset"])}
+    opened = open_models(
+        models,
+        lambda name: open_asked(
+            name,
+            sampling,
+            chosen,
+            open_chosen(chosen),
+            preset,
+            trusts_code=chosen["trust_remote_code"],
+            corpora=corpora,
+        ),
+        searching=bool(corpora),
+        prompted=bool(remedies),
+    )
     return Job(
         folder=folder,
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
-        cases=lambda: (
-            case
-            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
-            if shard is None or shard.keeps(case)
-        ),
-        models=open_models(
-            models,
-            lambda name: open_asked(
-                name,
-                sampling,
-                chosen,
-                open_chosen(chosen),
-                preset,
-                trusts_code=chosen["trust_remote_code"],
-                corpora=corpora,
+        cases=lambda: warn_of_languages(
+            (
+                case
+                for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
+                if shard is None or shard.keeps(case)
             ),
-            searching=bool(corpora),
-            prompted=bool(remedies),
+            opened,
         ),
+        models=opened,
         repeats=chosen["repeats"],
         cache=None if chosen["no_cache"] else cache_path(),
         budget=read_budget(models, chosen),
