@@ -128,7 +128,9 @@ def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_pla
         cases = list(job.cases())
     assert capsys.readouterr().err == ""
     assert list(warn_of_languages(cases, [english, unknown])) == cases
-    warning = "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "
+    warning = (
+        "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "
+    )
     told = capsys.readouterr().err
     assert (told.startswith(warning), told.count("Warning")) == (True, 1)
 
