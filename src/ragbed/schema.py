@@ -153,6 +153,8 @@ class Passage(Record, frozen=True, kw_only=True):
     """Id of the article it was cut from: the way to its bytes' hash in `steps/pages.jsonl` of a build."""
     licence: str | None = None
     """Under which terms it may be passed on, where that is known."""
+    reviewed: bool = False
+    """Whether a person set its stance in a review: rules may see it otherwise, and are not asked."""
     dials: dict[str, int | float | str | bool] | None = None
     """Generated text: what was varied, and how far (docs/world.md)."""
 

@@ -59,9 +59,9 @@ def review(
     undone. With --raters 2 two people decide each item without seeing what the other says; then come agreement and the
     list of what they differ on. Only this machine can open the page, and only by the printed address.
 
-    --apply writes the dataset without what was rejected and with what was fixed; DIR2/review/ lists every removal and
-    change with its reason. Items that nobody has decided stay as they are; those on which two raters differ are left
-    out.
+    --apply also works while the page is open. It writes the dataset without what was rejected and with what was fixed;
+    DIR2/review/ lists every removal and change with its reason. Items that nobody has decided stay as they are; those
+    on which two raters differ are left out.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def review(
 
         need_serve()
     chosen: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
-    with open_desk(path, chosen, _read_share(target), _Watch().tell) as (desk, log):
+    with open_desk(path, chosen, _read_share(target), _Watch().tell, writes=apply is None) as (desk, log):
         _tell_what_is_odd(desk, log)
         if export is not None:
             _export(log, export, json=json)
@@ -109,10 +109,11 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
     from ragbed.cli.console import say
 
     if log.torn:
-        say(f"{log.path}: the last line was cut ({log.torn} bytes) and was never confirmed to anybody; it is dropped.")
+        name = log.path.name
+        say(f"{name}: the last line was cut ({log.torn} bytes) and was never confirmed to anybody; it is dropped.")
     if desk.standing.stale:
         say(
-            f"{log.path}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
+            f"{log.path.name}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
             "they stay in the log and do not count."
         )
 
