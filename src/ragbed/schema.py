@@ -241,6 +241,10 @@ class Case(Record, frozen=True, kw_only=True):
     """Why it is infeasible."""
     corpus: str | None = None
     """Own retrieval: id of the corpus that the system searches in place of getting documents."""
+    dial: str | None = None
+    """Of the perturbed item of a minimal pair: what was perturbed (docs/world.md)."""
+    twin: str | None = None
+    """Id of the other item of that pair, which asks the same question without the perturbation."""
 
 
 class Retrieved(Record, frozen=True, kw_only=True):

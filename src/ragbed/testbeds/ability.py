@@ -150,6 +150,8 @@ class Ability:
             expect=self._expected(plan.documents),
             rotation=condition.rotation,
             event=item.event,
+            dial=item.dial,
+            twin=item.twin,
             reason=plan.reason,
         )
 
