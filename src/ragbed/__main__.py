@@ -38,7 +38,7 @@ def _end_at_once(*_: object) -> None:
 def _replace_closed_streams() -> None:
     """Open the null device for standard streams that are closed (`>&-`).
 
-    Otherwise the first file that is opened, such as a run's database, takes the stream's number and receives its output.
+    Otherwise the first file that is opened, such as a run's database, takes the stream's number and its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

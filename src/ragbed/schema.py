@@ -157,6 +157,8 @@ class Passage(Record, frozen=True, kw_only=True):
     """Id of the article it was cut from: the way to its bytes' hash in `steps/pages.jsonl` of a build."""
     licence: str | None = None
     """Under which terms it may be passed on, where that is known."""
+    reviewed: bool = False
+    """Whether a person set its stance in a review: rules may see it otherwise, and are not asked."""
     dials: dict[str, int | float | str | bool] | None = None
     """Generated text: what was varied, and how far (docs/world.md)."""
 
@@ -243,6 +245,10 @@ class Case(Record, frozen=True, kw_only=True):
     """Why it is infeasible."""
     corpus: str | None = None
     """Own retrieval: id of the corpus that the system searches in place of getting documents."""
+    dial: str | None = None
+    """Of the perturbed item of a minimal pair: what was perturbed (docs/world.md)."""
+    twin: str | None = None
+    """Id of the other item of that pair, which asks the same question without the perturbation."""
 
 
 class Retrieved(Record, frozen=True, kw_only=True):

@@ -483,6 +483,9 @@ def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.M
     assert done.code == 0
     told = "for each of en: 5 base, 0 integration, 0 counterfactual; about: bridges; generator: ollama/q."
     assert f"Understood: {told}" in done.err
+    done = type_command("build", "--brief", "10 English and 5 Chinese questions", "docs", "-o", "both.toml")
+    told = "en: 10 base, 0 integration, 0 counterfactual; zh: 5 base, 0 integration, 0 counterfactual; about: anything"
+    assert f"Understood: {told}" in done.err
 
 
 @pytest.mark.parametrize("role", ["", '[pools]\nrewriter = "opnai/x"', '[gate]\nmodels = ["opnai/x"]'])

@@ -37,7 +37,47 @@ def test_two_models_of_one_run_are_compared_question_by_question(runs: Path) -> 
     assert noisy["adjusted"] < 1e-6
     assert noisy["decline_p"] < 1e-3
     assert len(told["flips"]) == 40
-    assert "declines" in done.err
+    assert "worse by > 3" in done.err
+
+
+def test_the_result_is_stated_in_sentences(runs: Path) -> None:
+    sides = (f"{runs}/both:scripted/oracle", f"{runs}/both:scripted/last-doc")
+    worse = type_command("compare", *sides).out
+    assert (
+        "B is worse than A on noise robustness (mean over noise 0 and 0.8): accuracy falls from 100.0 % to 60.0 % "
+        "(−40.0 points, 95 % interval −46.3 to −30.6, adjusted p 1.8e-12, 50 questions)."
+    ) in worse
+    better = type_command("compare", *sides[::-1]).out
+    assert "B is better than A on noise robustness" in better
+    assert "accuracy rises from 60.0 % to 100.0 % (+40.0 points" in better
+    same = json.loads(type_command("compare", sides[0], sides[0], "--json").out)
+    assert same["sentences"] == [
+        "No significant difference on noise robustness (+0.0 points, 95 % interval −5.3 to +5.3, 50 questions)."
+    ]
+
+
+def test_a_question_under_several_conditions_is_counted_once(runs: Path, tmp_path: Path) -> None:
+    words = ("-d", str(runs / "mini.jsonl"), "--no-cache", "--testbeds", "noise", "--noise", "0.6,0.8")
+    for name, limit in (("oracle", "50"), ("last-doc", "40")):
+        asked = ("-m", f"scripted/{name}", "--limit", limit, "--out", str(tmp_path / name))
+        assert type_command("run", *asked, *words).code == 0
+    done = type_command("compare", str(tmp_path / "oracle"), str(tmp_path / "last-doc"), "--flips", "--json")
+    flipped = {flip[1] for flip in json.loads(done.out)["flips"]}
+    assert f"{len(flipped)} questions flipped, under 2 conditions" in done.err
+    assert "Not compared because only one side has them: 10 questions." in done.err
+
+
+def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--no-cache", "--testbeds", "noise", "--noise", "0.4", "--out", str(tmp_path))
+    assert type_command("run", "-m", "scripted/oracle", *words).code == 0
+    (row,) = json.loads(type_command("compare", str(tmp_path), str(tmp_path), "--json").out)["rows"]
+    assert row["n"] == 54  # 60 items, 6 of which repeat a question on other documents
+
+
+def test_every_column_is_explained(runs: Path) -> None:
+    told = type_command("compare", f"{runs}/code", f"{runs}/both:scripted/last-doc").err
+    for column in ("questions:", "A %, B %:", "B − A:", "B better, worse:", "odds:", "p:", "verdict:"):
+        assert column in told
 
 
 def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:

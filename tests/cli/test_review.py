@@ -11,7 +11,7 @@ import pytest
 from ragbed.datasets import Dataset
 from ragbed.runner.lock import hold
 from tests.cli.typed import type_command
-from tests.review.data import accepted, open_desk, rejected, world, write_data
+from tests.review.data import accepted, fixed, open_desk, rejected, world, write_data
 from tests.served import serve
 
 
@@ -143,9 +143,37 @@ def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
     with hold(folder / "review"):
-        done = type_command("review", str(folder), "--apply", "new")
+        done = type_command("review", str(folder), "--import", str(folder / "review" / "decisions.jsonl"))
     assert done.code == 1
     assert "is being written by process" in done.err
+
+
+def test_decisions_are_applied_while_the_page_runs(folder: Path, tmp_path: Path) -> None:
+    log = folder / "review" / "decisions.jsonl"
+    log.write_bytes(log.read_bytes() + b'{"line":"decide","act')  # the page is writing a line just now
+    before = log.read_bytes()
+    with hold(folder / "review"):
+        done = type_command("review", str(folder), "--apply", str(tmp_path / "new"), "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["applied"]["written"] == 2
+    assert log.read_bytes() == before
+
+
+def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path: Path) -> None:
+    items = world("base", 3)
+    place = write_data(tmp_path / "out", en_base=items)
+    desk, key = open_desk(place), "en_base/en-base-0"
+    at = next(index for index, one in enumerate(items[0].passages) if one.stance == "supports")
+    fix = {f"passages_{at}__stance": fixed("distracts")}  # it has the answer's words, and yet does not give it
+    desk.decide("ada", key, accepted(desk, key, **fix))
+    assert type_command("review", str(place), "--apply", str(tmp_path / "new")).code == 0
+    figures = {}
+    for name in (place, tmp_path / "new"):
+        out = tmp_path / f"{name.name}.json"
+        type_command("build", "--quality", str(name), "-o", str(out))
+        labels = json.loads(out.read_text())["quality"]["families"]["labels"]
+        figures[name.name] = {one["name"]: (one["value"], one["passed"]) for one in labels}
+    assert figures["new"] == figures["out"]
 
 
 def test_how_it_is_done_is_kept_until_said_otherwise(tmp_path: Path) -> None:

@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.cli.asking import warn_of_languages
 from ragbed.cli.data import data_root
+from ragbed.cli.run import open_typed
 from ragbed.errors import RagbedError
+from ragbed.models.bundled import find_weights
+from ragbed.models.gguf import read_weights
+from ragbed.models.scripted import ScriptedModel
 from ragbed.runner.store import open_store
 from tests.cli.typed import type_command
 from tests.models.weights import SOUND, write_gguf
@@ -112,3 +117,23 @@ def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, mo
     done = type_command("run", "-d", "figure1", "--out", str(tmp_path / "run"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert (done.code, done.out) == (2, "")
     assert done.err == "ragbed: the weights of bundled/smollm2 are not here; bring them with: ragbed data get smollm2\n"
+
+
+def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    english, unknown = (ScriptedModel("oracle"), ScriptedModel("refuser"))
+    english.languages = ("en-US",)  # type: ignore[attr-defined]
+    with open_typed(["-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-zh_base"]) as job:
+        cases = list(job.cases())
+    assert capsys.readouterr().err == ""
+    assert list(warn_of_languages(cases, [english, unknown])) == cases
+    warning = (
+        "Warning: scripted/oracle was not made for Chinese, as its file says, and ragbed-mini-zh_base has Chinese "
+    )
+    told = capsys.readouterr().err
+    assert (told.startswith(warning), told.count("Warning")) == (True, 1)
+
+
+def test_the_bundled_model_says_that_it_is_english() -> None:
+    assert read_weights(find_weights("smollm2")).languages == ("en",)

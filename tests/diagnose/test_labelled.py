@@ -33,11 +33,13 @@ RARE_FLOORS = {
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
 """The same among all errors of integration that were labelled for these two types."""
 TWIN_FLOORS = {
-    "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.53), "E3": (0.56, 0.55)},
-    "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.66), "E3": (0.56, 0.9)},
+    "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.51), "E3": (0.6, 0.6)},
+    "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.64), "E3": (0.56, 0.9)},
     "qwen-zh": {"E1": (1.0, 1.0), "E2": (0.95, 0.65), "E3": (0.36, 0.64)},
 }
-"""The same where the true type is the dial's."""
+"""The same where the true type is the dial's. One E2 of each English model was once found by accident: the rules took
+"21 Jubilee Trophy", cut from the question's "under-21 Jubilee Trophy", for the answer, and it occurs in a hedged
+sentence."""
 PLANTED_FLOORS = {"smollm2-en": (1.0, 0.83), "qwen-en": (1.0, 0.77), "qwen-zh": (0.96, 0.93)}
 """Of E2, where the reply has the very value that the dial planted."""
 

@@ -248,3 +248,20 @@ def test_names_that_sound_like_a_guess_are_none() -> None:
         assert "E2" not in types(make_case(question, answer, (document,), "zh"), "白鹭队")
     hedged: tuple[Stance, str] = ("distracts", "一份快报称，2020年澄湾杯由白鹭队夺冠。")
     assert types(make_case(question, answer, (hedged,), "zh"), "白鹭队") == ("E2",)
+
+
+def test_a_hyphenated_word_of_the_question_is_not_split() -> None:
+    question = "At which ground was the final of the 2023 under-21 Wethermouth Shield played?"
+    support: tuple[Stance, str] = (
+        "supports",
+        "The 2023 under-21 Wethermouth Shield final was played at Habiya Ground.",
+    )
+    other: tuple[Stance, str] = ("distracts", "The 2024 under-21 Wethermouth Shield final was played at Meadow Lane.")
+    case = make_case(question, (("Habiya Ground",),), (support, other))
+    for reply in (
+        "The 2023 under-21 Wethermouth Shield final was played at Meadow Lane.",
+        "The 2023 Under-21 Wethermouth Shield Final was played at Meadow Lane.",
+    ):
+        diagnosis = diagnose(case, reply)
+        assert diagnosis is not None
+        assert diagnosis.said == "Meadow Lane"

@@ -108,3 +108,15 @@ def test_a_page_opens_from_the_disk_and_asks_no_server(name: str, site: Path, br
     assert page.locator("h1").first.inner_text()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     page.close()
+
+
+@pytest.mark.parametrize("name", ["index.html", "reference/cli.html"])
+def test_the_search_finds_pages_when_opened_from_the_disk(name: str, site: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((site / name).as_uri())
+    page.get_by_role("button", name="Search").first.click()
+    page.get_by_placeholder("Search").first.fill("counterfactual")
+    page.get_by_text(re.compile(r"^\d+ results$")).first.wait_for(timeout=15_000)
+    found = page.locator("a[href*='.html']", has_text="ounterfactual").first
+    assert urlsplit(str(found.evaluate("link => link.href"))).scheme == "file"
+    page.close()

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from ragbed.cli.data import open_data
 from ragbed.errors import UsageError
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
 from ragbed.view.book import Book
 from ragbed.view.casepage import MOST_BYTES, Call, make_page
 from ragbed.view.cells import FACETS, Wanted
@@ -116,3 +120,20 @@ def test_what_is_not_there_is_named(library: Library) -> None:
     for call in (Call("cup", "x", "made/good", 0), Call("../cup", CASES[0].case, "made/good", 0)):
         with pytest.raises(UsageError, match="no such trial"):
             make_page(library, call, [], "ada")
+
+
+def test_the_perturbed_case_of_a_minimal_pair_is_labelled_and_leads_to_the_other(tmp_path: Path) -> None:
+    (dataset,) = open_data(["ragbed-mini-en_base"])
+    laid_out = TESTBEDS["noise"].cases(dataset, Settings(noise=(Fraction(2, 5),)))
+    cases = [case for case in laid_out if case.item in ("en-base-8", "en-base-9")]
+    plain, perturbed = cases
+    assert plain.question == perturbed.question
+    write_run(tmp_path / "run", cases, {"made/a": [said("yes"), said("no")]})
+    book = open_run(tmp_path / "run")
+    library = Library({"run": book})
+    rows = {row.item: (row.dial, row.twin) for row in library.list_trials(Asked(), 0).rows}
+    assert rows == {"en-base-8": (None, None), "en-base-9": (perturbed.dial, "en-base-8")}
+    page = msgspec.json.decode(make_page(library, Call("run", perturbed.case, "made/a", 0), [], "ada"))
+    assert page["shown"]["dial"] == perturbed.dial
+    assert (page["pair"]["case"], page["pair"]["reply"]) == (plain.case, "yes")
+    book.close()

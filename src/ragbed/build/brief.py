@@ -44,6 +44,11 @@ _LANGS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\benglish\b|英[文语]", re.IGNORECASE),
     "zh": re.compile(r"\bchinese\b|中[文国]|汉语", re.IGNORECASE),
 }
+_BY_LANG = (
+    rf"{_NUMBER}(?:(?:questions?|items?|ones)\s+in\s+|in\s+|(?:(?!and\b)[a-z-]+\s+){{0,2}}|[个道条]?[^\W\d，、和与及]{{0,4}}?)LANG",
+    rf"LANG的?\s*(?:questions?|items?|问题|题目?)?\s*[:：]?\s*{_NUMBER}",
+)
+"""A number before its language (10 English, 10个英文, 10 in English), or behind it (English: 10, 英文10个)."""
 _OTHERS = (
     "french|german|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|persian|hindi|"
     "bengali|urdu|tamil|indonesian|malay|vietnamese|thai|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
@@ -85,8 +90,8 @@ def write_recipe(brief: str, documents: Path, generator: str, name: str = "", ho
         f"langs = {json.dumps(langs)}",
         f"about = {_quote(_topic(rest))}  # what the questions should be about; may be left empty",
         "",
-        "[wanted]  # for each language",
-        f"base = {_count(_BASE, rest) or 20}  # noise and rejection",
+        "[wanted]  # for each language; for different numbers: { en = 10, zh = 5 }",
+        f"base = {_write_count(_count_by_lang(rest) or _count(_BASE, rest) or 20)}  # noise and rejection",
         f"integration = {counts['integration']}",
         f"counterfactual = {counts['counterfactual']}  # only questions that the generator knows by itself",
         "",
@@ -137,6 +142,20 @@ def _count(pattern: re.Pattern[str], brief: str) -> int | None:
     return None
 
 
+def _count_by_lang(brief: str) -> dict[Lang, int] | None:
+    """How many questions are wanted in each language, where the brief says so for all of them."""
+    text = _TOPIC.sub("", brief)
+    for order in _BY_LANG:
+        counts: dict[Lang, int] = {}
+        for lang, word in _LANGS.items():
+            number = _count(re.compile(order.replace("LANG", f"(?:{word.pattern})"), re.IGNORECASE), text)
+            if number is not None:
+                counts[lang] = number
+        if len(counts) == len(_LANGS):
+            return counts
+    return None
+
+
 def _take_counts(brief: str) -> tuple[dict[str, int], str]:
     """How many of the kinds beside the base are wanted, and the brief without that."""
     counts, rest = {}, " ".join(brief.split())
@@ -164,6 +183,13 @@ def _langs_of(documents: Path) -> list[Lang]:
 
 def _slug(documents: Path) -> str:
     return re.sub(r"[^\w.-]+", "-", documents.resolve().stem, flags=re.ASCII).strip("-.")[:60] or "benchmark"
+
+
+def _write_count(count: int | dict[Lang, int]) -> str:
+    """A count as TOML."""
+    if isinstance(count, int):
+        return str(count)
+    return f"{{ {', '.join(f'{lang} = {number}' for lang, number in count.items())} }}"
 
 
 def _quote(text: str) -> str:

@@ -16,6 +16,7 @@ from ragbed.build.drafting import is_given_away
 from ragbed.build.mentions import find_answer
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
+from ragbed.build.recipe import wanted_of
 from ragbed.build.records import Combination, Draft, Pool, Probe, Verified
 from ragbed.schema import Answer, Passage, Question, Reject
 from ragbed.scorers.robust.normalise import fold
@@ -37,16 +38,16 @@ own example keeps 0.8 of them."""
 
 def make_combinations(build: Build) -> Iterator[Combination | Reject]:
     """The step: the likest questions of a language are joined first, as readers would ask them together."""
-    wanted = build.recipe.wanted.integration
-    if not wanted:
+    wanted = {lang: wanted_of(build.recipe, "integration", lang) for lang in build.recipe.langs}
+    if not any(wanted.values()):
         return
     known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
     passed = {one.question for one in build.read("answers", Verified)} - known
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     pools = {pool.question: pool.passages for pool in build.read("stances", Pool) if pool.question in passed}
-    for lang in build.recipe.langs:
-        own = [draft for draft in drafts if draft.lang == lang]
-        enough = ceil(wanted * build.recipe.questions.surplus)
+    for lang, count in wanted.items():
+        own = [draft for draft in drafts if draft.lang == lang] if count else []
+        enough = ceil(count * build.recipe.questions.surplus)
         pairs, rejects = _choose(own, pools, build, enough)
         yield from rejects
         yield from _join(build, pairs)

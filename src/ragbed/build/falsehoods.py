@@ -12,6 +12,7 @@ from ragbed.build.edits import check_edit, check_fake, edit_passage
 from ragbed.build.fields import read_blocks
 from ragbed.build.place import Build, reject
 from ragbed.build.questions import ask_for_fields
+from ragbed.build.recipe import wanted_of
 from ragbed.build.records import Draft, Edited, Falsehood, Pool, Probe, Verified
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
@@ -23,8 +24,8 @@ _OTHERS = 50
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     """The step: only what most reference models know, so that they can tell that the documents are wrong (R7)."""
-    wanted = build.recipe.wanted.counterfactual
-    if not wanted:
+    wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
+    if not any(wanted.values()):
         return
     known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
     passed = {one.question for one in build.read("answers", Verified)} & known
@@ -36,8 +37,8 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
         for pool in build.read("stances", Pool)
         if pool.question in passed
     }
-    for lang in build.recipe.langs:
-        own = [draft for draft in drafts if draft.lang == lang][: ceil(wanted * build.recipe.questions.surplus)]
+    for lang, count in wanted.items():
+        own = [draft for draft in drafts if draft.lang == lang][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
         replies = ask_for_fields(build, STEP, cases) if cases else {}
         others = [(one, set(to_terms(one.question))) for one in asked if one.lang == lang] if cases else []

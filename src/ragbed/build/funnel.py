@@ -10,8 +10,9 @@ from ragbed.build.items import KINDS
 from ragbed.build.pipeline import Done, State
 from ragbed.build.place import Build
 from ragbed.build.questions import drafts_wanted
+from ragbed.build.recipe import wanted_of
 from ragbed.build.records import Draft, Probe, Verified
-from ragbed.schema import Article, Item
+from ragbed.schema import Article, Item, Lang
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
     found = []
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
-            wanted, count = getattr(build.recipe.wanted, name), made[f"{lang}-{kind}"]
+            wanted, count = wanted_of(build.recipe, name, lang), made[f"{lang}-{kind}"]
             if wanted and (kind != "fluent" or build.recipe.pools.rewriter):
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
                 found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
@@ -45,7 +46,7 @@ def main_reasons(done: Done, most: int = 4) -> str:
     return f"{told}, others {rest:,}" if rest else told
 
 
-def _explain(build: Build, state: State, lang: str, kind: str) -> str:
+def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     """The way of a language's questions, step by step."""
     articles = sum(one.lang == lang for one in build.read("articles", Article))
     drafts = {one.id for one in build.read("questions", Draft) if one.lang == lang}
@@ -61,7 +62,7 @@ def _explain(build: Build, state: State, lang: str, kind: str) -> str:
         advice = _FORM.format("combinations")
     elif kind == "fluent" and not state.steps["falsehoods"].made:
         advice = _ADVICE["fact"]
-    elif len(drafts) >= drafts_wanted(build):
+    elif len(drafts) >= drafts_wanted(build, lang):
         advice = f"Not all articles were asked about: a larger questions.surplus helps. {advice}"
     way = f"{articles:,} articles gave {len(drafts):,} questions, {known:,} of them known without documents; "
     way += f"{len(verified):,} were verified"

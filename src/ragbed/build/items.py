@@ -10,6 +10,7 @@ import msgspec
 from ragbed.build.answers import limit_sources
 from ragbed.build.combinations import merge_pools
 from ragbed.build.place import Build, reject
+from ragbed.build.recipe import wanted_of
 from ragbed.build.records import Combination, Draft, Falsehood, Pool, Probe, Verified
 from ragbed.build.spellings import add_spellings
 from ragbed.schema import Item, Passage, Reject
@@ -44,7 +45,7 @@ def make_items(build: Build) -> Iterator[Item | Reject]:
             "fluent": [_counterfactual(stock, one, "rewritten") for one in fluent],
         }
         for kind, items in made.items():
-            wanted = getattr(build.recipe.wanted, KINDS[kind])
+            wanted = wanted_of(build.recipe, KINDS[kind], lang)
             yield from _pick([item for item in items if item.lang == lang], f"{lang}-{kind}", wanted)
 
 

@@ -11,6 +11,7 @@ from ragbed.build.asking import Request, make_case, write_prompt
 from ragbed.build.drafting import Drafted, draft_question
 from ragbed.build.fields import is_nothing, read_blocks
 from ragbed.build.place import Build, reject
+from ragbed.build.recipe import wanted_of
 from ragbed.build.records import Draft
 from ragbed.build.shelf import Drawn, Shelf
 from ragbed.build.siblings import LOOKED_AT, Neighbours
@@ -66,18 +67,20 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
         for lang in build.recipe.langs:
             own = Drawn(shelf, [place for _, one, place in lots if one == lang])
             taken = _Taken()
-            yield from _from_articles(build, own, taken)
-            yield from _from_siblings(build, own, taken)
-            if build.recipe.wanted.counterfactual and build.recipe.search.engine != "local":
+            yield from _from_articles(build, lang, own, taken)
+            yield from _from_siblings(build, lang, own, taken)
+            if wanted_of(build.recipe, "counterfactual", lang) and build.recipe.search.engine != "local":
                 # One's own documents say nothing about what the generator happens to know: there the base questions
                 # that it can answer without them are all there is.
                 yield from _from_knowledge(build, lang, taken)
 
 
-def drafts_wanted(build: Build) -> int:
+def drafts_wanted(build: Build, lang: Lang) -> int:
     """How many drafts of a language are enough."""
-    wanted = build.recipe.wanted
-    return ceil(build.recipe.questions.surplus * max(wanted.base, 2 * wanted.integration, wanted.counterfactual))
+    base, integration, counterfactual = (
+        wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")
+    )
+    return ceil(build.recipe.questions.surplus * max(base, 2 * integration, counterfactual))
 
 
 def _lot(build: Build, name: str) -> bytes:
@@ -85,8 +88,8 @@ def _lot(build: Build, name: str) -> bytes:
     return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
 
 
-def _from_articles(build: Build, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
-    enough, done = drafts_wanted(build), 0
+def _from_articles(build: Build, lang: Lang, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+    enough, done = drafts_wanted(build, lang), 0
     while done < len(articles) and len(taken.drafts) < enough:
         missing = ceil((enough - len(taken.drafts)) / build.recipe.questions.per_article)
         batch = articles[done : done + max(missing, _BATCH)]
@@ -109,9 +112,9 @@ def _ask_batch(build: Build, articles: Sequence[Article], taken: _Taken) -> Iter
             yield reject(STEP, article.url, *blocks)
 
 
-def _from_siblings(build: Build, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
+def _from_siblings(build: Build, lang: Lang, articles: Drawn[Article], taken: _Taken) -> Iterator[Draft | Reject]:
     """A question like each of the first ones, from another article, so that there are pairs to be asked as one."""
-    enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.integration)
+    enough = ceil(build.recipe.questions.surplus * wanted_of(build.recipe, "integration", lang))
     near = Neighbours(articles[:LOOKED_AT]) if enough else None
     pairs = [(draft, near.nearest(draft)) for draft in taken.drafts[:enough]] if near else []
     cases = {
@@ -139,7 +142,7 @@ def _sibling_prompt(draft: Draft, article: Article) -> str:
 
 
 def _from_knowledge(build: Build, lang: Lang, taken: _Taken) -> Iterator[Draft | Reject]:
-    enough = ceil(build.recipe.questions.surplus * build.recipe.wanted.counterfactual)
+    enough = ceil(build.recipe.questions.surplus * wanted_of(build.recipe, "counterfactual", lang))
     cases = {
         draft.id: make_case("known", lang, write_prompt(lang, "known", {"QUERY": draft.question}))
         for draft in taken.drafts[:enough]

@@ -17,7 +17,6 @@ from ragbed.places import read_regular
 from ragbed.schema import Lang
 from ragbed.web.search import find_engine
 
-
 _MOST = 10_000_000
 """Largest number in a recipe: more items or tokens than any build has."""
 _MOST_DAYS = 36_500
@@ -30,11 +29,11 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Wanted(_Part, frozen=True, kw_only=True):
-    """How many items of each kind, for each language."""
+    """How many items of each kind: a number for every language, or one for each, as `{ en = 10, zh = 5 }`."""
 
-    base: int = 20
-    integration: int = 0
-    counterfactual: int = 0
+    base: int | dict[Lang, int] = 20
+    integration: int | dict[Lang, int] = 0
+    counterfactual: int | dict[Lang, int] = 0
 
 
 class SourceLine(_Part, frozen=True, kw_only=True):
@@ -165,6 +164,12 @@ def read_recipe(path: Path) -> Recipe:
     return recipe
 
 
+def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
+    """Return how many items of a kind the recipe wants in a language."""
+    count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
+    return count if isinstance(count, int) else count.get(lang, 0)
+
+
 def encoder_of(recipe: Recipe, lang: Lang) -> str:
     """The encoder that ranks passages of a language."""
     return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
@@ -219,8 +224,10 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
             value = getattr(part, field)
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
             most = _MOST_DAYS if field == "margin_days" else _MOST
-            if isinstance(value, int | float) and not least <= value <= most:  # NaN is neither
-                problem = f"{value} is not a number from {least:,} to {most:,}"
-                raise DataError(path, problem, field=f"{table}.{field}")
-    if not (recipe.wanted.base or recipe.wanted.integration or recipe.wanted.counterfactual):
+            for number in value.values() if isinstance(value, dict) else (value,):
+                if isinstance(number, int | float) and not least <= number <= most:  # NaN is neither
+                    problem = f"{number} is not a number from {least:,} to {most:,}"
+                    raise DataError(path, problem, field=f"{table}.{field}")
+    kinds = recipe.wanted.__struct_fields__
+    if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
         raise DataError(path, "asks for no items at all", field="wanted")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
     from ragbed.runner.budget import Budget
+    from ragbed.schema import Case, Lang
 
+_LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 asking_options: Decorator = together(
     option(
         "--max-connections",
@@ -142,6 +144,25 @@ def _refuse_system(model: Model) -> None:
 
     if isinstance(model, AnsweringAfresh):
         raise UsageError(f"{model.name} is a system under test and gets no prompts; name a language model for this.")
+
+
+def warn_of_languages(cases: Iterable[Case], models: Sequence[Model]) -> Iterator[Case]:
+    """Yield the cases of a plan, and warn of the first that is in a language that a model was not made for."""
+    from ragbed.cli.console import say
+    from ragbed.models.base import lacks_language
+
+    seen: set[Lang] = set()
+    for case in cases:
+        if case.lang not in seen:
+            seen.add(case.lang)
+            for model in models:
+                if lacks_language(model, case.lang):
+                    say(
+                        f"Warning: {model.name} was not made for {_LANGUAGES[case.lang]}, as its file says, and "
+                        f"{case.data} has {_LANGUAGES[case.lang]} questions. Expect few right answers; use another "
+                        f"model, or choose the languages with --lang."
+                    )
+        yield case
 
 
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:

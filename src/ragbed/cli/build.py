@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -140,10 +140,21 @@ def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) 
     with write_whole(target) as sink:
         sink.write(text.encode())
     told = tomllib.loads(text)
-    counts = ", ".join(f"{count} {kind}" for kind, count in told["wanted"].items())
     about = told["about"] or "anything"
-    say(f"Understood: for each of {', '.join(told['langs'])}: {counts}; about: {about}; generator: {model}.")
+    say(f"Understood: {_show_wanted(told)}; about: {about}; generator: {model}.")
     say(f"{target} written. Look it over, then: ragbed build {target}")
+
+
+def _show_wanted(recipe: dict[str, Any]) -> str:
+    """How many items of each kind a recipe wants, language by language."""
+    wanted, langs = recipe["wanted"], recipe["langs"]
+    counts = {
+        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
+        for lang in langs
+    }
+    if len(set(counts.values())) == 1:
+        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
+    return "; ".join(f"{lang}: {told}" for lang, told in counts.items())
 
 
 def _read(path: Path, model: str | None, since: str | None) -> Recipe:

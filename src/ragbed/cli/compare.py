@@ -1,4 +1,4 @@
-"""`ragbed compare`: two runs, or two models of one, question by question."""
+"""`ragbed compare`: compare two runs, or two models of one run, question by question."""
 
 from __future__ import annotations
 
@@ -12,31 +12,42 @@ from ragbed.cli import options
 from ragbed.cli.gates import junit_option, tell_gates
 
 if TYPE_CHECKING:
-    from ragbed.report.comparing import Comparison, Flip
+    from collections.abc import Sequence
+
+    from ragbed.report.comparing import Comparison, Flip, Side
     from ragbed.stats.rates import Interval
 
 _SHOWN = 20
+_LEGEND = """\
+Columns ({track} track):
+  questions: distinct questions that both sides have under this condition
+  A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
+  B − A: difference in points, with its 95 % interval
+  B better, worse: questions on which B scores higher, and lower, than A
+  odds: questions on which B is better for each on which it is worse, with the exact 95 % interval
+  p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
+  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points"""
 
 
 @click.command()
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@options.track_option("Whose verdicts are compared.")
+@options.track_option("Scoring track to compare.")
 @options.option(
     "--least",
     type=options.share,
     metavar="SHARE",
     default=0.03,
-    help="The smallest fall that is a decline.",
+    help="Smallest fall that the verdict column reports as a decline.",
 )
 @options.option(
     "--fail-if-worse",
     type=options.share,
     metavar="SHARE",
-    help="Exit code 4 where B has shown to lose more than this; sets --least.",
+    help="Exit with code 4 if B is significantly worse than A by more than this margin. Sets --least.",
 )
 @junit_option
-@options.option("--flips", "list_flips", is_flag=True, help="List the questions that flipped.")
+@options.option("--flips", "list_flips", is_flag=True, help="List the questions whose result differs between A and B.")
 @options.json_option
 def compare(
     first: str,
@@ -48,81 +59,71 @@ def compare(
     list_flips: bool,
     json: bool,
 ) -> None:
-    """Compare two runs, or two models of one, question by question.
+    """Compare two runs, or two models of one run, question by question.
 
-    A and B are runs, or RUN:MODEL where a run holds several. Only questions that both were asked under the same
-    condition are compared, so profile, prompt, seed, model or date may differ. B − A is the difference in points; odds
-    are the questions that B wins for each one that it loses, with their exact interval. p is exact McNemar's (the
-    sign-flip test for graded scores), adjusted for the number of rows (Holm); B declines where it has fallen by more
-    than --least, with a p below 0.05 that is adjusted likewise.
+    A and B are runs, or RUN:MODEL for a run that holds several models. Only questions that both sides have under the
+    same condition are compared, so profile, prompt, seed, model or date may differ. The result is stated in sentences,
+    one comparison per testbed, then as a table with one row per condition; the columns are explained below the table.
+
+    p comes from the exact McNemar test (the sign-flip test for graded scores), adjusted for the number of comparisons
+    (Holm). A difference is significant if p is below 0.05.
 
     \b
     Examples:
       ragbed compare runs/old runs/new
       ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
       ragbed compare runs/paper runs/robust --track code --json
-      ragbed compare runs/main runs/branch --fail-if-worse 3% --junit gates.xml
+      ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
     from ragbed.cli.console import print_json, say
     from ragbed.report import comparing
+    from ragbed.report.comparison_summary import state, summarise
     from ragbed.report.gates import check_declines
 
+    least = least if fail_if_worse is None else fail_if_worse
     one, other = comparing.open_side(first, track), comparing.open_side(second, track)
-    rows = comparing.compare(one, other, least if fail_if_worse is None else fail_if_worse)
+    rows = comparing.compare(one, other, least)
     flipped = comparing.flips(one, other)
-    _print(rows, f"A: {one.model} in {one.run}   B: {other.model} in {other.run}", to_stderr=json)
+    sentences = state(summarise(one, other, rows, least))
+    _print_sentences((one, other), sentences, to_stderr=json)
+    _print(rows, least, to_stderr=json)
+    say(_LEGEND.format(track=track, rows=len(rows), least=f"{100 * least:g}"))
     if list_flips:
         _print_flips(flipped, to_stderr=json)
-    say(f"{track} track, per cent of the questions asked of both; p adjusted for {len(rows)} rows.")
-    if left := sum(row.unpaired for row in rows):
-        say(f"{left:,} questions were asked of one side only and are not compared.")
+    if left := comparing.count_unpaired(one, other):
+        say(f"Not compared because only one side has them: {left:,} question{'' if left == 1 else 's'}.")
     if json:
-        print_json({"first": first, "second": second, "rows": [_as_json(row) for row in rows], "flips": flipped})
+        told = {"first": first, "second": second, "sentences": sentences}
+        print_json(told | {"rows": [_as_json(row) for row in rows], "flips": flipped})
     if fail_if_worse is not None:
         tell_gates(f"{second} against {first}", check_declines(rows, fail_if_worse), junit)
 
 
-def _print(rows: list[Comparison], title: str, *, to_stderr: bool) -> None:
+def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_stderr: bool) -> None:
+    from ragbed.text import printable
+
+    named = [f"{name}: {side.model} in {side.run}" for name, side in zip("AB", sides, strict=True)]
+    click.echo(printable("\n".join([*named, "", *sentences, ""])), err=to_stderr)
+
+
+def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
     from ragbed.cli.console import print_table
     from ragbed.report.comparing import describe
+    from ragbed.report.comparison_summary import signed
     from ragbed.stats.rates import ALPHA
 
-    columns = (
-        "data",
-        "testbed",
-        "lang",
-        "noise",
-        "true",
-        "n",
-        "A %",
-        "B %",
-        "B − A",
-        "B better",
-        "worse",
-        "odds",
-        "p",
-        "verdict",
-    )
+    condition = ("data", "testbed", "lang", "noise", "true")
+    columns = (*condition, "questions", "A %", "B %", "B − A", "B better", "worse", "odds", "p", "verdict")
     table = []
     for row in rows:
-        moved = f"{100 * row.difference.value:+.1f} [{100 * row.difference.low:+.1f}, {100 * row.difference.high:+.1f}]"
+        value, low, high = (signed(100 * bound) for bound in row.difference)
         better = "better" if row.difference.value > 0 else "worse"
-        verdict = "declines" if row.decline_p < ALPHA else better if row.adjusted < ALPHA else "–"
-        shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}")
-        table.append(
-            (
-                *describe(row.condition),
-                row.n,
-                *shares,
-                moved,
-                row.won,
-                row.lost,
-                _show_odds(row.odds),
-                f"{row.adjusted:.3g}",
-                verdict,
-            )
-        )
-    print_table(title, columns, table, to_stderr=to_stderr)
+        significant = f"worse by > {100 * least:g}" if row.decline_p < ALPHA else better
+        verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
+        shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
+        flipped = (row.won, row.lost, _show_odds(row.odds))
+        table.append((*describe(row.condition), row.n, *shares, *flipped, f"{row.adjusted:.3g}", verdict))
+    print_table("By condition", columns, table, to_stderr=to_stderr)
 
 
 def _show_odds(odds: Interval | None) -> str:
@@ -141,7 +142,11 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
         (*describe(flip.condition), f"{flip.item}: {flip.question}", f"{flip.first:.3g}", f"{flip.second:.3g}")
         for flip in flipped
     ]
-    print_table(f"{len(flipped):,} questions flipped", columns, rows[:_SHOWN], to_stderr=to_stderr)
+    questions = len({(flip.condition.data, flip.item) for flip in flipped})
+    conditions = len({flip.condition for flip in flipped})
+    title = f"{questions:,} question{'' if questions == 1 else 's'} flipped"
+    title += f", under {conditions} conditions" if conditions > 1 else ""
+    print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:
         say(f"… and {len(rows) - _SHOWN:,} more; --json lists all.")
 

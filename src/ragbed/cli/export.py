@@ -225,7 +225,8 @@ def _write_items(dataset: Dataset, to: str, output: Place) -> Written:
 def _tell(written: Written, source: str, output: Place, to: str) -> list[str]:
     lines = [f"{written.count:,} {written.what} of {source} written to {output} as {to}."]
     if infeasible := sum(written.infeasible.values()):
-        lines.append(f"{infeasible:,} cases have no such mix of documents and are not in it; `ragbed cases` says why.")
+        cases, are = ("case has", "is") if infeasible == 1 else ("cases have", "are")
+        lines.append(f"{infeasible:,} {cases} no such mix of documents and {are} not in it. `ragbed cases` shows why.")
     if written.failed:
         where = "They are not in it" if written.leaves_out else "They stand there with their outcome"
         lines.append(f"Trials without a reply: {len(written.failed):,}. {where}:")

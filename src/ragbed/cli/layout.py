@@ -21,12 +21,12 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 def read_mix(options: MixOptions) -> Settings:
     """Which mixes are asked for, all else as it is by default."""
-    if not 1 <= options["docs"] <= _MOST_DOCS:
-        allowed = f"allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book"
-        raise UsageError(f"--docs {options['docs']}: {allowed}.")
+    docs = Settings.docs if options["docs"] is None else options["docs"]
+    if not 1 <= docs <= _MOST_DOCS:
+        raise UsageError(f"--docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
-        docs=options["docs"],
+        docs=docs,
         correct=_ratios(options["correct"], "--correct"),
     )
 
@@ -53,10 +53,12 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
             f"--profile {profile} repeats the original code, which has one arm, one order and one fixed "
             "generator; use --profile robust with --arms, --rotations and --seed."
         )
-    if settings.arms == ("fixed",) and (options["noise"] is not None or options["docs"] != Settings.docs):
+    if settings.arms == ("fixed",) and (options["noise"] is not None or settings.docs != Settings.docs):
         raise UsageError(
             "--arms fixed has a ladder of its own (1, 2, 3, 5 and 10 documents), without --noise and --docs."
         )
+    if options["noise"] is None and options["docs"] is None and settings.correct == Settings.correct:
+        settings = replace(settings, fits_defaults=settings.original is None and settings.arms == Settings.arms)
     names = options["testbeds"]
     return None if names is None else split(names, "--testbeds"), settings
 

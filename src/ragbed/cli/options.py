@@ -169,7 +169,7 @@ def track_option(about: str) -> Decorator:
 
 mix_options: Decorator = together(
     option("--noise", metavar="SHARES", help="Of distracting documents, as 0,0.2,2/3. Default: the paper's."),
-    option("--docs", type=int, default=5, help="Documents per question."),
+    option("--docs", type=int, metavar="N", help="Documents per question. [default: 5, or fewer if DATA has too few]"),
     option("--correct", metavar="SHARES", default="0", help="Counterfactual: of true documents."),
 )
 
@@ -217,7 +217,7 @@ class MixOptions(TypedDict):
     """The options of `mix_options`, as typed."""
 
     noise: str | None
-    docs: int
+    docs: int | None
     correct: str
 
 

@@ -47,10 +47,10 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
     """Write the tables of one or more runs; a folder stands for all runs in it.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
-    marks fewer than 30. LaTeX has the paper's rows above ours; rows that are not comparable with them (other files,
-    layout or counting) are marked. CSV and JSON hold every cell, one a line. The paper's claims C1 to C10 are checked
-    against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write the figures.
-    html writes all of it, and the cases, as one file that opens by double-click and needs nothing else. Sums
+    marks fewer than 30. LaTeX has the paper's rows above ours. † marks rows that are comparable with the paper:
+    the same files, layout and way of counting. CSV and JSON contain every cell, one per line. The paper's claims C1 to
+    C10 are checked against the runs: supported, contradicted, inconclusive, or not enough data. svg, png and pdf write
+    the figures. html writes everything, including the cases, as one file that opens by double-click. Sums
     (`ragbed score --sums`) stand for runs of any size; they hold no cases, and no question by name.
 
     \b

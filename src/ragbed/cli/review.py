@@ -59,9 +59,9 @@ def review(
     undone. With --raters 2 two people decide each item without seeing what the other says; then come agreement and the
     list of what they differ on. Only this machine can open the page, and only by the printed address.
 
-    --apply writes the dataset without what was rejected and with what was fixed; DIR2/review/ lists every removal and
-    change with its reason. Items that nobody has decided stay as they are; those on which two raters differ are left
-    out.
+    --apply also works while the page is open. It writes the dataset without what was rejected and with what was fixed;
+    DIR2/review/ lists every removal and change with its reason. Items that nobody has decided stay as they are; those
+    on which two raters differ are left out.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def review(
 
         need_serve()
     chosen: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
-    with open_desk(path, chosen, _read_share(target), _Watch().tell) as (desk, log):
+    with open_desk(path, chosen, _read_share(target), _Watch().tell, writes=apply is None) as (desk, log):
         _tell_what_is_odd(desk, log)
         if export is not None:
             _export(log, export, json=json)
@@ -110,12 +110,12 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
 
     if log.torn:
         say(
-            f"{log.path}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not count; "
+            f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not count; "
             "the next decision replaces it."
         )
     if desk.standing.stale:
         say(
-            f"{log.path}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
+            f"{log.path.name}: decisions about items that are gone or have changed since: {len(desk.standing.stale)}; "
             "they stay in the log and do not count."
         )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget
+from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget, warn_of_languages
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
@@ -147,7 +147,8 @@ def run(
     if not cells and chosen["shard"] is not None:
         say(f"No question falls into shard {chosen['shard']}: there was nothing to ask.")
     if infeasible:
-        say(f"{infeasible:,} more cases have no such mix of documents and were not asked; `ragbed cases` says why.")
+        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
+        say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. `ragbed cases` shows why.")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     _end_by(cells, job.folder, an_error)
@@ -161,11 +162,13 @@ def _end_by(cells: Sequence[Cell], folder: Path, an_error: str | None) -> None:
 
     errors = sum(cell.error for cell in cells)
     if unasked := sum(cell.planned - cell.asked for cell in cells):
-        say(f"Incomplete: {unasked} cases have no result; the same command with --out {folder} asks them.")
+        cases = "case has" if unasked == 1 else "cases have"
+        say(f"Incomplete: {unasked:,} {cases} no result. Rerun the same command with --out {folder} to resume.")
         raise click.exceptions.Exit(3)
     if errors:
         say(f"The first error: {an_error}")
-        say(f"Incomplete: {errors} cases ended in an error; the same command with --out {folder} asks them again.")
+        cases = "case" if errors == 1 else "cases"
+        say(f"Incomplete: {errors:,} {cases} ended in an error. Rerun the same command with --out {folder} to retry.")
         raise click.exceptions.Exit(3)
 
 
@@ -245,28 +248,32 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
     told |= {} if shard is None else {SETTING: str(shard)}
     told |= {"remedies": ",".join(remedies)} if remedies else {}
     told |= {} if preset is None else {"preset": str(chosen["preset"])}
+    opened = open_models(
+        models,
+        lambda name: open_asked(
+            name,
+            sampling,
+            chosen,
+            open_chosen(chosen),
+            preset,
+            trusts_code=chosen["trust_remote_code"],
+            corpora=corpora,
+        ),
+        searching=bool(corpora),
+        prompted=bool(remedies),
+    )
     return Job(
         folder=folder or _new_folder(labels[models[0]] or models[0]),
         settings=told | {name: str(getattr(sampling, name)) for name in ("temperature", "top_p", "max_tokens")},
-        cases=lambda: (
-            case
-            for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
-            if shard is None or shard.keeps(case)
-        ),
-        models=open_models(
-            models,
-            lambda name: open_asked(
-                name,
-                sampling,
-                chosen,
-                open_chosen(chosen),
-                preset,
-                trusts_code=chosen["trust_remote_code"],
-                corpora=corpora,
+        cases=lambda: warn_of_languages(
+            (
+                case
+                for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
+                if shard is None or shard.keeps(case)
             ),
-            searching=bool(corpora),
-            prompted=bool(remedies),
+            opened,
         ),
+        models=opened,
         repeats=chosen["repeats"],
         names={model: label for model, label in labels.items() if label},
         cache=None if chosen["no_cache"] else cache_path(),

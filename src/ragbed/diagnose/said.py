@@ -33,7 +33,7 @@ _COPIED = {"en": 60, "zh": 20}
 _BEGUN = 4
 """Characters of a sentence by which it is known."""
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
-_NAME = r"[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*)*"
+_NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )

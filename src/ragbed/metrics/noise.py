@@ -62,7 +62,8 @@ def _fixed(maker: Maker) -> Iterator[Cell]:
         noisy, long = fixed & (sheet.k == k), control & (sheet.k == k)
         yield maker.rate("accuracy", noisy, correct, k=k, arm="fixed")
         if k > 1:
-            yield maker.rate("accuracy", long, correct, k=k, arm="control")
             yield maker.difference("noise_effect", alone, noisy, correct, k=k, arm="fixed")
+        if long.any():
+            yield maker.rate("accuracy", long, correct, k=k, arm="control")
             yield maker.difference("length_effect", alone, long, correct, k=k, arm="control")
             yield maker.difference("related_minus_length", long, noisy, correct, k=k, arm="fixed")

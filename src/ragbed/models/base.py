@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case, Completion, Lang
+
+_CODES: dict[Lang, frozenset[str]] = {
+    "en": frozenset({"en", "eng", "multilingual"}),
+    "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
+}
+"""Codes by which descriptions of models name a language."""
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +103,21 @@ class AnsweringAfresh(Protocol):
     """A model whose earlier answers say nothing of it, as a system that is being worked on: no cache is asked."""
 
     answers_afresh: Literal[True]
+
+
+@runtime_checkable
+class ForLanguages(Protocol):
+    """A model whose description names the languages that it was made for."""
+
+    languages: tuple[str, ...]
+    """Codes, e.g. `en`; empty where they are unknown."""
+
+
+def lacks_language(model: Model, lang: Lang) -> bool:
+    """Whether a model's description names its languages, and a language is not among them."""
+    named = model.languages if isinstance(model, ForLanguages) else ()
+    codes = {re.split("[-_]", code.lower())[0] for code in named}
+    return bool(codes) and codes.isdisjoint(_CODES[lang])
 
 
 def canonical(body: object) -> bytes:

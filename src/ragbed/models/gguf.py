@@ -38,6 +38,8 @@ class Weights:
     """Texts that would be read as signals, such as the end of a turn, if they stood in a document."""
     token_bytes: int
     """Memory that each token takes while it is kept."""
+    languages: tuple[str, ...] = ()
+    """Codes of the languages that the model was made for, e.g. `en`; empty where the file names none."""
 
     def sha256(self) -> str:
         """Of the file, or of its parts in their order."""
@@ -99,7 +101,9 @@ def _understand(path: Path, told: dict[str, object]) -> Weights:
     controls: tuple[str, ...] = ()
     if isinstance(tokens, list) and isinstance(kinds, list):
         controls = tuple(token for token, kind in zip(tokens, kinds, strict=False) if kind == _CONTROL and token)
-    return Weights(path, architecture, context, template, controls, _token_bytes(told, architecture))
+    named = told.get("general.languages")
+    languages = tuple(map(str, named)) if isinstance(named, list) else ()
+    return Weights(path, architecture, context, template, controls, _token_bytes(told, architecture), languages)
 
 
 def _token_bytes(told: dict[str, object], architecture: str) -> int:

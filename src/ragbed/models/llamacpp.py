@@ -77,6 +77,7 @@ class LlamaModel:
         self.name, self.concurrency = name, order.slots
         self._order = order
         self.weights: Weights = read_weights(path)
+        self.languages = self.weights.languages
         self._controls = _pattern(self.weights.controls)
         self._setup = Setup(self.weights, order.slots, order.environ)
         if order.loads:

@@ -82,8 +82,9 @@ class Comparison:
 
     condition: Condition
     n: int
+    """Distinct questions."""
     unpaired: int
-    """Questions that only one side was asked; they are in no number here."""
+    """Questions that only one side has; no number here includes them."""
     first: float
     second: float
     difference: Interval
@@ -134,18 +135,18 @@ def _split(named: str) -> tuple[Path, str]:
 
 
 def compare(first: Side, second: Side, least: float) -> list[Comparison]:
-    """Compares two sides wherever both were asked the same.
+    """Compare two sides under every condition that both have.
 
     Args:
-        first: What is compared with.
-        second: What is compared.
+        first: The baseline, A.
+        second: The side compared with it, B.
         least: The smallest fall that counts as a decline.
 
     Raises:
         UsageError: They have no question in common.
     """
     made = [
-        _compare(condition, first.scores[condition], second.scores[condition], least)
+        compare_questions(condition, first.scores[condition], second.scores[condition], least)
         for condition in first.scores
         if condition in second.scores and first.scores[condition].keys() & second.scores[condition].keys()
     ]
@@ -153,9 +154,25 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
         raise UsageError(
             f"{first.run} and {second.run} have no question in common; is it the same data, testbed and noise?"
         )
-    adjusted = holm([one.p for one in made]).tolist()
-    declines = holm([one.decline_p for one in made]).tolist()
-    return [replace(one, adjusted=p, decline_p=fall) for one, p, fall in zip(made, adjusted, declines, strict=True)]
+    return adjust(made)
+
+
+def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
+    """Adjust the p values of comparisons for their number (Holm)."""
+    adjusted = holm([one.p for one in rows]).tolist()
+    declines = holm([one.decline_p for one in rows]).tolist()
+    return [replace(one, adjusted=p, decline_p=fall) for one, p, fall in zip(rows, adjusted, declines, strict=True)]
+
+
+def count_unpaired(first: Side, second: Side) -> int:
+    """Count the questions that only one side has, under at least one condition that both have."""
+    return len(
+        {
+            (condition.data, question.text, question.answer)
+            for condition in first.scores.keys() & second.scores.keys()
+            for question in first.scores[condition].keys() ^ second.scores[condition].keys()
+        }
+    )
 
 
 def flips(first: Side, second: Side) -> list[Flip]:
@@ -171,17 +188,25 @@ def flips(first: Side, second: Side) -> list[Flip]:
     return found
 
 
-def _compare(
+def compare_questions(
     condition: Condition, first: dict[Question, float], second: dict[Question, float], least: float
 ) -> Comparison:
-    items = first.keys() & second.keys()
-    moved = [second[item] - first[item] for item in sorted(items)]
+    """Compare the scores of questions that both sides have.
+
+    Items that ask the same question of other documents (minimal pairs) are one question: its score is their mean.
+    """
+    paired: dict[tuple[str, Answer], list[tuple[float, float]]] = {}
+    for question in sorted(first.keys() & second.keys()):
+        paired.setdefault((question.text, question.answer), []).append((first[question], second[question]))
+    ones = [fmean(one for one, _ in scores) for scores in paired.values()]
+    others = [fmean(other for _, other in scores) for scores in paired.values()]
+    moved = [other - one for one, other in zip(ones, others, strict=True)]
     return Comparison(
         condition=condition,
-        n=len(items),
-        unpaired=len(first.keys() ^ second.keys()),
-        first=fmean(first[item] for item in items),
-        second=fmean(second[item] for item in items),
+        n=len(paired),
+        unpaired=len({(question.text, question.answer) for question in first.keys() ^ second.keys()}),
+        first=fmean(ones),
+        second=fmean(others),
         difference=paired_difference(moved),
         won=sum(change > 0 for change in moved),
         lost=sum(change < 0 for change in moved),

@@ -204,7 +204,7 @@ def _write(shape: Shape, rows: dict[_Ours, _Row], judge: str, text: Callable[[st
     yield from _printed(printed, langs, shape, text)
     yield r"\midrule"
     for ours, row in rows.items():
-        mark = "" if comparable[ours] else r"$^\dagger$"
+        mark = r"$^\dagger$" if comparable[ours] else ""
         yield from _ours(ours, mark, [_picked(row, lang, printed) for lang in langs], counting, text)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
@@ -269,6 +269,9 @@ def _note(comparable: dict[_Ours, bool], shape: Shape, judge: str) -> str:
     elif shape.judged:
         told += "; starred columns are a judge's, and none was asked"
         told += ", so CR is of the cases that ED counts" if "CR" in shape.judged else ""
+    if any(comparable.values()):
+        told += r"; $^\dagger$ comparable with the paper: the same files, layout and way of counting"
     if not all(comparable.values()):
-        told += r"; $^\dagger$ \emph{not comparable} with the rows above: other files or layout"
+        told += r"; ours without $^\dagger$" if any(comparable.values()) else "; ours"
+        told += r" are \emph{not comparable} with the rows above: other files or layout"
     return told + "."

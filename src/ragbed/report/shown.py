@@ -90,6 +90,10 @@ class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     fake: Answer | None
     documents: list[ShownDocument]
     messages: tuple[Message, ...]
+    dial: str | None = None
+    """Of the perturbed case of a minimal pair: what was perturbed."""
+    twin: str | None = None
+    """Its other item."""
 
 
 def show_case(case: Case) -> ShownCase:

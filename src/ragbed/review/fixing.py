@@ -152,7 +152,7 @@ def _replace_span(passage: Passage, number: int, words: str) -> Passage:
 def _take_stance(passage: Passage, stance: str, part: int | None) -> Passage:
     taken: Stance = "supports" if stance == "supports" else "contradicts" if stance == "contradicts" else "distracts"
     # Its finer kind was that of the stance it had.
-    return replace(passage, stance=taken, part=part, support=None, kind="related")
+    return replace(passage, stance=taken, part=part, support=None, kind="related", reviewed=True)
 
 
 def _find_lack(before: Item, after: Item) -> str | None:

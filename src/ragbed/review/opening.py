@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from ragbed.errors import RagbedError, UsageError
@@ -25,6 +27,8 @@ def open_desk(
     raters: Literal[1, 2] | None,
     target: float | None,
     watch: Callable[[str, int], None] = lambda *_: None,
+    *,
+    writes: bool = True,
 ) -> Iterator[tuple[Desk, Log]]:
     """Open the review of a build's folder or a dataset; one process at a time.
 
@@ -35,15 +39,16 @@ def open_desk(
         raters: Who decide each item; None: as it was begun, or one.
         target: The share of wrong items to rule out; None: as it was begun, or 5 %.
         watch: Told of each dataset how many items are looked through for flags.
+        writes: Whether decisions may be added. If not, a copy of the log is read, so that the page may run meanwhile.
 
     Raises:
         UsageError: Something was decided already with another number of raters.
     """
     datasets, folder = find_datasets(path)
     _make_room(folder)
-    with hold(folder):
+    with hold(folder) if writes else nullcontext(), TemporaryDirectory() as scratch:
         docket = Docket(datasets, find_flags(datasets, folder, watch))
-        log = Log(folder / NAME)
+        log = Log(folder / NAME if writes else _copy(folder / NAME, Path(scratch)))
         default = Begun(at=now(), data=docket.data)
         desk = Desk(docket, log, default)
         before = desk.standing.begun
@@ -64,6 +69,13 @@ def open_desk(
         if (asked.raters, asked.target) != (before.raters, before.target):
             desk.save_settings()
         yield desk, log
+
+
+def _copy(log: Path, folder: Path) -> Path:
+    """A copy of the log; a line that is being written at this moment is cut there, and not in the log."""
+    if log.exists():
+        shutil.copyfile(log, folder / NAME)
+    return folder / NAME
 
 
 def _make_room(folder: Path) -> None:

@@ -40,6 +40,8 @@ def to_trial(result: Stored, *, canonical: bool) -> dict[str, object]:
         ("event", None),
         ("reason", None),
         ("corpus", None),
+        ("dial", None),
+        ("twin", None),
     ):  # as a case line has them
         if fields[name] == default:
             del fields[name]

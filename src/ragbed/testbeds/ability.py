@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import NamedTuple
 
 from ragbed.datasets import Dataset, kind_of
 from ragbed.schema import Case, Document, Expectation, Item, Kind
@@ -15,23 +14,12 @@ from ragbed.testbeds.names import name_case
 from ragbed.testbeds.order import Turns, order_item
 from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
 from ragbed.testbeds.settings import Condition, Settings
+from ragbed.testbeds.supply import Supply, fit_conditions
 
 _FIXED_LADDER = (0, 1, 2, 4, 9)
 """Distracting documents beside the one supporting in the `fixed` arm."""
-
-
-class _Supply(NamedTuple):
-    """How many documents an item has for a testbed."""
-
-    bearing: int
-    """That bear an answer."""
-    fewest: int
-    """Of these that every case needs."""
-    distracting: int
-
-    def mixes(self, docs: int) -> range:
-        """How many of so many documents may distract."""
-        return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
+_LOOKED_AT = 1_000
+"""Items from which the default conditions of a dataset follow."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +42,18 @@ class Ability:
 
     def conditions(self, settings: Settings) -> tuple[Condition, ...]:
         """All ways in which an item is asked."""
+        return _rotate(self._unrotated(settings), settings)
+
+    def conditions_for(self, dataset: Dataset, settings: Settings) -> tuple[Condition, ...]:
+        """The same for a dataset: defaults that most of its items cannot supply are replaced by some that they can."""
+        usual = self._unrotated(settings)
+        if not settings.fits_defaults or not usual:
+            return _rotate(usual, settings)
+        items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
+        own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
+        return _rotate(fit_conditions(usual, [self._supply(item) for item in islice(own, _LOOKED_AT)]), settings)
+
+    def _unrotated(self, settings: Settings) -> list[Condition]:
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
@@ -63,7 +63,7 @@ class Ability:
                 asked += _fixed_conditions() if self.name == "noise" else ()
             else:
                 asked += [Condition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
-        return tuple(turned for condition in asked for turned in _rotations(condition, settings.rotate))
+        return asked
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item that this testbed takes, under every condition."""
@@ -71,7 +71,7 @@ class Ability:
 
     def laid_out(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """The cases, each with the item that it is made of."""
-        conditions = self.conditions(settings)
+        conditions = self.conditions_for(dataset, settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             for condition, plan in self._plans(item, around, turns, conditions, settings):
                 yield item, self._case(dataset.name, item, condition, plan, settings)
@@ -98,14 +98,14 @@ class Ability:
                 if item.lang in settings.langs:
                     yield item, around, taken
 
-    def _supply(self, item: Item) -> _Supply:
+    def _supply(self, item: Item) -> Supply:
         stances = [passage.stance for passage in item.passages]
         distracting = stances.count("distracts")
         if self.expect == "refuse":
-            return _Supply(0, 0, distracting)
+            return Supply(0, 0, distracting)
         parts = {passage.part for passage in item.passages if passage.stance == "supports"}
         bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
-        return _Supply(bearing, max(1, len(parts)), distracting)
+        return Supply(bearing, max(1, len(parts)), distracting)
 
     def _plans(
         self,
@@ -150,6 +150,8 @@ class Ability:
             expect=self._expected(plan.documents),
             rotation=condition.rotation,
             event=item.event,
+            dial=item.dial,
+            twin=item.twin,
             reason=plan.reason,
         )
 
@@ -180,6 +182,9 @@ def _fixed_conditions() -> Iterator[Condition]:
             yield Condition(noise, count + 1, arm="control")
 
 
-def _rotations(condition: Condition, rotate: bool) -> Iterator[Condition]:
-    for rotation in range(condition.docs if rotate else 1):
-        yield Condition(condition.noise, condition.docs, condition.correct, condition.arm, rotation)
+def _rotate(conditions: Sequence[Condition], settings: Settings) -> tuple[Condition, ...]:
+    return tuple(
+        replace(condition, rotation=rotation)
+        for condition in conditions
+        for rotation in range(condition.docs if settings.rotate else 1)
+    )

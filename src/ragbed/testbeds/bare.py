@@ -57,5 +57,7 @@ def bare_case(  # noqa: PLR0913 - what differs between such testbeds
         fake=item.fake,
         expect=expect,
         event=item.event,
+        dial=item.dial,
+        twin=item.twin,
         corpus=corpus,
     )

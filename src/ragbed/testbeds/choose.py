@@ -48,6 +48,8 @@ def lay_out(
     """
     idle: dict[str, list[Testbed]] = {}
     for dataset in datasets:
+        if fitted := _describe_fitted(dataset, testbeds, settings):
+            tell(fitted)
         served = yield from _lay_out_one(dataset, testbeds, settings, remedies)
         idle[dataset.name] = [testbed for testbed in testbeds if testbed.name not in served]
         if not served:
@@ -74,6 +76,24 @@ def _lay_out_one(
             if isinstance(testbed, Ability | Parts):
                 yield from testbed.cases(dataset, replace(settings, remedy=remedy))
     return served
+
+
+def _describe_fitted(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
+    """Say which conditions replace the default ones, if a dataset has too few documents for these."""
+    told = []
+    for testbed in testbeds if settings.fits_defaults else ():
+        if not isinstance(testbed, Ability):
+            continue
+        plain = replace(settings, rotate=False)
+        if (found := testbed.conditions_for(dataset, plain)) != testbed.conditions(plain):
+            mixes = (f"{one.docs} ({one.distracting} distracting)" for one in found)
+            told.append(f"{testbed.name} {', '.join(mixes)}")
+    if not told:
+        return ""
+    return (
+        f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
+        f"{'; '.join(told)}. Choose others with --docs and --noise."
+    )
 
 
 def _lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:

@@ -72,6 +72,8 @@ class Settings:
     noise: tuple[Fraction, ...] | None = None
     """Shares of distracting documents; None for each testbed's own."""
     docs: int = 5
+    fits_defaults: bool = False
+    """Whether documents and ratios, which nobody chose, may follow what a dataset has."""
     correct: tuple[Fraction, ...] = (Fraction(0),)
     """Counterfactual: shares of true documents."""
     arms: tuple[Arm, ...] = ("related",)
@@ -106,7 +108,7 @@ class Settings:
         """Everything that decides what is laid out, as the command line says it."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
-            "docs": str(self.docs),
+            "docs": "default" if self.fits_defaults else str(self.docs),
             "correct": ",".join(map(show_ratio, self.correct)),
             "arms": ",".join(self.arms),
             "rotations": "all" if self.rotate else "1",

@@ -13,6 +13,7 @@ from ragbed.errors import UsageError
 from ragbed.report.shown import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.runner.prices import Price, find_price
 from ragbed.runner.store import Stored
+from ragbed.testbeds.names import name_case
 from ragbed.view.book import Book
 from ragbed.view.diagnosis import Evidence
 from ragbed.view.judged import Vote, read_votes
@@ -62,6 +63,8 @@ class CasePage(Struct, frozen=True, kw_only=True):
     """The same question under other conditions."""
     names: dict[str, str]
     """Under which models are shown, by model string."""
+    pair: Row | None = None
+    """The same call for the other item of a minimal pair."""
     is_cut: bool = False
     """Whether texts were shortened."""
 
@@ -72,7 +75,14 @@ def make_page(library: Library, call: Call, beside: Sequence[Call], rater: str) 
     found = [(book, stored), *(find_trial(library, one) for one in beside[:MOST_BESIDE])]
     trials = [_see(book, one, rater) for book, one in found if one.case == stored.case]
     peers, others = _around(library, book, stored)
-    page = CasePage(shown=show_case(stored.case), trials=trials, beside=peers, others=others, names=library.names())
+    page = CasePage(
+        shown=show_case(stored.case),
+        trials=trials,
+        beside=peers,
+        others=others,
+        names=library.names(),
+        pair=_pair(book, stored),
+    )
     encoded = msgspec.json.encode(page)
     for budget in _BUDGETS:
         if len(encoded) <= MOST_BYTES:
@@ -111,6 +121,16 @@ def _around(library: Library, book: Book, stored: Stored) -> tuple[list[Row], li
                 peers += _light(one, found)
     rows = [read_row(book, place) for place in book.of_question(stored, _MOST_OTHERS)]
     return peers, [row for row in rows if row.case != stored.case.case]
+
+
+def _pair(book: Book, stored: Stored) -> Row | None:
+    """The same model's reply to the other item of a minimal pair, under the same condition."""
+    case = stored.case
+    if case.twin is None:
+        return None
+    named = name_case(case.data, case.twin, case.testbed, case.case.partition("@")[2])
+    place = book.of_call(stored.model, named, stored.repeat)
+    return None if place is None else read_row(book, place)
 
 
 def _light(book: Book, stored: Stored) -> Iterator[Row]:

@@ -46,6 +46,10 @@ class Row(Struct, frozen=True, kw_only=True):
     differs: tuple[str, ...]
     question: str
     reply: str
+    dial: str | None = None
+    """Of the perturbed item of a minimal pair: what was perturbed."""
+    twin: str | None = None
+    """Its other item, which asks the same question."""
     found: str | None = None
     """The surroundings of what was searched for, where a document has it; empty where it has it in another spelling."""
 
@@ -127,6 +131,7 @@ def light_row(book: Book, cell: Cell, stored: Stored) -> Row:
         lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
         verdict=cell.verdict, misled=cell.has("misled"), types=cell.types, differs=cell.differs,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
+        dial=case.dial, twin=case.twin,
     )  # fmt: skip
 
 

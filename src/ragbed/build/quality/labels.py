@@ -52,20 +52,22 @@ class Labels:
         self._counts["items"] += 1
         self._counts["told"] += _tells_itself(look)
         for place in look.pooled if look.is_labelled else ():
-            stance = look.item.passages[place].stance
+            passage = look.item.passages[place]
+            stance, by_person = passage.stance, passage.reviewed
             self._counts[stance] += 1
-            self._counts[f"{stance} plain"] += STANCES[look.plain_labels[place].label] == stance
-            self._counts[f"{stance} ours"] += STANCES[look.labels[place].label] == stance
+            self._counts["reviewed"] += by_person
+            self._counts[f"{stance} plain"] += by_person or STANCES[look.plain_labels[place].label] == stance
+            self._counts[f"{stance} ours"] += by_person or STANCES[look.labels[place].label] == stance
 
     def tell(self) -> Iterator[Measure]:
         """What came of it."""
         counts = self._counts
+        people = f"{counts['reviewed']:,} labels set by people count as right" if counts["reviewed"] else ""
         yield _HOLDS.share(counts["supports plain"], counts["supports"])
         yield _LACKS.share(counts["distracts plain"], counts["distracts"])
-        yield _GIVES.share(counts["supports ours"], counts["supports"], "by rules, not by people")
-        yield _CLEAR.share(
-            counts["distracts ours"], counts["distracts"], "by rules; paraphrases need a model or people"
-        )
+        yield _GIVES.share(counts["supports ours"], counts["supports"], people or "by rules, not by people")
+        note = people or "by rules; paraphrases need a model or people"
+        yield _CLEAR.share(counts["distracts ours"], counts["distracts"], note)
         yield _TELLS.count(counts["told"], counts["items"])
 
 

@@ -26,6 +26,7 @@ export async function drawCasePage(go, signal, { keep }) {
     el("nav", { class: "row small" }, el("a", { href: backLink() }, say("← Trials")),
       el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
       el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))),
+    drawPair(page),
     page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are shortened here; `ragbed export` has them whole.")) : null,
     el("div", { class: "two" }, left,
       el("div", { class: "replies" },
@@ -34,6 +35,15 @@ export async function drawCasePage(go, signal, { keep }) {
   if (keep) whole.append(drawOthers(page) ?? "");
   else appendLater(whole, [() => drawOthers(page)], signal);
   return whole;
+}
+
+/** What tells the perturbed case of a minimal pair from the other one, and the way there. */
+function drawPair(page) {
+  const { dial, twin } = page.shown;
+  if (!dial) return null;
+  const told = say("same question as #{0}, perturbed: {1}", twin, dial);
+  return el("p", { class: "row small pair" }, tag("minimal pair", "other"),
+    page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
 }
 
 /** The replies of other models, each a button that puts it beside. */

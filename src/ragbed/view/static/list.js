@@ -71,6 +71,7 @@ function drawRow(row, at) {
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
+      row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), say("same question as #{0}, perturbed: {1}", row.twin, row.dial)) : null,
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 
