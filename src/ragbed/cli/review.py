@@ -110,8 +110,8 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
 
     if log.torn:
         say(
-            f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not count; "
-            "the next decision replaces it."
+            f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and does not "
+            "count; the next decision replaces it."
         )
     if desk.standing.stale:
         say(
