@@ -58,7 +58,8 @@ def seated(browser: Browser, served: Served, name: str, **how: object) -> Iterat
 
 
 def log(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "review" / "decisions.jsonl").read_text().splitlines()]
+    log = folder / "review" / "decisions.jsonl"
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def open_item(page: Page, served: Served, key: str) -> None:
@@ -368,4 +369,4 @@ def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
         expect(page.locator(".work")).to_contain_text("The server does not answer")
         page.keyboard.press("a")
         expect(page.locator(".item-page .problem")).to_be_visible()
-        assert len(log(folder)) == 1  # how the review is done, and nothing else
+        assert log(folder) == []
