@@ -85,3 +85,15 @@ def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         assert "new/qwen2.5-7b-instruct-q4_k_m" in told
         assert "/data/models" not in told
         assert ".gguf" not in told
+
+
+def test_tables_of_models_with_long_paths_fit_eighty_columns(run: Path, tmp_path: Path) -> None:
+    with open_store(run, create=False) as store:
+        cases = list(store.cases())
+    models = [f"llamacpp//home/ana/models/gguf/qwen2.5-7b-instruct-{kind}.gguf" for kind in ("q4_k_m", "q8_0")]
+    write_run(tmp_path / "run", cases, {model: [said(case.answer[0][0]) for case in cases] for model in models})
+    for command in ("status", "report"):
+        told = type_command(command, str(tmp_path / "run"), env={"COLUMNS": "80"}).out
+        summary = [line for line in told.splitlines() if line.startswith("qwen") and ": Accuracy" in line]
+        assert len(summary) == (2 if command == "report" else 0)
+        assert max(len(line.rstrip()) for line in told.splitlines() if line not in summary) <= 80

@@ -43,7 +43,7 @@ def leaderboard(standings: Sequence[tuple[Standing, Node | None]], words: Words)
         cells = [_cell(row.cells.get(column.name), Column("", column.metric)) for column in COLUMNS]
         rows.append([*told, *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
-    return el("div", note, table(columns, rows, words("board.heading"), class_="sortable"))
+    return el("div", note, table(columns, rows, words("board.heading"), class_="sortable cards"))
 
 
 def summary(paragraphs: Sequence[Paragraph], words: Words) -> Node | None:
@@ -121,7 +121,7 @@ def _table(one: Table, words: Words) -> Node:
         told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
         cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
         rows.append([*told, *cells])
-    return table(columns, rows, words.section("tables").get(one.name, one.title), captioned=True)
+    return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
 
 
 _BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
@@ -191,7 +191,7 @@ def table(
         columns: Headings.
         rows: Cells.
         label: What it is of, for who cannot see what stands above it.
-        class_: Of the table.
+        class_: Of the table; with `cards` a phone shows each row as a card, with the headings beside the cells.
         captioned: Whether the label is shown.
     """
     lines = [list(row) for row in rows]
