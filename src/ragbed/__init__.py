@@ -8,7 +8,7 @@ run.table("noise")
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # type checkers take it for true; `typing` would load a dozen modules before the command starts
 
 if TYPE_CHECKING:
     from ragbed.api import Options, Run, Table, open_run, run

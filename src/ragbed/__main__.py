@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
+
+import _signal as signal  # the module `signal` loads a dozen others first, and Ctrl-C may come meanwhile
 
 _GC_EVERY = 100_000
 """New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a

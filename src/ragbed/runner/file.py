@@ -124,6 +124,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if (version, application) != (0, 0) and application != _APPLICATION:
         raise DataError(path, "is the database of another program")
+    if version < 0:
+        raise DataError(path, f"is damaged (schema {version}); restore it from a copy")
     if version > SCHEMA_VERSION:
         raise RagbedError(f"{path} was made by a newer ragbed (schema {version}); upgrade ragbed.")
     return int(version)

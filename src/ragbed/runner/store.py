@@ -289,8 +289,7 @@ class RunStore:
 
     def noted_results(self) -> int:
         """How many results there are, as the ledger says."""
-        ((rows,),) = self.read("SELECT rows FROM ledger WHERE what = 'results'")
-        return int(rows)
+        return self._noted("results")
 
     def last_case(self) -> int:
         """The highest number of a case; 0 if there is none."""
@@ -299,9 +298,8 @@ class RunStore:
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""
-        (counted,) = self.read("SELECT COUNT(*) FROM cases")
-        (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
-        if counted != noted:
+        ((counted,),) = self.read("SELECT COUNT(*) FROM cases")
+        if counted != self._noted("cases"):
             raise self.damaged("the list of cases")
         ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
         return int(feasible) * repeats
@@ -351,6 +349,13 @@ class RunStore:
             yield
         finally:
             self.connection.rollback()
+
+    def _noted(self, what: str) -> int:
+        """Return how many rows of a kind there are, as the ledger says."""
+        found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
+        if len(found) != 1 or not isinstance(found[0][0], int):
+            raise self.damaged("the ledger")
+        return found[0][0]
 
     def damaged(self, what: str) -> DataError:
         """The error to raise where something read is not what was written."""
