@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` loads a dozen modules, and Ctrl-C may come first
 import atexit
 import gc
 import os
 import sys
-
-import _signal as signal  # the module `signal` loads a dozen others first, and Ctrl-C may come meanwhile
 
 _GC_EVERY = 100_000
 """New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a
@@ -35,7 +34,7 @@ def _end_at_once(*_: object) -> None:
 def _replace_closed_streams() -> None:
     """Open the null device for standard streams that are closed (`>&-`).
 
-    Otherwise the first file that is opened, such as a run's database, takes the stream's number and receives its output.
+    Otherwise the first file that is opened, such as a run's database, takes the stream's number and gets its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -16,7 +16,6 @@ from ragbed.errors import DataError, UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.web.search import find_engine
 
-
 _MOST = 10_000_000
 """Largest number in a recipe: more items or tokens than any build has."""
 _MOST_DAYS = 36_500
