@@ -6,7 +6,10 @@ run = ragbed.run(model="scripted/oracle", data="ragbed-mini-en_base", limit=20)
 run.table("noise")
 """
 
-TYPE_CHECKING = False  # nothing is imported here: `python -m ragbed` still has the current folder on its path
+# Type checkers take it for true. Nothing is imported here: `typing` would load a dozen modules before a command starts,
+# and `python -m ragbed` still has the current folder on its path.
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from ragbed.api import Options, Run, Table, open_run, run
     from ragbed.errors import RagbedError, UsageError

@@ -6,11 +6,10 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # `python -m` puts the current folder first on the path; a file such as json.py in it would be imported.
     del sys.path[0]
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` loads a dozen modules, and Ctrl-C may come first
 import atexit
 import gc
 import os
-import signal
-import sys
 
 _GC_EVERY = 100_000
 """New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a

@@ -13,6 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
+Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
+"""A number of things; a file with a negative or huge one is refused."""
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
@@ -221,7 +223,7 @@ class Case(Record, frozen=True, kw_only=True):
     """Share of distracting documents that was asked for; None where there are no documents."""
     noise_real: float | None
     """The share that is delivered, or, of an infeasible case, the nearest that could be."""
-    k: int
+    k: Count
     """Number of documents asked for."""
     correct: float
     """Counterfactual: share of true documents asked for."""

@@ -18,7 +18,7 @@ import msgspec
 
 from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.places import open_regular
-from ragbed.schema import Completion, Record
+from ragbed.schema import Completion, Count, Record
 from ragbed.store import MAX_LINE_BYTES
 
 VERSION = 1
@@ -59,11 +59,11 @@ class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part")
 class Result(Record, frozen=True, kw_only=True, tag="result", tag_field="part"):
     """A reply to a request: whose, to which case, and the address of the request."""
 
-    model: int
+    model: Count
     """Index among the part's models."""
-    case: int
+    case: Count
     """Index among the part's cases."""
-    repeat: int
+    repeat: Count
     request: str
     completion: Completion
     cached: bool = False

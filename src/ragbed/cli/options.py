@@ -22,7 +22,7 @@ _MOST = 2**53 - 1
 """Largest number that an option takes: every integer up to it is exact in JSON and fits a database."""
 
 
-class _Bounded(click.ParamType):
+class _Bounded(click.ParamType[Any]):
     """A number that is neither NaN nor infinite nor larger than any count, time or amount of money."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
@@ -45,9 +45,10 @@ def _bounded(kind: object) -> object:
     """Return the type of an option with our bounds on its numbers."""
     if kind is int:
         return _Int()
-    for known, bounded in ((click.IntRange, _IntRange), (click.FloatRange, _FloatRange)):
-        if isinstance(kind, known):
-            return bounded(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    if isinstance(kind, click.IntRange):
+        return _IntRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    if isinstance(kind, click.FloatRange):
+        return _FloatRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
     return kind
 
 

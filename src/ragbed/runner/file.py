@@ -221,6 +221,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if application != _APPLICATION:
         raise DataError(path, "is the database of another program")
+    if version < 0:
+        raise DataError(path, f"is damaged (schema {version}); restore it from a copy")
     if version > SCHEMA_VERSION:
         raise RagbedError(f"{path} was made by a newer ragbed (schema {version}); upgrade ragbed.")
     if version < 1:

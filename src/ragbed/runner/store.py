@@ -345,13 +345,6 @@ class RunStore:
         """Return how many results there are, as the ledger says."""
         return self._noted("results")
 
-    def _noted(self, what: str) -> int:
-        """Return how many rows the ledger counts."""
-        rows = [count for (count,) in self.read("SELECT rows FROM ledger WHERE what = ?", (what,))]
-        if len(rows) != 1 or not isinstance(rows[0], int) or rows[0] < 0:
-            raise self.damaged("the ledger")
-        return int(rows[0])
-
     def last_case(self) -> int:
         """The highest number of a case; 0 if there is none."""
         ((last,),) = self.read("SELECT COALESCE(MAX(id), 0) FROM cases")
@@ -359,9 +352,8 @@ class RunStore:
 
     def size(self, repeats: int) -> int:
         """How many times each model is to be asked."""
-        (counted,) = self.read(COUNT_CASES)
-        (noted,) = self.read("SELECT rows FROM ledger WHERE what = 'cases'")
-        if counted != noted:
+        ((counted,),) = self.read(COUNT_CASES)
+        if counted != self._noted("cases"):
             raise self.damaged("the list of cases")
         ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
         return int(feasible) * repeats
@@ -416,6 +408,13 @@ class RunStore:
         finally:
             with suppress(sqlite3.ProgrammingError):  # an abandoned reader may end after the store was closed
                 self.connection.rollback()
+
+    def _noted(self, what: str) -> int:
+        """Return how many rows of a kind there are, as the ledger says."""
+        found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
+        if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 0:
+            raise self.damaged("the ledger")
+        return int(found[0][0])
 
     def damaged(self, what: str) -> DataError:
         """The error to raise where something read is not what was written."""
