@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +52,12 @@ class Asker:
 
     def identities(self, models: Collection[str]) -> dict[str, str]:
         """What models that were asked, in this session or before, said they were."""
+        from ragbed.runner.file import EmptyRun
         from ragbed.runner.store import open_store
 
         found: dict[str, str] = {}
         for path in sorted(self._folder.glob("*/run.sqlite")):
-            with open_store(path.parent, create=False) as store:
+            with suppress(EmptyRun), open_store(path.parent, create=False) as store:
                 found |= {name: identity for name, identity in store.models().values() if name in models}
         return found
 
@@ -83,24 +85,26 @@ class Asker:
     def _budget(self, folder: Path, model: str) -> Budget | None:
         """What is left for this task: the budget is the whole build's."""
         from ragbed.cli.asking import read_budget
+        from ragbed.runner.file import EmptyRun
         from ragbed.runner.store import open_store
 
         budget = read_budget([model], self._chosen)
         if budget is not None:
             for other in self._folder.glob("*/run.sqlite"):
                 if other.parent != folder:  # the run itself counts its own
-                    with open_store(other.parent, create=False) as store:
+                    with suppress(EmptyRun), open_store(other.parent, create=False) as store:
                         for result in store.results():
                             if not result.cached:
                                 budget.pay(result.model, result.completion)
         return budget
 
     def _read(self, folder: Path, request: Request) -> dict[str, list[Completion]]:
+        from ragbed.runner.file import EmptyRun
         from ragbed.runner.store import open_store
 
         found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
         if (folder / "run.sqlite").is_file():
-            with open_store(folder, create=False) as store:
+            with suppress(EmptyRun), open_store(folder, create=False) as store:  # it may have been killed at its start
                 for result in store.results():
                     if result.case.case in found and result.repeat < request.samples:
                         found[result.case.case].append(result.completion)
