@@ -19,6 +19,7 @@ from ragbed.judge.tally import tabulate
 from ragbed.models.base import Sampling
 from ragbed.runner.store import RECORD, Ask, open_store
 from ragbed.schema import Case, Completion
+from ragbed.view.judged import read_votes
 from tests.cli.typed import type_command
 from tests.runner.harness import make_case
 from tests.view.runs import said, write_run
@@ -111,3 +112,13 @@ def test_a_report_of_a_run_without_judges_has_no_such_cells_and_one_with_has(run
     judge(run, lambda _: "Yes, it has identified them.", criterion="code.ed_star")
     assert tracks() == {"robust", "code", "paper", "judge made/judge"}
     assert "ED{*} and CR as judged: made/judge by the original" in type_command("report", str(run), "-f", "latex").out
+
+
+def test_a_judge_that_was_killed_while_its_file_was_created_is_skipped(run: Path) -> None:
+    folder = Scope(run, CRITERIA["flag"]).folder(Sampling())
+    folder.mkdir(parents=True)
+    (folder / "run.sqlite").touch()
+    assert read_judged_cells([run]) == []
+    with open_store(run, create=False) as store:
+        assert read_votes(run, next(iter(store.results()))) == []
+    assert type_command("report", str(run)).code == 0

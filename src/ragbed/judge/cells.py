@@ -13,7 +13,7 @@ from ragbed.judge.verdict import Verdict
 from ragbed.metrics.cells import JUDGED, Cell, Place
 from ragbed.metrics.sheet import Key
 from ragbed.runner.condition import Condition, condition_of
-from ragbed.runner.file import NAME
+from ragbed.runner.file import NAME, EmptyRun
 from ragbed.runner.store import Stored, open_store
 from ragbed.schema import Estimate
 from ragbed.scorers import score
@@ -62,10 +62,13 @@ class _Sum:
 
 
 def _read(run: Path, path: Path) -> Iterator[Cell]:
-    with open_store(path.parent, create=False) as store:
-        settings = store.settings()
-        criterion = CRITERIA.get(settings.get("criterion", ""))
-        judges = [name for name, _ in store.models().values()]
+    try:
+        with open_store(path.parent, create=False) as store:
+            settings = store.settings()
+            criterion = CRITERIA.get(settings.get("criterion", ""))
+            judges = [name for name, _ in store.models().values()]
+    except EmptyRun:  # the judge was killed while its file was created
+        return
     if criterion is None or settings.get("prompt") != criterion.prompt:  # verdicts on other instructions
         return
     said = read_judgements(path.parent, criterion, judges)

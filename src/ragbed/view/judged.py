@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from ragbed.judge.criteria import CRITERIA
 from ragbed.judge.judging import FOLDER, needs_judge
 from ragbed.judge.request import judge_case
 from ragbed.judge.verdict import verdict_of
-from ragbed.runner.file import NAME
+from ragbed.runner.file import NAME, EmptyRun
 from ragbed.runner.store import Stored, open_store
 
 _MOST_VOTES = 16
@@ -37,7 +38,8 @@ def read_votes(run: Path, stored: Stored) -> list[Vote]:
     votes: list[Vote] = []
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         try:
-            votes += _read(path.parent, stored)
+            with suppress(EmptyRun):  # the judge was killed while its file was created
+                votes += _read(path.parent, stored)
         except RagbedError as error:
             votes.append(Vote(path.parent.name, "", "error", str(error)))
     return votes
