@@ -90,6 +90,7 @@ class Running:
         self.command = command
         self._out, self._err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115 - `poll` closes them
         self._started, self._limit_s = time.monotonic(), limit_s or hang_s()
+        self._most_cpu_s = limit_s or HANG_S
         sys.stdout.flush()
         gc.freeze()
         self._pid = os.fork()
@@ -130,7 +131,7 @@ class Running:
         with suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)  # child processes that it left
         code = os.waitstatus_to_exitcode(status)
-        is_late = took_s > self._limit_s or used.ru_utime + used.ru_stime > HANG_S
+        is_late = took_s > self._limit_s or used.ru_utime + used.ru_stime > self._most_cpu_s
         return Ended(code, _read(self._out), _read(self._err), took_s, used.ru_maxrss / 1024, is_late)
 
 

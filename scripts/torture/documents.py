@@ -19,11 +19,13 @@ from pathlib import Path
 from ragbed.web.documents import Job
 from ragbed.web.extract import Extractor
 from ragbed.web.kinds import DOCX, HTML, MARKDOWN, PDF, TEXT
-from scripts.torture.bounds import HANG_S, Command, Ended, Running, Tally
+from scripts.torture.bounds import MOST_MB, Command, Ended, Running, Tally, hang_s
 from tests.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAMED, html, make_docx, make_pdf
 
 COUNT = 120
 _MANY = 100_000
+_MOST_MB = 600.0
+"""Of the process that hands the documents out, which has all of them in its memory."""
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _OUTCOMES = frozenset({"ok", "type", "size", "charset", "encrypted", "broken", "empty", "time", "memory", "crashed"})
 
@@ -151,23 +153,28 @@ def torture(folder: Path, count: int, seed: int) -> bool:
     for first in range(0, count, 10):
         some = made[first : first + 10]
         process = Running(Command("read", (), folder, call=partial(_read_all, some)), limit_s=300).wait()
-        for name, outcome, took_s in _lines(process, some):
+        for name, outcome, took_s, peak_mb in _lines(process, some):
             ended[outcome] += 1
-            tally.add("documents", name, _problems(outcome, took_s))
-        tally.add("processes", f"documents {first} to {first + 9}", process.problems())
+            tally.add("documents", name, _problems(outcome, took_s, peak_mb))
+        tally.add("processes", f"documents {first} to {first + 9}", process.problems(_MOST_MB))
     print(f"  {dict(ended)}")
     return tally.close()
 
 
-def _problems(outcome: str, took_s: float) -> list[str]:
-    problems = [] if outcome in _OUTCOMES else [f"outcome: {outcome}"]
-    return [*problems, f"hang: {took_s:.1f} s"] if took_s > HANG_S else problems
+def _problems(outcome: str, took_s: float, peak_mb: float) -> Iterator[str]:
+    if outcome not in _OUTCOMES:
+        yield f"outcome: {outcome}"
+    if took_s > hang_s():
+        yield f"hang: {took_s:.1f} s"
+    if peak_mb > MOST_MB:
+        yield f"memory: {peak_mb:.0f} MB"
 
 
-def _lines(process: Ended, some: list[tuple[str, Job]]) -> Iterator[tuple[str, str, float]]:
-    told = {name: (outcome, took_s) for name, outcome, took_s in map(json.loads, process.out.splitlines())}
+def _lines(process: Ended, some: list[tuple[str, Job]]) -> Iterator[tuple[str, str, float, float]]:
+    read = {name: found for name, *found in map(json.loads, process.out.splitlines())}
     for name, _ in some:
-        yield name, *told.get(name, ("nothing told", 0.0))
+        outcome, took_s, peak_mb = read.get(name, ("nothing printed", 0.0, 0.0))
+        yield name, outcome, took_s, peak_mb
 
 
 def _read_all(some: list[tuple[str, Job]]) -> None:
@@ -180,5 +187,18 @@ async def _read(some: list[tuple[str, Job]]) -> None:
             await extractor.extract(GOOD)  # the process is there
             started = time.monotonic()
             reading = await extractor.extract(job)
-            print(json.dumps([name, reading.outcome, time.monotonic() - started]), flush=True)
+            took_s = time.monotonic() - started
+            print(json.dumps([name, reading.outcome, took_s, _peak_mb(extractor)]), flush=True)
         assert (await extractor.extract(GOOD)).outcome == "ok"
+
+
+def _peak_mb(extractor: Extractor) -> float:
+    """Return the most memory that the reading process had; 0 if it has ended."""
+    process = extractor._all[0]._process
+    if process is None:
+        return 0.0
+    try:
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return max((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), default=0.0)
