@@ -149,8 +149,9 @@ bench-judge: $(STAMP)  ## how often a wrong reply talks a judge round; JUDGE nam
 bench-gpu:  ## the speed of hf/ on one GPU, with the Python that has torch
 	@PYTHONPATH=src $${PYTHON:-python3} scripts/bench_gpu.py
 
-torture: $(STAMP)  ## kills, full disks, damaged files: minutes
-	@$(BIN)/python scripts/torture.py
+torture: $(STAMP)  ## random kills, faults, damage and attacks: some 40 minutes
+	@sh scripts/get_browser
+	@$(BIN)/python -m scripts.torture
 
 bench-ray: $(STAMP)  ## --engine ray on several raylets: efficiency, the driver's CPU time, two cores, a large plan
 	@$(BIN)/python scripts/bench_ray.py

@@ -18,6 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+import msgspec
+
+MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding JSON from a file raises: it does not have the expected shape, is not UTF-8, or is nested too deeply."""
+
 
 class RagbedError(Exception):
     """The root: a message for the user, and the exit code of a command that ends with it."""

@@ -16,7 +16,7 @@ from typing import IO
 
 import msgspec
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.places import open_regular
 from ragbed.schema import Completion, Count, Record
 from ragbed.store import MAX_LINE_BYTES
@@ -152,7 +152,7 @@ def decode_head(path: Path, line: bytes) -> Head:
     """
     try:
         head = msgspec.json.decode(line, type=Head)
-    except msgspec.MsgspecError as error:
+    except MALFORMED_JSON as error:
         raise DataError(path, f"is no cassette: {error}", line=1) from error
     if head.cassette > VERSION:
         raise RagbedError(f"{path} is a cassette of a newer ragbed ({head.ragbed}); upgrade ragbed.")

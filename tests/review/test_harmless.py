@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-def hostile(number: int) -> Item:
+def hostile(number: int, payload: str = "") -> Item:
     """An item with a payload in every field that can hold one."""
-    payload = PAYLOADS[number % len(PAYLOADS)]
+    payload = payload or PAYLOADS[number % len(PAYLOADS)]
     true = Passage(
         text=f"{payload} gold-{number}",
         stance="supports",

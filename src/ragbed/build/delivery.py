@@ -20,7 +20,7 @@ from ragbed.build.recipe import Recipe, encoder_of
 from ragbed.build.records import Brought
 from ragbed.datasets.native import to_line
 from ragbed.encoders import open_encoder
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.places import read_regular
 from ragbed.schema import Article, Item
 from ragbed.store import write_whole
@@ -112,7 +112,7 @@ def read_lock(folder: Path) -> Lock:
         return msgspec.json.decode(read_regular(path), type=Lock)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; build once without --locked.") from None
-    except msgspec.DecodeError as error:
+    except MALFORMED_JSON as error:
         raise DataError(path, f"is no lock of this version: {error}; build once without --locked") from error
 
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.places import check_regular
 from ragbed.schema import Lang
 from ragbed.text import storable_name
@@ -110,7 +110,7 @@ def _records(file: Path, source: IO[str]) -> Iterator[str]:
             continue
         try:
             yield decoder.decode(line).text
-        except msgspec.DecodeError as error:
+        except MALFORMED_JSON as error:
             raise DataError(file, f"expected an object with the field `text`: {error}", line=number) from error
 
 

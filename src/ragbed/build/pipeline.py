@@ -36,7 +36,7 @@ from ragbed.build.questions import make_questions
 from ragbed.build.ranking import make_ranking
 from ragbed.build.recipe import Recipe
 from ragbed.build.rewrites import make_rewrites
-from ragbed.errors import DataError, UnknownName
+from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.schema import Reject
 from ragbed.store import write_whole
 
@@ -150,7 +150,7 @@ def read_state(folder: Path) -> State | None:
         return msgspec.json.decode(path.read_bytes(), type=State)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
+    except MALFORMED_JSON as error:
         raise DataError(path, f"{error}; remove it to make every step again") from error
 
 

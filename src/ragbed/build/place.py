@@ -15,7 +15,7 @@ from ragbed.build.asking import Ask
 from ragbed.build.recipe import Recipe
 from ragbed.engines import Engine
 from ragbed.engines.local import LocalEngine
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.places import check_regular
 from ragbed.schema import Reject
 from ragbed.store import read_lines
@@ -107,7 +107,7 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
     """A record of a step's file; a line that is none is named."""
     try:
         return decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED_JSON as error:
         problem = f"{error}; mend it, or make it again with --from {step}"
         raise DataError(path, problem, line=number) from error
 

@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.diagnose.asking import FOLDER as DIAGNOSES
-from ragbed.errors import DataError, RagbedError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.exports.written import Run, Written
 from ragbed.judge.judging import FOLDER as JUDGES
 from ragbed.runner.file import NAME
@@ -35,6 +35,8 @@ _RUN_PLACE = re.compile(rf"{JUDGES}/{_WORD}|{DIAGNOSES}(/{_WORD})+(?<!\.jsonl)")
 _FILE_PLACE = re.compile(rf"labels\.jsonl|{DIAGNOSES}/{_WORD}\.jsonl")
 """Where a part may go in the folder of a run: nowhere else than `_RUNS` and `_FILES` take it from."""
 _SESSION = 1
+_MOST_RUNS = 100
+"""Runs in one cassette: the run itself, one for each criterion and setting of its judges, one for each intervention."""
 
 
 def write_trials(run: Run, sink: IO[bytes]) -> Written:
@@ -144,6 +146,8 @@ class _Player:
         part = self._next_record()
         while part is not None:
             if isinstance(part, RunPart):
+                if self.replayed.runs == _MOST_RUNS:
+                    raise self._wrong(f"begins run {_MOST_RUNS + 1}, and a cassette holds at most {_MOST_RUNS}")
                 part = self._play_run(part)
             elif isinstance(part, FilePart):
                 part = self._play_file(part)
@@ -176,7 +180,7 @@ class _Player:
             line = self._next()
             try:
                 case = decoder.decode(line or b"")
-            except msgspec.MsgspecError as error:
+            except MALFORMED_JSON as error:
                 raise self._wrong(f"is no case: {error}") from error
             names.append(case.case)
             self.replayed.cases += 1
@@ -217,7 +221,7 @@ class _Player:
         line = self._next()
         try:
             return None if line is None else self._decoder.decode(line)
-        except msgspec.MsgspecError as error:
+        except MALFORMED_JSON as error:
             raise self._wrong(f"is no part of a cassette: {error}") from error
 
     def _wrong(self, problem: str) -> DataError:

@@ -20,7 +20,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.datasets import Dataset
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.places import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.store import read_lines
@@ -224,7 +224,7 @@ def read_frozen(folder: Path) -> Frozen:
         return msgspec.json.decode(read_regular(path), type=Frozen)
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
+    except MALFORMED_JSON as error:
         raise DataError(path, f"is not what `ragbed export` writes: {error}") from error
 
 
@@ -239,7 +239,7 @@ def read_part(folder: Path, part: Part) -> Iterator[Case]:
         digest.update(line)
         try:
             yield _DECODER.decode(line)
-        except msgspec.MsgspecError as error:
+        except MALFORMED_JSON as error:
             raise DataError(path, f"is no case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
         raise DataError(path, f"is not the file that {MANIFEST} tells of (sha256); export the testbed again")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.schema import Record
 from ragbed.store import read_lines
 
@@ -76,7 +76,7 @@ def read_labels(path: Path) -> Labels:
     for number, line in read_lines(path):
         try:
             label = decoder.decode(line)
-        except msgspec.MsgspecError as error:
+        except MALFORMED_JSON as error:
             raise DataError(path, f"no label: {error}", line=number) from error
         if label.probability is not None and not 0 < label.probability <= 1:
             raise DataError(path, "must be above 0 and at most 1", line=number, field="probability")

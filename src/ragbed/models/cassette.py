@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.models.base import canonical
 from ragbed.prompts import prompt_hash
 from ragbed.schema import Case, Completion, Message
@@ -45,7 +45,7 @@ class Recording:
             self._replies: dict[tuple[str, int], bytes] = {}
             for key, reply in self._read(read_tape(path)):
                 self._replies.setdefault(key, reply)
-        except (msgspec.MsgspecError, IndexError, StopIteration) as error:
+        except (*MALFORMED_JSON, IndexError, StopIteration) as error:
             raise DataError(path, f"is no cassette of a run: {error}") from error
 
     def _read(self, tape: Iterator[bytes]) -> Iterator[tuple[tuple[str, int], bytes]]:

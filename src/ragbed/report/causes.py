@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ragbed.diagnose.asking import FOLDER
 from ragbed.diagnose.classify import FILE
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.pages.charts import Bar, Chart, bars, safe_name
 from ragbed.pages.charts.bars import Words as BarWords
 from ragbed.report.words import Words
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Iterator[Cause]:
             cause = Cause(
                 found.model, parse_case(found.case), found.types, str(folder), found.case, found.repeat, found.evidence
             )
-        except (msgspec.MsgspecError, ValueError) as problem:
+        except (*MALFORMED_JSON, ValueError) as problem:
             raise DataError(path, f"is no diagnosis: {problem}; run `ragbed diagnose` again", line=number) from problem
         if found.wrong:
             yield cause

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from ragbed import __version__
 from ragbed.engines import Engine
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.metrics import measure_sheets
 from ragbed.metrics.cells import Cell
 from ragbed.metrics.sheet import TRACKS, Key
@@ -172,7 +172,7 @@ def _read(path: Path, shown: Place) -> Sums:
     for number, line in read_lines(path, shown):
         try:
             reading.take(_DECODER.decode(line))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except MALFORMED_JSON as error:
             raise DataError(shown, f"is no line of sums ({error}); {_MAKE}", line=number) from None
     if not reading.sums.runs:
         raise DataError(shown, f"holds no sums; {_MAKE}")

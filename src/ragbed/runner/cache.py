@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.errors import RagbedError
+from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Completion
 
@@ -137,7 +137,7 @@ class Cache:
             return None
         try:
             return self._decoder.decode(entry.completion)
-        except msgspec.MsgspecError:
+        except MALFORMED_JSON:
             return None
 
     def _abandon(self, error: BaseException) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.runner.seal import seal_of
 from ragbed.schema import Case, Completion
 
@@ -64,7 +64,7 @@ class Rows:
         _, _, repeat, _, request, _, cached, _, completion, _, *case = row
         try:
             decoded = self._completions.decode(completion)
-        except msgspec.MsgspecError as error:
+        except MALFORMED_JSON as error:
             raise self.damaged(f"the result of case {row[1]} ({error})") from error
         return Stored(self.case(*case), model, repeat, decoded, str(request), bool(cached))
 
@@ -74,7 +74,7 @@ class Rows:
             raise self.damaged(f"case {name}")
         try:
             return self._cases.decode(line)
-        except msgspec.MsgspecError as error:
+        except MALFORMED_JSON as error:
             raise self.damaged(f"case {name} ({error})") from error
 
     def damaged(self, what: str) -> DataError:

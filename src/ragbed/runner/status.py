@@ -81,15 +81,14 @@ def read_status(folder: Path) -> Status:
 
 
 def _read(store: RunStore, folder: Path, process: str | None) -> Status:
-    repeats = int(store.settings().get("repeats", "1"))
+    repeats = store.repeats()
     feasible = store.size(1)
     names = short_names([model for model, _ in store.models().values()], store.names())
     ((cases,),) = store.read(COUNT_CASES)
-    sessions = list(store.read("SELECT value FROM meta WHERE key = 'session'"))
     status = Status(
         run=str(folder),
         process=process,
-        sessions=int(sessions[0][0]) if sessions else 0,
+        sessions=store.sessions(),
         cases=cases,
         infeasible=cases - feasible,
         repeats=repeats,

@@ -27,6 +27,8 @@ __all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "Ask", "RunStore", "Stored
 _AT_ONCE = 32
 """Cases that are laid out, written or read one after the other before anything else is done: what is needed for one
 is then at hand for the next, and planning takes a quarter less time."""
+_MOST_DIGITS = 9
+"""Of a number in the settings."""
 _FRESH = 1_000
 """Cases that are kept from planning to asking: 10 MB of them with RGB's documents."""
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
@@ -175,6 +177,28 @@ class RunStore:
         rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'set.*'")
         return {str(key).removeprefix("set."): str(value) for key, value in rows}
 
+    def repeats(self) -> int:
+        """Return how many times each case is asked of each model, as the settings say.
+
+        Raises:
+            DataError: They say something else than a number.
+        """
+        value = self.settings().get("repeats", "1")
+        if not (value.isdecimal() and len(value) <= _MOST_DIGITS):
+            raise self.damaged(f"the setting repeats = {value[:20]!r}")
+        return int(value)
+
+    def sessions(self) -> int:
+        """Return how many sessions there were.
+
+        Raises:
+            DataError: The file says something else than a number.
+        """
+        found = [str(value) for (value,) in self.read("SELECT value FROM meta WHERE key = 'session'")] or ["0"]
+        if not (found[0].isdecimal() and len(found[0]) <= _MOST_DIGITS):
+            raise self.damaged(f"the number of the session, {found[0][:20]!r},")
+        return int(found[0])
+
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
         """The numbers of models, given by name and identity; writes into the transaction that is open.
 
@@ -220,8 +244,7 @@ class RunStore:
         """The number of this session and those of the models; calls that earlier ones left open go on record."""
         with self.transaction() as connection:
             numbers = self.add_models(models)
-            last = connection.execute("SELECT value FROM meta WHERE key = 'session'").fetchone()
-            session = int(last[0]) + 1 if last else 1
+            session = self.sessions() + 1
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('session', ?)", (str(session),))
             connection.execute(f"INSERT INTO orphans {_OPEN_CALLS}")
             connection.execute("DELETE FROM intents")

@@ -69,7 +69,7 @@ def add_planned(cells: Iterable[Cell], store: RunStore) -> list[Cell]:
     known = {cell.condition: cell for cell in cells}
     for cell in known.values():
         cell.planned = cell.asked
-    repeats = int(store.settings().get("repeats", "1"))
+    repeats = store.repeats()
     if sum(cell.asked for cell in known.values()) < len(store.models()) * store.size(repeats):
         _count_planned(known, store, repeats)
     return _in_order(known.values())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ragbed.errors import MALFORMED_JSON
 from ragbed.places import open_regular
 
 FOLDER = "diagnose"
@@ -77,7 +78,7 @@ class _Line(msgspec.Struct, frozen=True):
 def _read(line: bytes) -> Diagnosed | None:
     try:
         told = msgspec.json.decode(line, type=_Line)
-    except msgspec.MsgspecError:
+    except MALFORMED_JSON:
         return None
     return Diagnosed(told.case, told.model, told.repeat, tuple(sorted(set(told.types), key=_place)), told.evidence)
 

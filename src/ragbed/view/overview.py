@@ -65,7 +65,7 @@ def overview_rows(book: Book, track: str) -> Iterator[OverviewRow]:
     sums: dict[tuple[object, ...], _Sum] = {}
     for _, cell, trials in book.cells:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
-    repeats = int(book.store.settings().get("repeats", "1"))
+    repeats = book.store.repeats()
     plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
     # What was planned of data that a model was asked, and is not asked yet or cannot be, has a row too.
     for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:

@@ -27,10 +27,10 @@ _DYING_S = 5.0
 class Bounds:
     """What one document may cost."""
 
-    memory_bytes: int = 512 << 20
-    """Of the child, libraries included, which take 200 MB of it."""
-    cpu_s: int = 10
-    """A page of 100 kB takes 0.02."""
+    memory_bytes: int = 320 << 20
+    """Address space of the child process. The libraries take 70 MB of it, and a page of 2 MB takes 60 MB more."""
+    cpu_s: int = 8
+    """CPU time for one document. A page of 100 kB takes 0.02 s."""
     clock_s: float = 60
     """On a busy machine; what waits without using the CPU ends here."""
     max_bytes: int = MAX_PAGE_BYTES

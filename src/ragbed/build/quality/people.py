@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.build.quality.measure import Gate, Kind, Measure
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.places import read_regular
 from ragbed.stats.binomial import upper_bound
 
@@ -49,7 +49,7 @@ def read_reviewed(folder: Path) -> Reviewed | None:
         return msgspec.json.decode(read_regular(path), type=Reviewed)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except msgspec.DecodeError as error:
+    except MALFORMED_JSON as error:
         raise DataError(path, f"{error}; move it away, or apply the review again") from error
 
 

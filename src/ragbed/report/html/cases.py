@@ -134,7 +134,7 @@ def _choose(runs: Sequence[Path]) -> tuple[list[Question], int]:
     for folder in runs:
         with open_scored(folder) as store:
             models = len(store.models())
-            repeats = int(store.settings().get("repeats", "1"))
+            repeats = store.repeats()
             for case in store.cases():
                 question = Question(case.data, case.item)
                 counts[question] = counts.get(question, 0) + models * repeats * case.feasible

@@ -1,0 +1,1 @@
+"""The slow tier of the tests: random kills, faults, damage and attacks. See `__main__.py`."""

@@ -1,0 +1,89 @@
+"""Files with JSON that is not UTF-8 or nested too deeply: refused in words by every reader, never with a traceback."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import DataError
+from ragbed.exports.frozen import MANIFEST, read_frozen
+from ragbed.runner.seal import seal_of
+from ragbed.tape import TapeWriter, read_tape
+from tests.cli.typed import type_command
+from tests.exports.runs import make_run
+
+BAD = {"not UTF-8": b'"\xff"', "too deep": b"[" * 100_000}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "run")
+
+
+@pytest.fixture(params=BAD)
+def bad(request: pytest.FixtureRequest) -> bytes:
+    """A value, or the beginning of one."""
+    return BAD[request.param]
+
+
+def refused(*words: str) -> None:
+    done = type_command(*words)  # an error that nobody expects would be raised here
+    assert done.code == 1
+    assert done.err.startswith("ragbed: ")
+
+
+def test_a_case_of_a_run(run: Path, bad: bytes) -> None:
+    with closing(sqlite3.connect(run / "run.sqlite")) as connection, connection:
+        name, feasible, line = connection.execute("SELECT name, feasible, line FROM cases WHERE id = 1").fetchone()
+        spoilt = line.replace(b'"made"', bad)
+        connection.execute(
+            "UPDATE cases SET line = ?, seal = ? WHERE id = 1", (spoilt, seal_of(spoilt, name, feasible))
+        )
+    refused("score", str(run))
+
+
+def test_a_result_of_a_run(run: Path, bad: bytes) -> None:
+    columns = "model, item, repeat, session, request, outcome, cached"
+    with closing(sqlite3.connect(run / "run.sqlite")) as connection, connection:
+        connection.execute("UPDATE ledger SET seals = seals - (SELECT seal FROM results WHERE item = 1) WHERE rows = 3")
+        fields = connection.execute(f"SELECT {columns} FROM results WHERE item = 1").fetchone()
+        spoilt = b'{"outcome":"ok","reply":' + bad + b"}"
+        connection.execute(
+            "UPDATE results SET completion = ?, seal = ? WHERE item = 1", (spoilt, seal_of(spoilt, *fields))
+        )
+    refused("score", str(run))
+
+
+def test_labels(run: Path, tmp_path: Path, bad: bytes) -> None:
+    (tmp_path / "labels.jsonl").write_bytes(b'{"criterion":"correct","model":' + bad + b"}\n")
+    refused("judge", str(run), "-m", "scripted/refuser", "--no-cache", "--labels", str(tmp_path / "labels.jsonl"))
+
+
+def test_a_diagnosis(run: Path, bad: bytes) -> None:
+    (run / "diagnose").mkdir()
+    (run / "diagnose" / "diagnosis.jsonl").write_bytes(b'{"case":' + bad + b"}\n")
+    refused("report", str(run), "-f", "html", "-o", str(run / "report.html"))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, -1], ids=["head", "run", "case", "result"])
+def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
+    path = tmp_path / "run.cassette"
+    type_command("export", str(run), "--to", "cassette", "-o", str(path))
+    lines = list(read_tape(path))
+    lines[place] = lines[place].partition(b":")[0] + b":" + bad
+    with open(path, "wb") as sink:
+        tape = TapeWriter(sink)
+        for line in lines:
+            tape.write(line)
+        tape.close()
+    refused("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
+    refused("run", "-m", f"cassette/{path}", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "asked"))
+
+
+def test_a_frozen_testbed(tmp_path: Path, bad: bytes) -> None:
+    (tmp_path / MANIFEST).write_bytes(b'{"ragbed":' + bad + b"}")
+    with pytest.raises(DataError, match="is not what"):
+        read_frozen(tmp_path)
