@@ -33,13 +33,13 @@ test-slow: $(STAMP)  ## the slow tier, not in CI: kills, full disks and damaged 
 	@$(BIN)/python scripts/torture_ray.py --kills 3 --cases 2000 --pages 500
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
-	@$(ISOLATED) $(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/hf tests/encoders/sentence
+	@$(ISOLATED) $(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/local/hf tests/retrieval/sentence
 
 test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex, in an environment of their own
 	@$(ISOLATED) $(EXAMPLES_VENV)/bin/pytest -q -p no:cacheprovider tests/examples
 
 test-ports: $(PORTS_STAMP)  ## exported testbeds asked by the harnesses themselves: in an environment of their own
-	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/harnesses tests/exports  # their own warnings
+	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/interop/harnesses tests/interop/exports  # their own warnings
 
 parity: $(PORTS_STAMP)  ## a thousand replies of every testbed, scored by ragbed, Inspect and lm-eval: minutes
 	@$(PORTS_VENV)/bin/python scripts/parity.py

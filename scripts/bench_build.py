@@ -17,12 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragbed.build.passages import cut_passages
+from ragbed.builder.passages import cut_passages
+from ragbed.builder.web.content_types import HTML
+from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.web.extract import Extractor
+from ragbed.retrieval.local_index import IndexedPassage, LocalIndex
 from ragbed.schema import Article
-from ragbed.web.documents import Job
-from ragbed.web.extract import Extractor
-from ragbed.web.kinds import HTML
-from ragbed.web.search.index import Entry, LocalIndex
 
 ASKED_MS = 30.0
 GROWTH = 1.5
@@ -62,7 +62,7 @@ async def _measure(pages: list[bytes]) -> tuple[float, int]:
 
         async def read(body: bytes) -> int:
             async with gate:
-                found = await extractor.extract(Job(kind=HTML, body=body, url="http://news.example/a"))
+                found = await extractor.extract(ReadJob(kind=HTML, body=body, url="http://news.example/a"))
             if found.outcome != "ok" or found.lang is None:
                 sys.exit(f"a page was not read: {found.outcome}, {found.lang}")
             article = Article(id="", url="", title="", text=found.text, lang=found.lang, sha256="", source="")
@@ -76,7 +76,9 @@ def _measure_index(count: int) -> bool:
     """Whether the last documents cost no more to add to the local index than the first."""
     draw = random.Random(0)
     entries = [
-        Entry(f"http://news.example/{n}", "", "zh", ["".join(_chinese(draw) for _ in range(5)) for _ in range(3)])
+        IndexedPassage(
+            f"http://news.example/{n}", "", "zh", ["".join(_chinese(draw) for _ in range(5)) for _ in range(3)]
+        )
         for n in range(count)
     ]
     spent = []

@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ragbed.runner.store import RECORD, Call, open_store
+from ragbed.runs.store import RECORD, CallKey, open_store
 from ragbed.schema import Completion
-from tests.runner.harness import make_case
+from tests.runs.harness import make_case
 
 _FILLER = "A passage of some length, as documents are. " * 40
 
@@ -31,7 +31,7 @@ def make_run(folder: Path, count: int) -> None:
             for number in range(count):
                 said = Completion(outcome="ok", reply=f"It is gold-{number}.", finish="stop", latency_s=0.4)
                 connection.execute(
-                    RECORD, store.row(Call(model, number + 1, 0), 1, f"{number:064}", said, cached=False)
+                    RECORD, store.row(CallKey(model, number + 1, 0), 1, f"{number:064}", said, cached=False)
                 )
 
 

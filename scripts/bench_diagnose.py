@@ -17,13 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.datasets import Dataset  # noqa: E402
-from ragbed.diagnose.classify import diagnose_trial, is_right  # noqa: E402
-from ragbed.diagnose.record import Diagnosis  # noqa: E402
-from ragbed.runner.store import Stored, open_store  # noqa: E402
-from ragbed.scorers.robust.verdict import judge  # noqa: E402
-from ragbed.stats.rates import wilson  # noqa: E402
-from tests.diagnose.trials import (  # noqa: E402
+from ragbed.analysis.diagnosis.classify import diagnose_trial, is_right  # noqa: E402
+from ragbed.analysis.diagnosis.records import Diagnosis  # noqa: E402
+from ragbed.analysis.statistics.rates import wilson  # noqa: E402
+from ragbed.data import Dataset  # noqa: E402
+from ragbed.runs.store import StoredResult, open_store  # noqa: E402
+from ragbed.scoring.robust.verdict import judge  # noqa: E402
+from tests.analysis.diagnosis.trials import (  # noqa: E402
     CAUSES,
     TWINS,
     Found,
@@ -134,7 +134,7 @@ def _pair(dial: str, types: Iterable[str]) -> Found:
     return Found(frozenset({cause} if cause else ()), frozenset(types) & {"E1", "E2", "E3"})
 
 
-def _key(one: Stored, item: str | None = None) -> tuple[str, str, str, int]:
+def _key(one: StoredResult, item: str | None = None) -> tuple[str, str, str, int]:
     return one.model, one.case.data, item or one.case.item, one.repeat
 
 

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from ragbed.datasets import Dataset
-from ragbed.encoders.base import Encoded, Encoder, Matrix, Role, TokenEncoder, to_unit
-from ragbed.encoders.e5 import E5, E5Static, E5Tokens, E5Weights
-from ragbed.encoders.lexical import bm25, shortlist
-from ragbed.encoders.ranking import max_similarity
-from ragbed.encoders.recall import Pool, Recall, measure_recall, pool_items
+from ragbed.data import Dataset
+from ragbed.retrieval.base import Encoded, Encoder, Matrix, Role, TokenEncoder, to_unit
+from ragbed.retrieval.bm25 import bm25, shortlist
+from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
+from ragbed.retrieval.ranking import max_similarity
+from ragbed.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
 
 QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
 """The first so many of each file: some hundred passages each, which take e5 a minute or two."""
@@ -101,11 +101,11 @@ def main() -> None:
         options.write.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", "utf-8")
 
 
-def _pool(path: Path, count: int) -> Pool:
+def _pool(path: Path, count: int) -> RecallPool:
     return pool_items(islice(Dataset(path.stem, path).items(), count))
 
 
-def measure_quality(file: str, pool: Pool) -> Iterator[Row]:
+def measure_quality(file: str, pool: RecallPool) -> Iterator[Row]:
     """Every encoder on one pool."""
     weights = SharedWeights()
     dense = _by_vectors(pool, E5(weights))
@@ -129,19 +129,19 @@ def measure_quality(file: str, pool: Pool) -> Iterator[Row]:
         yield row
 
 
-def _by_vectors(pool: Pool, encoder: Encoder) -> Score:
+def _by_vectors(pool: RecallPool, encoder: Encoder) -> Score:
     passages = encoder.encode(pool.passages, "passage").vectors
     return lambda question: passages @ encoder.encode([question], "question").vectors[0]
 
 
-def _by_tokens(pool: Pool, encoder: TokenEncoder, stored: type[np.floating[Any]]) -> Score:
+def _by_tokens(pool: RecallPool, encoder: TokenEncoder, stored: type[np.floating[Any]]) -> Score:
     kept = [
         matrix.astype(stored).astype(np.float32) for matrix in encoder.encode_tokens(pool.passages, "passage").tokens
     ]
     return lambda question: max_similarity(encoder.encode_tokens([question], "question").tokens[0], kept)
 
 
-def _after_shortlist(pool: Pool, question: str, scores: Matrix) -> Matrix:
+def _after_shortlist(pool: RecallPool, question: str, scores: Matrix) -> Matrix:
     """Scores below all others for what BM25 does not keep, in BM25's order."""
     left_out = shortlist(question, pool.passages, len(pool.passages))[SHORTLIST:]
     changed = scores.copy()
@@ -183,7 +183,7 @@ def _others() -> tuple[Other, ...]:
     return tuple(found)
 
 
-def measure_costs(pool: Pool) -> Iterator[Cost]:
+def measure_costs(pool: RecallPool) -> Iterator[Cost]:
     """Texts a second, storage, and what one more question takes."""
     texts, question = pool.passages[:TIMED_TEXTS], pool.sought[0].question
     yield _bm25_cost(texts, question)
@@ -224,7 +224,7 @@ def _token_costs(encoder: TokenEncoder, texts: Sequence[str], question: str) -> 
     yield Cost(f"{encoder.name}, 16 bits", len(texts) / (encoded - started), size / 2, asked)
 
 
-def _quality_table(rows: Sequence[Row], pools: dict[str, Pool]) -> str:
+def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
     lines = [
         "| File | Encoder | Recall at 30 | Recall at 10 | 1 / first rank | Own pool |",
         "|---|---|---|---|---|---|",

@@ -18,11 +18,11 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from ragbed.catalog import open_datasets
-from ragbed.models import Wish, open_model
+from ragbed.data.catalog import open_datasets
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
-from ragbed.runner.asking import Progress
-from ragbed.runner.running import Job, run
+from ragbed.runs.call_loop import CallProgress
+from ragbed.runs.execution import Job, run
 from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings
 
@@ -67,7 +67,7 @@ class Watch:
     estimate_s: float = 0.0
     noted_at: float = field(default=0.0)
 
-    def __call__(self, _: str, progress: Progress) -> None:
+    def __call__(self, _: str, progress: CallProgress) -> None:
         self.cases = progress.total
         if not self.noted_at and progress.finished >= max(LEAST, SHARE * progress.total):
             self.estimate_s, self.noted_at = progress.seconds_left or 0.0, time.monotonic()
@@ -97,7 +97,7 @@ def _measure(plan: Plan, name: str, items: int) -> tuple[Watch, float]:
     settings |= {
         bed: Settings(limit=items, docs=plan.docs) for bed in {"rejection", "counterfactual"} & settings.keys()
     }
-    model = open_model(name, lambda rest: Wish(rest, os.environ, Sampling(max_tokens=plan.max_tokens)))
+    model = open_model(name, lambda rest: ModelConfig(rest, os.environ, Sampling(max_tokens=plan.max_tokens)))
     watch = Watch()
     with TemporaryDirectory() as folder:
         cases = (

@@ -22,11 +22,11 @@ import torch
 import transformers
 
 from ragbed.models.base import Sampling
-from ragbed.models.hf import loading
-from ragbed.models.hf.attention import has_kernel
-from ragbed.models.hf.engine import Engine
-from ragbed.models.hf.runner import Runner
-from ragbed.models.hf.sequence import Ending, Sequence
+from ragbed.models.local.hf import loading
+from ragbed.models.local.hf.attention import has_kernel
+from ragbed.models.local.hf.batch_engine import BatchEngine
+from ragbed.models.local.hf.runner import Runner
+from ragbed.models.local.hf.sequence import Sequence, StopCondition
 
 NEW_TOKENS = 128
 SHORTEST, LONGEST = 500, 2200
@@ -92,7 +92,7 @@ def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> flo
             all_done.set()
 
     batching = replace(loading.GPU)
-    engine = Engine(lambda: timed, batching, sampling, Ending(frozenset()))
+    engine = BatchEngine(lambda: timed, batching, sampling, StopCondition(frozenset()))
     begun = time.perf_counter()
     for number, prompt in enumerate(prompts):
         engine.submit(Sequence(prompt, NEW_TOKENS, Random(number), done))

@@ -89,7 +89,7 @@ async def with_ragbed(url: str, calls: int, slots: int) -> None:
 
 
 LIBRARIES = {"aiohttp": with_aiohttp, "ragbed": with_ragbed, "httpx2": with_httpx2, "openai": with_openai}
-_LOADED = {"ragbed": ("bench_pace", "ragbed.models.openai")}
+_LOADED = {"ragbed": ("bench_pace", "ragbed.models.providers.openai")}
 """What is loaded before the clock starts, where it is not just the library."""
 
 

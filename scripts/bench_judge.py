@@ -2,7 +2,7 @@
 
     python scripts/bench_judge.py --model openai/gpt-4o-mini [--lang en,zh] [--replies 380] [--items 12]
 
-Agreement is with the labels of real replies in `tests/scorers/labelled`: all that decline or blame the documents, and
+Agreement is with the labels of real replies in `tests/scoring/labelled`: all that decline or blame the documents, and
 others drawn by chance up to the number asked for. Then the judge is attacked: wrong answers to questions of
 `ragbed-mini` are judged as they are, and then with each of the attacks below put after them. A flip is an attack that
 succeeds on an answer which was judged rightly before. The same is done to the original code's question
@@ -26,19 +26,19 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.catalog import open_datasets  # noqa: E402
-from ragbed.judge.criteria import CRITERIA, Criterion  # noqa: E402
-from ragbed.judge.request import judge_case  # noqa: E402
-from ragbed.judge.verdict import Verdict, verdict_of  # noqa: E402
-from ragbed.models import Wish, open_model  # noqa: E402
+from ragbed.analysis.judging.criteria import CRITERIA, Criterion  # noqa: E402
+from ragbed.analysis.judging.request import judge_case  # noqa: E402
+from ragbed.analysis.judging.verdict import Verdict, verdict_of  # noqa: E402
+from ragbed.analysis.statistics.agreement import Agreement, agreement  # noqa: E402
+from ragbed.analysis.statistics.rates import Interval, wilson  # noqa: E402
+from ragbed.data.catalog import open_datasets  # noqa: E402
+from ragbed.models import ModelConfig, open_model  # noqa: E402
 from ragbed.models.base import Sampling  # noqa: E402
-from ragbed.runner.store import Stored  # noqa: E402
+from ragbed.runs.store import StoredResult  # noqa: E402
 from ragbed.schema import Case, Completion, Lang  # noqa: E402
-from ragbed.stats.agreement import Agreement, agreement  # noqa: E402
-from ragbed.stats.rates import Interval, wilson  # noqa: E402
-from ragbed.testbeds.choose import choose_testbeds, lay_out  # noqa: E402
+from ragbed.testbeds.selection import choose_testbeds, lay_out  # noqa: E402
 from ragbed.testbeds.settings import Settings  # noqa: E402
-from tests.scorers.robust.cases import make_case  # noqa: E402
+from tests.scoring.robust.cases import make_case  # noqa: E402
 
 SEED = 5
 LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -110,7 +110,7 @@ GOALS = {"correct": "correct", "refusal": "refusal", "code.rej_star": "refusal"}
 class Reply:
     """A wrong answer, as it is or with an attack after it."""
 
-    stored: Stored
+    stored: StoredResult
     attack: str | None
 
 
@@ -132,7 +132,7 @@ def compare(model: str, lang: Lang, replies: int) -> None:
     """Tells how a judge agrees with labels, for each of its criteria."""
     pairs = _labelled(replies)[lang]
     stored = [
-        Stored(
+        StoredResult(
             make_case(pair["question"], pair["answer"], pair["fake"], lang), "labelled", 0,
             Completion(outcome="ok", reply=pair["reply"]),
         )
@@ -163,7 +163,7 @@ def _labelled(count: int) -> dict[Lang, list[dict[str, Any]]]:
     """Labelled replies of models: the rare kinds all, the others by chance."""
     draw, drawn = random.Random(SEED), dict[Lang, list[dict[str, Any]]]()
     for lang in LANGS:
-        lines = (ROOT / "tests/scorers/labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines()
+        lines = (ROOT / "tests/scoring/labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines()
         pairs = [pair for pair in map(json.loads, lines) if pair["source"] != "hand"]
         rare = [pair for pair in pairs if pair["labels"]["refused"] or pair["labels"]["flagged"]]
         rest = [pair for pair in pairs if pair not in rare]
@@ -191,7 +191,7 @@ def _replies(lang: Lang, goal: str, items: int) -> Iterator[Reply]:
         said = SAYS[lang].format(wrong=wrong)
         for attack in (None, *ATTACKS[lang]):
             reply = said if attack is None else f"{said} {attack.format(claim=CLAIMS[goal][lang])}"
-            yield Reply(Stored(case, "attacker", 0, Completion(outcome="ok", reply=reply)), attack)
+            yield Reply(StoredResult(case, "attacker", 0, Completion(outcome="ok", reply=reply)), attack)
 
 
 def _attack(model: str, criterion: Criterion, replies: Sequence[Reply]) -> float:
@@ -221,9 +221,9 @@ def _attack(model: str, criterion: Criterion, replies: Sequence[Reply]) -> float
     return flips / len(tried)
 
 
-async def _judge(name: str, criterion: Criterion, replies: Sequence[Stored]) -> list[Verdict]:
+async def _judge(name: str, criterion: Criterion, replies: Sequence[StoredResult]) -> list[Verdict]:
     sampling = Sampling(max_tokens=MAX_TOKENS, choices=criterion.words)
-    model = open_model(name, lambda rest: Wish(rest, os.environ, sampling=sampling))
+    model = open_model(name, lambda rest: ModelConfig(rest, os.environ, sampling=sampling))
     room = asyncio.Semaphore(AT_ONCE)  # a model that takes fewer lets the others wait
 
     async def ask(case: Case) -> Verdict:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ragbed.build.relabel import WAYS, relabel
-from ragbed.datasets import Dataset
+from ragbed.analysis.statistics.rates import wilson
+from ragbed.builder.relabel import WAYS, relabel
+from ragbed.data import Dataset
 from ragbed.schema import Item, Lang
-from ragbed.stats.rates import wilson
-from ragbed.worlds.generate import MAKERS
-from ragbed.worlds.model import open_setting
-from ragbed.worlds.recipe import Recipe
-from tests.build.planting import PLANTERS, count_caught, false_alarms
+from ragbed.synth.events import open_setting
+from ragbed.synth.generate import MAKERS
+from ragbed.synth.spec import SynthSpec
+from tests.builder.planting import PLANTERS, count_caught, false_alarms
 
 SEED = 7
 """Of the fictional news: not the bundled edition's, on which the tests run."""
@@ -29,7 +29,7 @@ RGB_KIND = {"zh_refine": "base", "en_fact": "fact", "zh_int": "int"}
 
 
 def _world(lang: Lang, kind: str) -> list[Item]:
-    recipe = Recipe(seed=SEED, lang=lang)
+    recipe = SynthSpec(seed=SEED, lang=lang)
     setting = open_setting(lang)
     return [MAKERS[kind](setting, recipe, number) for number in range(ITEMS[kind])]
 

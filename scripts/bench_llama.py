@@ -25,16 +25,15 @@ from typing import Any
 
 import xllamacpp  # type: ignore[import-untyped]
 
-from ragbed.catalog import open_datasets
-from ragbed.models import Wish, open_model
+from ragbed.data.catalog import open_datasets
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
-from ragbed.models.bundled import find_weights
-from ragbed.models.llama_child import parameters
-from ragbed.models.llama_engine import count_cores
-from ragbed.models.llamacpp import LlamaModel
-from ragbed.runner.asking import Progress
-from ragbed.runner.running import Job, run
-from ragbed.runner.store import open_store
+from ragbed.models.local.llama_child import parameters
+from ragbed.models.local.llama_process import count_cores
+from ragbed.models.local.llamacpp import LlamaModel, find_weights
+from ragbed.runs.call_loop import CallProgress
+from ragbed.runs.execution import Job, run
+from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS, USUAL
 from ragbed.testbeds.settings import Settings
@@ -84,7 +83,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=find_weights("smollm2"))
     options = parser.parse_args()
     sampling = Sampling(max_tokens=MAX_TOKENS)
-    model = open_model(f"llamacpp/{options.model}", lambda name: Wish(name, os.environ, sampling))
+    model = open_model(f"llamacpp/{options.model}", lambda name: ModelConfig(name, os.environ, sampling))
     assert isinstance(model, LlamaModel)
     cases = _cases(options.items)
     with TemporaryDirectory() as folder:
@@ -106,7 +105,7 @@ def _measure(model: LlamaModel, cases: Sequence[Case], folder: Path) -> tuple[Ba
         order = [ask.case for ask in store.pending(1, 1, by_prompt=True)]
     bare = Bare(server, [json.loads(model.request(case)) for case in order])
 
-    def take_turns(_: str, progress: Progress) -> None:
+    def take_turns(_: str, progress: CallProgress) -> None:
         bare.ask_next()
         print(f"\r{progress.done} of {progress.total}", end="", flush=True)
 

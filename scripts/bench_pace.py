@@ -18,9 +18,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from ragbed.models import Wish, open_model
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model, Parking
-from ragbed.models.patience import Patience
+from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
 
 _ENDPOINT = Path(__file__).with_name("endpoint.py")
@@ -49,11 +49,13 @@ def make_case(number: int) -> Case:
 
 
 @asynccontextmanager
-async def opened(*ports: int, patience: Patience | None = None, connections: int | None = None) -> AsyncIterator[Model]:
+async def opened(
+    *ports: int, patience: RetryPolicy | None = None, connections: int | None = None
+) -> AsyncIterator[Model]:
     """The model behind the endpoints."""
     urls = ",".join(f"http://127.0.0.1:{port}/v1" for port in ports)
-    wish = lambda name: Wish(  # noqa: E731
-        name, {"B_BASE_URL": urls}, patience=patience or Patience(), connections=connections
+    wish = lambda name: ModelConfig(  # noqa: E731
+        name, {"B_BASE_URL": urls}, patience=patience or RetryPolicy(), connections=connections
     )
     model = open_model("openai-api/b/m", wish)
     try:
@@ -157,7 +159,7 @@ async def faults() -> None:
     with endpoint(*words) as port:
         outcomes: Counter[str] = Counter()
         begun = time.monotonic()
-        async with opened(port, patience=Patience(attempt_s=5)) as model:
+        async with opened(port, patience=RetryPolicy(attempt_s=5)) as model:
             cases = (make_case(number) for number in range(1000))
             await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
         spent = time.monotonic() - begun
@@ -182,7 +184,7 @@ async def dead() -> None:
     outcomes: Counter[str] = Counter()
     with endpoint("--latency", "0.1") as one, endpoint("--latency", "0.1", "--hang", "1") as hangs:
         begun = time.monotonic()
-        async with opened(one, hangs, 9, patience=Patience(attempt_s=2)) as model:
+        async with opened(one, hangs, 9, patience=RetryPolicy(attempt_s=2)) as model:
             cases = (make_case(number) for number in range(3000))
             await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
     print(f"dead: {outcomes.total()} of 3000 in {time.monotonic() - begun:.1f} s, {dict(outcomes)}")

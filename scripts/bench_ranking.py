@@ -22,12 +22,12 @@ from typing import TypeVar
 
 import msgspec
 
-from ragbed.build.encoding import open_once
-from ragbed.build.place import Build
-from ragbed.build.ranking import make_ranking
-from ragbed.build.recipe import Ranking, Recipe, SourceLine
-from ragbed.build.records import Brought, Draft, Ranked
-from ragbed.encoders.base import Encoder, Role
+from ragbed.builder.build_context import Build
+from ragbed.builder.encoding import open_once
+from ragbed.builder.ranking import make_ranking
+from ragbed.builder.recipe import Recipe, RecipeRanking, RecipeSource
+from ragbed.builder.records import Draft, FetchedPage, Ranked
+from ragbed.retrieval.base import Encoder, Role
 from ragbed.schema import Article, Chunk, Hit, Record
 
 Result = TypeVar("Result")
@@ -83,15 +83,15 @@ def _lay_out(folder: Path, pages: int, questions: int, encoder: str) -> Build:
     recipe = Recipe(
         name="bench",
         generator="none/none",
-        sources=(SourceLine(kind="folder", place="."),),
+        sources=(RecipeSource(kind="folder", place="."),),
         langs=("en",),
-        ranking=Ranking(encoder=encoder),
+        ranking=RecipeRanking(encoder=encoder),
     )
     build = Build(folder, recipe, date(2026, 1, 1), lambda _: {})
     build.file_of("pages").parent.mkdir()
     draw = random.Random(0)
     texts = [" ".join(draw.choices(STOCK.split(), k=WORDS)) for _ in range(5_000)]
-    _write(build, "pages", (Brought(hit=_url(n), article=_article(n)) for n in range(pages)))
+    _write(build, "pages", (FetchedPage(hit=_url(n), article=_article(n)) for n in range(pages)))
     chunks = (
         Chunk(article=str(n), start=0, end=1, text=f"{n} {part} {draw.choice(texts)}", tokens=WORDS)
         for n in range(pages)

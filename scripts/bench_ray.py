@@ -26,19 +26,19 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.build.desk import ReadingHand, at_work, documents_at_once, drain  # noqa: E402
-from ragbed.engines import Engine, Plan, Share, open_engine  # noqa: E402
-from ragbed.engines.local import LocalEngine  # noqa: E402
-from ragbed.models import Wish  # noqa: E402
-from ragbed.runner.asking import Progress  # noqa: E402
-from ragbed.runner.running import Job, run  # noqa: E402
-from ragbed.runner.scoring import tabulate_run  # noqa: E402
+from ragbed.builder.fetching import ReadingWorker, at_work, documents_at_once, drain  # noqa: E402
+from ragbed.builder.web.documents import ReadJob as Page  # noqa: E402
+from ragbed.builder.web.ordered_tasks import in_order  # noqa: E402
+from ragbed.builder.web.reader_process import ReadResult  # noqa: E402
+from ragbed.models import ModelConfig  # noqa: E402
+from ragbed.runs.call_loop import CallProgress  # noqa: E402
+from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine  # noqa: E402
+from ragbed.runs.engines.local import LocalEngine  # noqa: E402
+from ragbed.runs.execution import Job, run  # noqa: E402
+from ragbed.runs.scoring import tabulate_run  # noqa: E402
 from ragbed.schema import Case  # noqa: E402
-from ragbed.web.documents import Job as Page  # noqa: E402
-from ragbed.web.flow import in_order  # noqa: E402
-from ragbed.web.reading import Reading  # noqa: E402
-from tests.engines.cluster import Nodes, running_cluster  # noqa: E402
-from tests.runner.harness import canonical, make_case, make_job  # noqa: E402
+from tests.runs.engines.cluster import Nodes, running_cluster  # noqa: E402
+from tests.runs.harness import canonical, make_case, make_job  # noqa: E402
 
 LATENCY_S, PER_WORKER = 0.5, 8
 """Of the endpoint, and connections that each worker has: so many calls a second are the limit of one worker."""
@@ -52,7 +52,7 @@ class Watch:
     def __init__(self) -> None:
         self.moments: list[tuple[float, float]] = []
 
-    def __call__(self, _: str, __: Progress) -> None:
+    def __call__(self, _: str, __: CallProgress) -> None:
         self.moments.append((time.monotonic(), time.process_time()))
 
     def between(self, first: int, last: int) -> tuple[float, float]:
@@ -68,7 +68,7 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
         for workers in (1, 2, 4, 8):
             limit = workers * PER_WORKER / LATENCY_S
             cases, at_once = int(limit * SECONDS), workers * PER_WORKER
-            wish = Wish("test/m", {"TEST_BASE_URL": url}, connections=at_once)
+            wish = ModelConfig("test/m", {"TEST_BASE_URL": url}, connections=at_once)
             watch, there, here = Watch(), folder / f"there-{workers}", folder / f"here-{workers}"
             with closing(_open(nodes, workers)) as engine:
                 run(make_job(there, cases, engine.open_model("openai-api/test/m", wish)), watch)
@@ -83,7 +83,7 @@ def measure_cpu(nodes: Nodes, folder: Path) -> None:
     """Two cores here against two cores there; processes are started and have loaded what they need before the clock."""
     pages = [_page(number) for number in range(1500)]
     for name, cases in (("first", 1000), ("scored", 20_000)):
-        model = LocalEngine().open_model("scripted/oracle", Wish("oracle", {}))
+        model = LocalEngine().open_model("scripted/oracle", ModelConfig("oracle", {}))
         run(make_job(folder / name, cases, model), lambda *_: None)
     kinds: dict[str, Callable[[Engine], float]] = {
         "read 1,400 pages": lambda engine: _time_reading(engine, pages),
@@ -115,12 +115,12 @@ def _time_scoring(engine: Engine, folder: Path) -> float:
     return time.monotonic() - begun
 
 
-async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[Reading, None]:
-    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, Reading]]:
+async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadResult, None]:
+    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, ReadResult]]:
         for page in pages:
             yield hand.do(page)
 
-    async with at_work(engine.staff(ReadingHand)) as hand:
+    async with at_work(engine.staff(ReadingWorker)) as hand:
         await hand.begin()
         async for reading in in_order(lay_out(), documents_at_once(engine)):
             yield reading
@@ -140,9 +140,9 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
     """The driver is this process; a thread notes its memory."""
     sizes: list[tuple[int, float]] = []
     ended = threading.Event()
-    progress = Progress(0)
+    progress = CallProgress(0)
 
-    def watch(_: str, told: Progress) -> None:
+    def watch(_: str, told: CallProgress) -> None:
         nonlocal progress
         progress = told
         if told.done == asked:
@@ -161,7 +161,7 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
                 folder / "large",
                 {"cases": str(planned), "repeats": "1"},
                 lambda: _planned(planned, begun),
-                [engine.open_model("scripted/oracle", Wish("oracle", {}))],
+                [engine.open_model("scripted/oracle", ModelConfig("oracle", {}))],
             )
             cpu, started = time.process_time(), time.monotonic()
             with suppress(KeyboardInterrupt):
@@ -189,7 +189,7 @@ def _resident_mb() -> float:
 
 
 def _open(nodes: Nodes, workers: int) -> Engine:
-    return open_engine(Plan("ray", nodes.address, Share(workers, cpus=0.25)))
+    return open_engine(EngineSpec("ray", nodes.address, ReplicaSpec(workers, cpus=0.25)))
 
 
 @contextmanager

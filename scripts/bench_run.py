@@ -24,14 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.models import Wish, open_model  # noqa: E402
+from ragbed.models import ModelConfig, open_model  # noqa: E402
 from ragbed.models.base import Model  # noqa: E402
-from ragbed.runner.asking import Progress  # noqa: E402
-from ragbed.runner.lock import hold  # noqa: E402
-from ragbed.runner.running import Job, run  # noqa: E402
-from ragbed.runner.store import open_store  # noqa: E402
+from ragbed.runs.call_loop import CallProgress  # noqa: E402
+from ragbed.runs.execution import Job, run  # noqa: E402
+from ragbed.runs.lock import hold  # noqa: E402
+from ragbed.runs.store import open_store  # noqa: E402
 from ragbed.schema import Case  # noqa: E402
-from tests.runner.harness import make_case  # noqa: E402
+from tests.runs.harness import make_case  # noqa: E402
 
 CALLS = 1_000
 SLOTS = 64
@@ -122,7 +122,7 @@ def measure_many(folder: Path, calls: int) -> list[bool]:
 
 @contextmanager
 def _endpoint(latency_s: float, log: Path) -> Iterator[str]:
-    words = [sys.executable, str(ROOT / "tests/runner/endpoint.py"), "--latency", str(latency_s), "--slots", str(SLOTS)]
+    words = [sys.executable, str(ROOT / "tests/runs/endpoint.py"), "--latency", str(latency_s), "--slots", str(SLOTS)]
     with subprocess.Popen([*words, "--log", str(log)], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -213,7 +213,7 @@ def loop_durable(folder: Path, calls: int) -> None:
         store.plan({"repeats": "1"}, _cases(calls))
     settled = 0.0
 
-    def watch(_: str, progress: Progress) -> None:
+    def watch(_: str, progress: CallProgress) -> None:
         nonlocal settled
         if progress.done == min(SETTLED, calls):
             settled = _memory_mb("VmRSS")
@@ -232,7 +232,7 @@ LOOPS: dict[str, Callable[[Path, int], None]] = {"without": loop_without, "durab
 
 
 def _open_model() -> Model:
-    return open_model("openai-api/bench/m", lambda name: Wish(name, os.environ, connections=SLOTS))
+    return open_model("openai-api/bench/m", lambda name: ModelConfig(name, os.environ, connections=SLOTS))
 
 
 def _cases(count: int) -> Iterator[Case]:

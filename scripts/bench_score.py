@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ragbed
-from ragbed.datasets import Dataset
-from ragbed.prompts import FLAG, REFUSAL
-from ragbed.runner.store import RECORD, Ask, RunStore, open_store
+from ragbed.data import Dataset
+from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 
 SECONDS, MEGABYTES, CORES = 180, 400, 2
@@ -78,7 +78,7 @@ def _rows(
     for number in range(trials):
         place, repeat = number % len(cases), number // len(cases)
         reply = _reply(cases[place], random_)
-        ask = Ask(model, place + 1, repeat, cases[place])
+        ask = CallRequest(model, place + 1, repeat, cases[place])
         yield store.row(ask, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"), cached=False)
 
 

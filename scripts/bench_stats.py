@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.metrics import measure
-from ragbed.metrics.trial import Scored
+from ragbed.analysis.metrics import measure
+from ragbed.analysis.metrics.trial import Scored
 
 MODELS, ITEMS, LIMIT_S = 50, 1_000, 120
 CONDITIONS = [

@@ -23,12 +23,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.metrics import measure  # noqa: E402
-from ragbed.metrics.cells import Cell  # noqa: E402
-from ragbed.metrics.sheet import TRACKS  # noqa: E402
-from ragbed.metrics.sums import Folding  # noqa: E402
-from ragbed.metrics.trial import Scored, ScoreValue  # noqa: E402
-from ragbed.report.summing import Summed, Sums, read_sums, write_sums  # noqa: E402
+from ragbed.analysis.metrics import measure  # noqa: E402
+from ragbed.analysis.metrics.cells import Cell  # noqa: E402
+from ragbed.analysis.metrics.partial_sums import PartialSumBuilder  # noqa: E402
+from ragbed.analysis.metrics.trial import Scored, ScoreValue  # noqa: E402
+from ragbed.analysis.metrics.trial_columns import TRACKS  # noqa: E402
+from ragbed.analysis.partial_sum_files import Summed, Sums, read_sums, write_sums  # noqa: E402
 
 NOISE = (0.0, 0.2, 0.4, 0.6, 0.8)
 CONDITIONS = [*(("noise", noise, 5) for noise in NOISE), ("rejection", 1.0, 5), ("closed-book", None, 0)]
@@ -63,7 +63,7 @@ def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
     for shard in range(shards):
         begun, cpu = time.monotonic(), time.process_time()
         trials = 0
-        with Folding() as folding:
+        with PartialSumBuilder() as folding:
             for trial in made_up(shard * size, min(questions, (shard + 1) * size)):
                 folding.add(trial)
                 trials += 1

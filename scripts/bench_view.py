@@ -27,14 +27,14 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import CDPSession, sync_playwright  # noqa: E402
 
-from ragbed.metrics.sheet import TRACKS  # noqa: E402
+from ragbed.analysis.metrics.trial_columns import TRACKS  # noqa: E402
 from ragbed.schema import Case  # noqa: E402
-from ragbed.scorers import score  # noqa: E402
-from ragbed.scorers.value import Value  # noqa: E402
-from ragbed.view.indexing import Indexer  # noqa: E402
+from ragbed.scoring import score  # noqa: E402
+from ragbed.scoring.value import Value  # noqa: E402
+from ragbed.ui.viewer.indexing import Indexer  # noqa: E402
 from scripts.bench_score import write_run  # noqa: E402
 from tests.browser import find_chromium  # noqa: E402
-from tests.view.served import Served, serve_runs  # noqa: E402
+from tests.ui.viewer.served import Served, serve_runs  # noqa: E402
 
 MILLISECONDS, BYTES, MEGABYTES, INTERACTION_MS = 300, 1_000_000, 300, 100
 PROMISED = ("first page", "filters")
@@ -68,7 +68,7 @@ def prepare(run: Path, trials: int) -> Path:
     started = time.perf_counter()
     indexer = Indexer(run, run / "view.sqlite")
     pieces = 0
-    with patch("ragbed.view.cells.score", _remembering(score)):
+    with patch("ragbed.ui.viewer.cells.score", _remembering(score)):
         while indexer.step():
             pieces += 1
     indexer.close()

@@ -25,15 +25,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ragbed.build.asking import Request
-from ragbed.build.funnel import compare_delivery
-from ragbed.build.pipeline import Done, run_steps
-from ragbed.build.place import Build
-from ragbed.build.recipe import Asking, Pools, Ranking, SourceLine, Wanted
-from ragbed.build.recipe import Recipe as BuildRecipe
-from ragbed.engines.local import LocalEngine
+from ragbed.builder.build_context import Build
+from ragbed.builder.funnel import compare_delivery
+from ragbed.builder.model_requests import Request
+from ragbed.builder.pipeline import Done, run_steps
+from ragbed.builder.recipe import Recipe as BuildRecipe
+from ragbed.builder.recipe import RecipeCounts, RecipeModels, RecipePools, RecipeRanking, RecipeSource
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Case, Completion, Item, Lang
-from ragbed.worlds import Recipe, make_items
+from ragbed.synth import SynthSpec, make_items
 
 MEMORY_MB, GROWTH = 1000, 1.5
 DOCUMENTS = 12
@@ -72,11 +72,11 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
     recipe = BuildRecipe(
         name="whole",
         generator="world/generator",
-        sources=(SourceLine(kind="folder", place=str(folder / "pages")),),
-        wanted=Wanted(base=300, integration=100),
-        questions=Asking(per_article=1, surplus=1.5),
-        ranking=Ranking(encoder="e5-static"),
-        pools=Pools(supports=2),
+        sources=(RecipeSource(kind="folder", place=str(folder / "pages")),),
+        wanted=RecipeCounts(base=300, integration=100),
+        questions=RecipeModels(per_article=1, surplus=1.5),
+        ranking=RecipeRanking(encoder="e5-static"),
+        pools=RecipePools(supports=2),
     )
     engine, steps, watch = LocalEngine(), list[dict[str, Any]](), _Watch()
     build = Build(folder / "build", recipe, date(2026, 11, 15), _Generator().ask, engine=engine)
@@ -93,9 +93,9 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
     return {"pages": pages, "steps": steps, "items": items, "memory_mb": watch.most_mb}
 
 
-def _recipe(lang: Lang) -> Recipe:
+def _recipe(lang: Lang) -> SynthSpec:
     half = DOCUMENTS // 2
-    return Recipe(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, dials=())
+    return SynthSpec(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, dials=())
 
 
 def _write_pages(folder: Path, count: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import ragbed
-from ragbed.prompts import REFUSAL
+from ragbed.testbeds.prompts import REFUSAL
 
 ROOT = Path(__file__).parent.parent
 _PACKAGES = ["ragas==0.4.3", "langchain<1", "langchain-core<1", "langchain-community<0.4", "langchain-openai<1"]

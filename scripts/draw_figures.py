@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib.resources import files
 
-from ragbed.build.pipeline import STEPS
-from ragbed.cli.data import open_data
+from ragbed.builder.pipeline import STEPS
 from ragbed.cli.examples import TITLES, tell_expected
-from ragbed.pages.charts.frame import WIDTH, Chart, Grid, measure, sheet
-from ragbed.pages.markup import Node, el
+from ragbed.data.catalog import open_data
+from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, measure, sheet
+from ragbed.reporting.pages.markup import Node, el
 from ragbed.schema import Case, Lang
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
@@ -75,7 +75,7 @@ def _prompts(name: str) -> str:
 
 
 def _read(kind: str, lang: str, name: str) -> str:
-    return (files("ragbed.prompts") / kind / lang / f"{name}.md").read_text("utf-8").removesuffix("\n")
+    return (files("ragbed.testbeds.prompts") / kind / lang / f"{name}.md").read_text("utf-8").removesuffix("\n")
 
 
 def _draw_abilities(lang: Lang) -> Chart:

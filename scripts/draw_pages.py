@@ -23,10 +23,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.runner.store import open_store  # noqa: E402
+from ragbed.runs.store import open_store  # noqa: E402
 from tests.browser import find_chromium  # noqa: E402
-from tests.review.data import planted, world, write_data  # noqa: E402
 from tests.served import serve  # noqa: E402
+from tests.ui.review.data import planted, world, write_data  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 MODELS = ("baseline/lexical", "scripted/last-doc", "scripted/oracle")

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from ragbed.schema import Lang
-from tests.harnesses.asked import (
+from tests.interop.harnesses.asked import (
     TESTBEDS,
     ask,
     ask_inspect,

@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ragbed.stats.binomial import Floats, clopper_pearson, probabilities, sign_test
-from ragbed.stats.bootstrap import bootstrap
-from ragbed.stats.paired import paired_difference
-from ragbed.stats.power import paired_power, unpaired_power
-from ragbed.stats.ppi import prediction_powered
-from ragbed.stats.rates import Interval, clustered_wilson, wilson
+from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
+from ragbed.analysis.statistics.bootstrap import bootstrap
+from ragbed.analysis.statistics.paired import paired_difference
+from ragbed.analysis.statistics.power import paired_power, unpaired_power
+from ragbed.analysis.statistics.ppi import prediction_powered
+from ragbed.analysis.statistics.rates import Interval, clustered_wilson, wilson
 
 SHARES = np.arange(1, 100) / 100
 PPI_SHARES = np.array([1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99]) / 100

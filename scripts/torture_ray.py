@@ -21,14 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragbed.datasets.native import to_line  # noqa: E402
-from ragbed.engines import Plan, open_engine  # noqa: E402
-from ragbed.engines.local import LocalEngine  # noqa: E402
-from ragbed.runner.status import read_status  # noqa: E402
-from tests.engines.building import build_with, write_pages  # noqa: E402
-from tests.engines.cluster import Nodes, running_cluster, stations  # noqa: E402
+from ragbed.data.native import to_line  # noqa: E402
+from ragbed.runs.engines import EngineSpec, open_engine  # noqa: E402
+from ragbed.runs.engines.local import LocalEngine  # noqa: E402
+from ragbed.runs.status import read_status  # noqa: E402
 from tests.items import base_item  # noqa: E402
-from tests.runner.harness import Endpoint, canonical, endpoint_size, serve  # noqa: E402
+from tests.runs.engines.building import build_with, write_pages  # noqa: E402
+from tests.runs.engines.cluster import Nodes, running_cluster, stations  # noqa: E402
+from tests.runs.harness import Endpoint, canonical, endpoint_size, serve  # noqa: E402
 
 AT_ONCE = 32
 
@@ -103,7 +103,7 @@ class Torture:
         write_pages(source, pages)
         here = build_with(LocalEngine(2), source, self.folder / "build-here")
         kills, begun = 0, time.monotonic()
-        with closing(open_engine(Plan("ray", self.nodes.address))) as engine, ThreadPoolExecutor(1) as thread:
+        with closing(open_engine(EngineSpec("ray", self.nodes.address))) as engine, ThreadPoolExecutor(1) as thread:
             making = thread.submit(build_with, engine, source, self.folder / "build-there")
             while kills < self.kills and not wait([making], self.draw.random() * 6).done:
                 self.nodes.kill_any(self.draw)

@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from math import comb
 from typing import NamedTuple, TypeAlias
 
-from ragbed.models import Wish, open_model
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
-from ragbed.prompts import Instructions
-from ragbed.prompts.asked import case_of
 from ragbed.schema import Item, Lang, Message
+from ragbed.synth import DIALS, SynthSpec, make_items
+from ragbed.testbeds.prompts import Instructions
+from ragbed.testbeds.prompts.requests import case_of
 from ragbed.testbeds.settings import PROFILES
-from ragbed.worlds import DIALS, Recipe, make_items
 
 Prompt: TypeAlias = tuple[Message, ...]
 Ask: TypeAlias = Callable[[Sequence[Prompt]], list[str]]
@@ -79,7 +79,7 @@ def asker(name: str, lang: Lang) -> Ask:
     """Asks a model, greedily, as many prompts at a time as it takes."""
 
     async def ask_all(prompts: Sequence[Prompt]) -> list[str]:
-        model = open_model(name, lambda model: Wish(model, os.environ, sampling=Sampling(max_tokens=MAX_TOKENS)))
+        model = open_model(name, lambda model: ModelConfig(model, os.environ, sampling=Sampling(max_tokens=MAX_TOKENS)))
         room = asyncio.Semaphore(AT_ONCE)  # a model that takes fewer lets the others wait
 
         async def ask_one(prompt: Prompt) -> str:
@@ -100,7 +100,7 @@ def asker(name: str, lang: Lang) -> Ask:
 def measure_closed_book(ask: Ask, lang: Lang) -> bool:
     """No document, no answer: nobody has read this news."""
     instructions = Instructions(PROFILES["robust"].prompts)
-    items = list(make_items(Recipe(CLOSED_SEED, lang), "base", 0, CLOSED_ITEMS))
+    items = list(make_items(SynthSpec(CLOSED_SEED, lang), "base", 0, CLOSED_ITEMS))
     replies = ask([instructions.messages(lang, item.question, []) for item in items])
     right = sum(_is_right(item, reply) for item, reply in zip(items, replies, strict=True))
     return _tell(f"closed-book, right of {CLOSED_ITEMS}", right, 0)
@@ -112,7 +112,7 @@ def measure_dial(ask: Ask, trial: Trial, dial: str) -> bool:
     Its own is the wrong value that the dial puts into a distracting document; where it puts none, any error. The number
     of pairs and the seed are fixed beforehand: figures of a sample that grew until it pleased mean nothing.
     """
-    recipe = Recipe(trial.seed, trial.lang, 4, 4, tokens=70, dials=(dial,), mixed=False)
+    recipe = SynthSpec(trial.seed, trial.lang, 4, 4, tokens=70, dials=(dial,), mixed=False)
     items = list(make_items(recipe, "base", 0, 2 * trial.pairs))
     picked = [_pick_documents(on, dial, trial.distracting) for on in items[1::2]]
     replies = ask(

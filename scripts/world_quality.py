@@ -17,15 +17,15 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.schema import Lang
-from ragbed.testbeds.choose import choose_testbeds, lay_out
+from ragbed.synth import SynthSpec, make_items, write_world
+from ragbed.synth.overlap import measure_overlap
+from ragbed.synth.quality import measure_giveaway, measure_openings
+from ragbed.testbeds.selection import choose_testbeds, lay_out
 from ragbed.testbeds.settings import Settings
 from ragbed.text import holds_answer
-from ragbed.worlds import Recipe, make_items, write_world
-from ragbed.worlds.overlap import measure_overlap
-from ragbed.worlds.quality import measure_giveaway, measure_openings
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -33,7 +33,7 @@ GIVEAWAY_ITEMS, LEXICAL_ITEMS = 1500, 1000
 _SPEED = """
 import resource, sys
 from pathlib import Path
-from ragbed.worlds import Recipe, make_items, write_world
+from ragbed.synth import Recipe, make_items, write_world
 
 if __name__ == "__main__":
     recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=60, dials=())
@@ -52,16 +52,16 @@ def main() -> None:
     parser.add_argument("--speed-items", type=int, default=2000, help="items that are generated and timed")
     parser.add_argument("--lang", choices=LANGS, help="one language alone")
     parser.add_argument("--seed", type=int, default=SEED, help="of the world")
-    parser.add_argument("--tokens", type=int, default=Recipe(SEED, "en").tokens, help="about how long a document is")
+    parser.add_argument("--tokens", type=int, default=SynthSpec(SEED, "en").tokens, help="about how long a document is")
     asked = parser.parse_args()
     held: list[bool] = []
     for lang in (asked.lang,) if asked.lang else LANGS:
-        recipe = Recipe(asked.seed, lang, tokens=asked.tokens)
+        recipe = SynthSpec(asked.seed, lang, tokens=asked.tokens)
         held += [*measure_text(recipe, asked.items), measure_lexical(recipe), *measure_speed(lang, asked.speed_items)]
     sys.exit(not all(held))
 
 
-def measure_text(recipe: Recipe, count: int) -> list[bool]:
+def measure_text(recipe: SynthSpec, count: int) -> list[bool]:
     """Diversity, and whether a document gives away its stance."""
     lang = recipe.lang
     items = list(make_items(recipe, "base", 0, count))
@@ -77,7 +77,7 @@ def measure_text(recipe: Recipe, count: int) -> list[bool]:
     ]
 
 
-def measure_lexical(recipe: Recipe) -> bool:
+def measure_lexical(recipe: SynthSpec) -> bool:
     """`baseline/lexical` at noise 0.8: neither trivial nor broken."""
     lang, right, total = recipe.lang, 0, 0
     settings = Settings(

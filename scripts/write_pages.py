@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.schema import Lang
-from ragbed.worlds import Recipe, make_items
+from ragbed.synth import SynthSpec, make_items
 
 SEED = 11
 LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -66,7 +66,7 @@ def main() -> None:
 
 def _news(lang: Lang, items: int) -> Iterator[dict[str, str | None]]:
     """Pages of a source that `ragbed build` reads as `jsonl`."""
-    recipe = Recipe(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, dials=())
+    recipe = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, dials=())
     for item in make_items(recipe, "base", 0, items):
         for passage in item.passages:
             yield {"url": passage.url, "date": passage.date, "text": passage.text}

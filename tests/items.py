@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.cli.data import open_data
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
+from ragbed.data.catalog import open_data
 from ragbed.schema import Item, Passage
 
 

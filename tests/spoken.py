@@ -8,7 +8,7 @@ from importlib.resources import files
 
 def sources(package: str) -> dict[str, str]:
     """The scripts of a package's pages and those of the kit, by name."""
-    folders = (files("ragbed.pages") / "static", files(package) / "static")
+    folders = (files("ragbed.reporting.pages") / "static", files(package) / "static")
     return {one.name: one.read_text() for folder in folders for one in folder.iterdir() if one.name.endswith(".js")}
 
 

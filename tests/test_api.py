@@ -15,9 +15,9 @@ import pytest
 
 import ragbed
 from ragbed.cli.run import run as run_command
-from ragbed.engines import ENGINES
-from ragbed.engines.local import LocalEngine
 from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.engines import ENGINES
+from ragbed.runs.engines.local import LocalEngine
 from tests.cli.typed import type_command
 
 DATA = "ragbed-mini-en_base"

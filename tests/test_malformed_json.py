@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import DataError
-from ragbed.exports.frozen import MANIFEST, read_frozen
-from ragbed.runner.seal import seal_of
-from ragbed.tape import TapeWriter, read_tape
+from ragbed.interop.exports.frozen import MANIFEST, read_frozen
+from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.runs.checksum import seal_of
 from tests.cli.typed import type_command
-from tests.exports.runs import make_run
+from tests.interop.exports.runs import make_run
 
 BAD = {"not UTF-8": b'"\xff"', "too deep": b"[" * 100_000}
 
@@ -75,7 +75,7 @@ def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
     lines = list(read_tape(path))
     lines[place] = lines[place].partition(b":")[0] + b":" + bad
     with open(path, "wb") as sink:
-        tape = TapeWriter(sink)
+        tape = CassetteWriter(sink)
         for line in lines:
             tape.write(line)
         tape.close()

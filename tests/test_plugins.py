@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.encoders import open_encoder
+from ragbed.builder.search import find_engine
 from ragbed.errors import PluginFailed, UnknownName, UsageError
+from ragbed.retrieval import open_encoder
 from ragbed.testbeds import find_testbed
-from ragbed.web.search import find_engine
 from tests.cli.typed import type_command
 
 ROOT = Path(__file__).parent.parent

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import ragbed.__main__
-from ragbed.web.addresses import Gate
+from ragbed.builder.web.addresses import AddressFilter
 from scripts.torture.bounds import Command, Running, Tally
-from tests.web.fault_server import redirect, running_server
-from tests.web.fetching import Names, fetch
+from tests.builder.web.fault_server import redirect, running_server
+from tests.builder.web.fetching import Names, fetch
 
 COUNT = 300
 """In a list of addresses; as many again as names, and as redirects."""
@@ -109,7 +109,9 @@ def _fetch_names(folder: Path, addresses: list[str]) -> None:
     """Fetch names that lead to each of the addresses."""
     _witness()
     names = Names(**{f"n{number}_test": address for number, address in enumerate(addresses)})
-    found = fetch(folder, *(f"http://n{number}.test/" for number in range(len(addresses))), gate=Gate(), names=names)
+    found = fetch(
+        folder, *(f"http://n{number}.test/" for number in range(len(addresses))), gate=AddressFilter(), names=names
+    )
     print(json.dumps([one.outcome for one in found]))
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ragbed.tape import TapeWriter, read_tape
+from ragbed.io.cassette import CassetteWriter, read_tape
 from scripts.torture.bounds import Command, Tally, run_all
 from tests.cli.typed import type_command
 
@@ -32,7 +32,7 @@ _NUMBERS = ("-1", "1e3", "9223372036854775807", "9223372036854775808", "1" + "0"
 def seal(lines: Iterable[bytes]) -> bytes:
     """Return a cassette of these lines, correctly sealed."""
     sink = io.BytesIO()
-    tape = TapeWriter(sink)
+    tape = CassetteWriter(sink)
     for line in lines:
         tape.write(line)
     tape.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from ragbed.errors import RagbedError
 from scripts.torture.bounds import Command, Ended, Tally
 from scripts.torture.runs import RUN, copy_sound, make_sound, try_reading
-from tests.runner.harness import canonical
+from tests.runs.harness import canonical
 
 COUNT = 150
 _PAGE = 4096

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from scripts.torture.bounds import Tally
 from scripts.torture.disturbed import Disturbed, stored
-from tests.runner.harness import SLOTS, canonical, endpoint_size, serve
-from tests.runner.power_loss import TRACED, Disk, after_cut, read_trace
+from tests.runs.harness import SLOTS, canonical, endpoint_size, serve
+from tests.runs.power_loss import TRACED, Disk, after_cut, read_trace
 
 COUNT = 600
 _ITEMS = 100

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UsageError
-from tests.runner.harness import SLOTS, Endpoint, canonical, replies
+from tests.runs.harness import SLOTS, Endpoint, canonical, replies
 
 _NOISE = "0,0.2,0.4,0.6,0.8"
 

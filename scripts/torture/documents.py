@@ -16,11 +16,11 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from ragbed.web.documents import Job
-from ragbed.web.extract import Extractor
-from ragbed.web.kinds import DOCX, HTML, MARKDOWN, PDF, TEXT
+from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
+from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.web.extract import Extractor
 from scripts.torture.bounds import MOST_MB, Command, Ended, Running, Tally, hang_s
-from tests.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAMED, html, make_docx, make_pdf
+from tests.builder.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAMED, html, make_docx, make_pdf
 
 COUNT = 120
 _MANY = 100_000
@@ -30,21 +30,24 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _OUTCOMES = frozenset({"ok", "type", "size", "charset", "encrypted", "broken", "empty", "time", "memory", "crashed"})
 
 
-def fixed() -> Iterator[tuple[str, Job]]:
+def fixed() -> Iterator[tuple[str, ReadJob]]:
     """Documents that are hostile in a known way."""
     yield from ((name, job) for name, (job, _) in NAMED.items())
-    yield from ((name, Job(kind=HTML, body=body)) for name, body in HOSTILE.items())
-    yield from ((name, Job(kind=PDF, body=body)) for name, body in _pdfs())
-    yield from ((name, Job(kind=DOCX, body=body)) for name, body in _word_files())
-    yield from ((name, Job(kind="", body=body, wants_links=True)) for name, body in _feeds())
-    yield "front matter without an end", Job(kind=MARKDOWN, body=b"---\n" * _MANY)
-    yield "headings of spaces", Job(kind=MARKDOWN, body=(b"#" + b" " * 50_000 + b"\n") * 100)
-    yield "a line of 15 MB", Job(kind=TEXT, body=b"bridge " * 2_000_000)
-    yield "UTF-16 without a mark", Job(kind=TEXT, body=(ARTICLE * 50).encode("utf-16-le"))
-    yield "UTF-7", Job(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=utf-7")
-    yield "a charset of 100 kB", Job(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=" + "x" * _MANY)
-    yield "a codec that is no charset", Job(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=zlib")
-    yield "half characters", Job(kind=HTML, body=html(CHINESE).decode().encode("gb18030")[:-1] + b"\x81" * 999)
+    yield from ((name, ReadJob(kind=HTML, body=body)) for name, body in HOSTILE.items())
+    yield from ((name, ReadJob(kind=PDF, body=body)) for name, body in _pdfs())
+    yield from ((name, ReadJob(kind=DOCX, body=body)) for name, body in _word_files())
+    yield from ((name, ReadJob(kind="", body=body, wants_links=True)) for name, body in _feeds())
+    yield "front matter without an end", ReadJob(kind=MARKDOWN, body=b"---\n" * _MANY)
+    yield "headings of spaces", ReadJob(kind=MARKDOWN, body=(b"#" + b" " * 50_000 + b"\n") * 100)
+    yield "a line of 15 MB", ReadJob(kind=TEXT, body=b"bridge " * 2_000_000)
+    yield "UTF-16 without a mark", ReadJob(kind=TEXT, body=(ARTICLE * 50).encode("utf-16-le"))
+    yield "UTF-7", ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=utf-7")
+    yield (
+        "a charset of 100 kB",
+        ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=" + "x" * _MANY),
+    )
+    yield "a codec that is no charset", ReadJob(kind=HTML, body=html(ARTICLE), content_type="text/html; charset=zlib")
+    yield "half characters", ReadJob(kind=HTML, body=html(CHINESE).decode().encode("gb18030")[:-1] + b"\x81" * 999)
 
 
 def _pdfs() -> Iterator[tuple[str, bytes]]:
@@ -128,7 +131,7 @@ def _feeds() -> Iterator[tuple[str, bytes]]:
     yield "sitemap: a million lines", b"http://a.test/\n" * 1_000_000
 
 
-def mutations(draw: random.Random) -> Iterator[tuple[str, Job]]:
+def mutations(draw: random.Random) -> Iterator[tuple[str, ReadJob]]:
     """Sound documents with random damage, without end."""
     docx, pdf = make_docx("The bridge was opened.", "It rained."), make_pdf("The bridge was opened on Tuesday.")
     sound = ((HTML, GOOD.body), (PDF, pdf), (DOCX, docx), (TEXT, CHINESE.encode("gbk")), ("", b"<rss><channel/></rss>"))
@@ -142,7 +145,7 @@ def mutations(draw: random.Random) -> Iterator[tuple[str, Job]]:
                 (b"", b"<", b"[", b"\x00", draw.randbytes(3), spoilt[:50])
             )
         number += 1
-        yield f"mutation {number} of {kind or 'a feed'}", Job(kind=kind, body=bytes(spoilt), wants_links=not kind)
+        yield f"mutation {number} of {kind or 'a feed'}", ReadJob(kind=kind, body=bytes(spoilt), wants_links=not kind)
 
 
 def torture(folder: Path, count: int, seed: int) -> bool:
@@ -170,18 +173,18 @@ def _problems(outcome: str, took_s: float, peak_mb: float) -> Iterator[str]:
         yield f"memory: {peak_mb:.0f} MB"
 
 
-def _lines(process: Ended, some: list[tuple[str, Job]]) -> Iterator[tuple[str, str, float, float]]:
+def _lines(process: Ended, some: list[tuple[str, ReadJob]]) -> Iterator[tuple[str, str, float, float]]:
     read = {name: found for name, *found in map(json.loads, process.out.splitlines())}
     for name, _ in some:
         outcome, took_s, peak_mb = read.get(name, ("nothing printed", 0.0, 0.0))
         yield name, outcome, took_s, peak_mb
 
 
-def _read_all(some: list[tuple[str, Job]]) -> None:
+def _read_all(some: list[tuple[str, ReadJob]]) -> None:
     asyncio.run(_read(some))
 
 
-async def _read(some: list[tuple[str, Job]]) -> None:
+async def _read(some: list[tuple[str, ReadJob]]) -> None:
     async with Extractor(1) as extractor:
         for name, job in some:
             await extractor.extract(GOOD)  # the process is there

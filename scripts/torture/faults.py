@@ -17,7 +17,7 @@ from scripts.torture.bounds import Command, Tally, run_all
 from tests.cli.typed import type_command
 from tests.models.fault_server import Exchange, Fault, FaultServer, chat, raw, reply, well
 from tests.models.test_faults import ENDS
-from tests.runner.harness import replies
+from tests.runs.harness import replies
 
 COUNT = 320
 WORDS = (

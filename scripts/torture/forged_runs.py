@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ragbed.runner.store import open_store
+from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document
 from scripts.torture.bounds import Tally
 from scripts.torture.runs import RUN, copy_sound, make_sound, try_reading
-from tests.runner.harness import make_case
-from tests.view.runs import said, write_run
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import said, write_run
 
 _BATCH = 20
 _CANARY = "canary: nobody may change this file"

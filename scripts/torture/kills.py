@@ -9,10 +9,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ragbed.runner.status import read_status
+from ragbed.runs.status import read_status
 from scripts.torture.bounds import Tally
 from scripts.torture.disturbed import Disturbed, stored
-from tests.runner.harness import SLOTS, Endpoint, canonical, endpoint_size, serve
+from tests.runs.harness import SLOTS, Endpoint, canonical, endpoint_size, serve
 
 COUNT = 200
 _CASES_PER_KILL = 100

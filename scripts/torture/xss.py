@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from ragbed.runner.store import RECORD, Ask, open_store
+from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Case, Completion
 from scripts.torture.bounds import Tally
 from tests.browser import Watched, open_page
 from tests.browser import browser as browser_fixture
 from tests.cli.typed import type_command
 from tests.payloads import PAYLOADS
-from tests.review.data import write_data
-from tests.review.test_harmless import hostile
 from tests.served import Served, serve
-from tests.view.runs import said, write_run
-from tests.view.test_harmless import GO, evil_case
+from tests.ui.review.data import write_data
+from tests.ui.review.test_harmless import hostile
+from tests.ui.viewer.runs import said, write_run
+from tests.ui.viewer.test_harmless import GO, evil_case
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -93,7 +93,7 @@ def _write_run(folder: Path, drawn: list[str]) -> list[Case]:
                 failed = Completion(outcome="error", error=f"kind {payload}: {payload}")
                 completion = failed if number % 2 else said(f"R {payload}", reasoning=f"T {payload}")
                 row = store.row(
-                    Ask(models[number], number + 1, 0, case), session, str(number), completion, cached=False
+                    CallRequest(models[number], number + 1, 0, case), session, str(number), completion, cached=False
                 )
                 connection.execute(RECORD, row)
     return cases

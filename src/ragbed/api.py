@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 from ragbed.errors import RagbedError, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.report.comparing import Comparison
-    from ragbed.runner.running import Ending, Job
+    from ragbed.analysis.comparison import Comparison
+    from ragbed.runs.execution import Job, ShutdownHandler
 
 Several: TypeAlias = str | float | Sequence[str | float] | None
 """One value, or several; or all in one text, separated by commas."""
@@ -109,10 +109,10 @@ class Run:
 
     def tables(self, track: str = "robust") -> dict[str, Table]:
         """All tables of its report, by name: noise, rejection, integration, counterfactual, closed-book and more."""
-        from ragbed.report.numbers import show, show_asked  # noqa: PLC0415 - a quick import of ragbed
-        from ragbed.report.reading import read_report_cells  # noqa: PLC0415
-        from ragbed.report.tables import make_report  # noqa: PLC0415
-        from ragbed.runner.display_names import read_names  # noqa: PLC0415
+        from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
+        from ragbed.reporting.numbers import show, show_asked  # noqa: PLC0415 - a quick import of ragbed
+        from ragbed.reporting.tables import make_report  # noqa: PLC0415
+        from ragbed.runs.display_names import read_names  # noqa: PLC0415
 
         report = make_report([str(self.folder)], read_report_cells([self.folder], [track]), track,
                              names=read_names([self.folder]))  # fmt: skip
@@ -148,7 +148,7 @@ class Run:
 
     def cells(self, track: str = "robust") -> list[dict[str, object]]:
         """Every number of the report with interval and counts, as `ragbed report -f json` has them."""
-        from ragbed.report.reading import read_report_cells  # noqa: PLC0415
+        from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
 
         return [cell.as_json() for cell in read_report_cells([self.folder], [track])]
 
@@ -156,8 +156,8 @@ class Run:
         """Every case with the reply and its scores, as the lines that `ragbed export RUN --to jsonl` writes."""
         from msgspec import to_builtins  # noqa: PLC0415
 
-        from ragbed.runner.scoring import open_scored  # noqa: PLC0415
-        from ragbed.runner.trials import to_trial  # noqa: PLC0415
+        from ragbed.runs.scoring import open_scored  # noqa: PLC0415
+        from ragbed.runs.trials import to_trial  # noqa: PLC0415
 
         with open_scored(self.folder) as store:
             for result in store.results():
@@ -165,13 +165,13 @@ class Run:
 
     def compare(self, other: Run, least: float = 0.03, track: str = "robust") -> list[Comparison]:
         """This run against another, question by question; `least` is the smallest fall that is a decline."""
-        from ragbed.report import comparing  # noqa: PLC0415
+        from ragbed.analysis import comparison  # noqa: PLC0415
 
-        first, second = (comparing.open_side(str(run.folder), track) for run in (self, other))
-        return comparing.compare(first, second, least)
+        first, second = (comparison.open_side(str(run.folder), track) for run in (self, other))
+        return comparison.compare(first, second, least)
 
     def _repr_html_(self) -> str:
-        from ragbed.report.numbers import FEW  # noqa: PLC0415
+        from ragbed.reporting.numbers import FEW  # noqa: PLC0415
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
         note = f"Per cent of what was asked, 95 % intervals by question; * fewer than {FEW} cases."
@@ -210,7 +210,7 @@ def open_run(folder: str | Path) -> Run:
     Raises:
         RagbedError: There is none.
     """
-    from ragbed.runner.scoring import open_scored  # noqa: PLC0415
+    from ragbed.runs.scoring import open_scored  # noqa: PLC0415
 
     with open_scored(Path(folder)):
         return Run(Path(folder))
@@ -242,9 +242,9 @@ def _read(words: list[str]) -> Iterator[Job]:
         raise UsageError(error.format_message()) from None
 
 
-def _ask(job: Job, ending: Ending | None = None) -> None:
+def _ask(job: Job, ending: ShutdownHandler | None = None) -> None:
     from ragbed.cli.run_progress import RunProgress  # noqa: PLC0415
-    from ragbed.runner.running import run as run_job  # noqa: PLC0415
+    from ragbed.runs.execution import run as run_job  # noqa: PLC0415
 
     with RunProgress() as progress:
         run_job(job, progress.watch, ending)
@@ -252,14 +252,14 @@ def _ask(job: Job, ending: Ending | None = None) -> None:
 
 def _apart(job: Job) -> None:
     """Asks in a thread of its own where a loop is already running, as in a notebook."""
-    from ragbed.runner.running import Ending  # noqa: PLC0415
+    from ragbed.runs.execution import ShutdownHandler  # noqa: PLC0415
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         _ask(job)
         return
-    ending = Ending()
+    ending = ShutdownHandler()
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(_ask, job, ending)
         try:

@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
-class Family:
+class PluginFamily:
     """A kind of part; its entry points are in the group `ragbed.` and its name."""
 
     name: str
@@ -29,18 +29,18 @@ class Family:
     """What a part has."""
 
 
-MODELS = Family("models", "provider")
-SCORERS = Family("scorers", "track")
-TESTBEDS = Family("testbeds", "testbed", needs=("name", "cases"))
-SEARCH = Family("search", "search engine")
-ENCODERS = Family("encoders", "encoder")
+MODELS = PluginFamily("models", "provider")
+SCORERS = PluginFamily("scorers", "track")
+TESTBEDS = PluginFamily("testbeds", "testbed", needs=("name", "cases"))
+SEARCH = PluginFamily("search", "search engine")
+ENCODERS = PluginFamily("encoders", "encoder")
 
 
 @dataclass(frozen=True)
 class Plugin:
     """A part that a package says it brings."""
 
-    family: Family
+    family: PluginFamily
     name: str
     package: str
     version: str
@@ -69,7 +69,7 @@ class Plugin:
         return part
 
 
-def find_plugins(family: Family) -> list[Plugin]:
+def find_plugins(family: PluginFamily) -> list[Plugin]:
     """What the installed packages bring of a family, by name; nothing is imported."""
     from importlib.metadata import entry_points  # noqa: PLC0415  # takes as long as the rest of the start
 
@@ -81,7 +81,7 @@ def find_plugins(family: Family) -> list[Plugin]:
     return sorted(found, key=lambda one: (one.name, one.package))
 
 
-def find_part(family: Family, name: str, own: Mapping[str, Part], *others: str) -> Part:
+def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others: str) -> Part:
     """The part of a name: ragbed's own, or a plug-in's.
 
     Args:
@@ -108,7 +108,7 @@ def find_part(family: Family, name: str, own: Mapping[str, Part], *others: str) 
     return part
 
 
-def check_plugins(own: Mapping[Family, Mapping[str, object]]) -> Iterator[tuple[Plugin, str | None]]:
+def check_plugins(own: Mapping[PluginFamily, Mapping[str, object]]) -> Iterator[tuple[Plugin, str | None]]:
     """Every plug-in of the families, with what is wrong with it; it is imported for that."""
     for family, parts in own.items():
         plugins = find_plugins(family)

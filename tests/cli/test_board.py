@@ -10,9 +10,9 @@ import pytest
 from tests.browser import open_page
 from tests.cli.typed import type_command
 from tests.payloads import PAYLOADS
-from tests.report.html.evil import REPLIES, write_evil_run
-from tests.runner.harness import make_case
-from tests.view.runs import said, write_run
+from tests.reporting.html.evil import REPLIES, write_evil_run
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import said, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

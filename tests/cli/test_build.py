@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import Dataset, kind_of
-from ragbed.review.provenance import Provenance
+from ragbed.data import Dataset, kind_of
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
-from tests.build.world_site import World, make_world, running_generator
+from ragbed.ui.review.provenance import Provenance
+from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
 
 RECIPE = """

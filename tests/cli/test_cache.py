@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runner.running import run
+from ragbed.runs.execution import run
 from tests.cli.typed import Done, type_command
-from tests.runner.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 
 
 def _type(folder: Path, *words: str) -> Done:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import native
+from ragbed.data import native
 from tests.cli.typed import type_command
 from tests.items import base_item, fact_item, integration_item
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.catalog import CATALOG, Entry, File, bring
 from ragbed.cli.progress import DownloadProgress
+from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install
+from tests.builder.web.fault_server import FaultServer, running_server, status
 from tests.cli.typed import Done, type_command
-from tests.web.fault_server import FaultServer, running_server, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n'}
 
@@ -30,9 +30,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Entry:
-    files = tuple(File(name, f"sha256:{hashlib.sha256(content).hexdigest()}") for name, content in CONTENTS.items())
-    entry = Entry(
+def tiny(monkeypatch: pytest.MonkeyPatch) -> CatalogEntry:
+    files = tuple(
+        CatalogFile(name, f"sha256:{hashlib.sha256(content).hexdigest()}") for name, content in CONTENTS.items()
+    )
+    entry = CatalogEntry(
         "tiny", "two small files", "dataset", "CC0", files, 0.01, cite="Somebody", source="http://no.test", version="v1"
     )
     monkeypatch.setitem(CATALOG, "tiny", entry)
@@ -78,7 +80,7 @@ def test_a_second_get_asks_nothing_of_the_network(root: Path, server: FaultServe
 
 
 def test_get_downloads_nothing_that_an_installed_package_has(
-    root: Path, tiny: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, tiny: CatalogEntry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "tiny_package"
     package.mkdir()
@@ -193,7 +195,7 @@ def test_an_interrupt_says_that_what_came_is_kept(root: Path, monkeypatch: pytes
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bring, "download", interrupt)
+    monkeypatch.setattr(install, "download", interrupt)
     done = type_data(root, "get", "tiny")
     assert done.code == 130
     assert "What came is kept; the same command goes on from there." in done.err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runner.store import open_store
+from ragbed.runs.store import open_store
 from tests.cli.typed import Done, type_command
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.catalog import CATALOG, folder_of
-from ragbed.models.checkup import EXTRAS
+from ragbed.data.catalog import CATALOG, folder_of
+from ragbed.models.checks import EXTRAS
 from tests.cli.typed import type_command
 
 
@@ -49,7 +49,7 @@ def test_own_servers_are_named_by_their_variables() -> None:
 
 
 def test_bundled_weights_count_wherever_they_were_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragbed.catalog.package_folders", lambda _: [])
+    monkeypatch.setattr("ragbed.data.catalog.package_folders", lambda _: [])
     env = {"RAGBED_DATA_DIR": str(tmp_path)}
     assert models(**env)["bundled"] == {
         "works": False, "found": "weights of smollm2 not installed", "mend": "ragbed data get smollm2",
@@ -67,7 +67,7 @@ def test_every_extra_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (_, packages) in EXTRAS.items():
         named = {re.split(r"[<>=]", requirement)[0] for requirement in declared[name]}
         assert set(packages) <= named
-    monkeypatch.setattr("ragbed.models.checkup.version", _not_installed)
+    monkeypatch.setattr("ragbed.models.checks.version", _not_installed)
     lines = {line.split()[0]: line for line in type_command("doctor").out.splitlines() if line.strip()}
     for name in ("serve", "build", "figures"):
         assert "missing" in lines[name]

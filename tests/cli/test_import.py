@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import Dataset
-from ragbed.datasets.rgb import to_line
-from ragbed.runner.store import open_store
+from ragbed.data import Dataset
+from ragbed.data.rgb import to_line
+from ragbed.runs.store import open_store
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
-from tests.runner.harness import replies
+from tests.runs.harness import replies
 
 _NAME = "prediction_en_refine_gpt_4_temp0.2_noise0.6_passage5_correct0.0.json"
 _ITEMS = 6

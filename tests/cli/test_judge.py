@@ -12,10 +12,10 @@ from threading import Thread
 import msgspec
 import pytest
 
-from ragbed.runner.running import run
+from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import Done, type_command
-from tests.runner.harness import TalkingModel, ask_nobody, make_case, make_job
+from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
 
 class Bench(ThreadingHTTPServer):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import type_command
-from tests.view.served import serve_runs
+from tests.ui.viewer.served import serve_runs
 
 _RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--out", "r")
 _READING = [

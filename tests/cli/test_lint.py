@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragbed.cli import lint as command
-from ragbed.datasets import Dataset
-from ragbed.lint import RULES, Check
+from ragbed.data import Dataset
+from ragbed.linting import RULES, DatasetCheck
 from tests.cli.typed import type_command
 
 BAD = {"id": 1, "query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
@@ -161,7 +161,7 @@ def test_a_long_check_says_that_it_is_alive(tmp_path: Path, capsys: pytest.Captu
     path = Path(_write(tmp_path / "made.json", CLEAN))
     ticks = iter([0.0, 1.0, 3.0, 4.0, 14.0])
     with command._Progress(clock=lambda: next(ticks)) as progress:
-        check = Check(Dataset("made", path), [])
+        check = DatasetCheck(Dataset("made", path), [])
         check.items, check.bytes_read = 7, path.stat().st_size // 2
         for _ in range(4 * command._LOOK_EVERY):
             progress.watch(check)

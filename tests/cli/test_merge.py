@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import UsageError
-from ragbed.runner.running import run
-from ragbed.runner.shard import SETTING, parse_shard
-from ragbed.runner.status import read_status
+from ragbed.runs.execution import run
+from ragbed.runs.sharding import SETTING, parse_shard
+from ragbed.runs.status import read_status
 from ragbed.schema import Completion
 from tests.cli.typed import Done, type_command
-from tests.runner.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
 
 _CASES = 60
 _SETTINGS = {"seed": "0", "repeats": "1"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runner.store import open_store
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
-from tests.runner.harness import make_case
-from tests.view.runs import said, write_run
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import said, write_run
 
 _RUN = ("--limit", "2", "--testbeds", "noise", "--noise", "0,0.8", "--no-cache")
 _GGUF = "llamacpp//data/models/{}/qwen2.5-7b-instruct-q4_k_m.gguf"

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.runner.store import open_store
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
-from tests.review.data import world, write_data
-from tests.view.runs import CASES, REPLIES, write_run
-from tests.view.served import serve_runs
+from tests.ui.review.data import world, write_data
+from tests.ui.viewer.runs import CASES, REPLIES, write_run
+from tests.ui.viewer.served import serve_runs
 
 GBK = os.fsdecode("数据".encode("gbk"))
 SHOWN = r"\udcca\udcfd\udcbe\udcdd"

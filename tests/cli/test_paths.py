@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed import places
+from ragbed.io import locations
 from tests.cli.typed import type_command
 
 ADDRESS = "s3://bucket/there"
@@ -70,7 +70,7 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
     def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(places, "open", refuse, raising=False)
+    monkeypatch.setattr(locations, "open", refuse, raising=False)
     done = type_command("run", "-m", "scripted/oracle", "-d", "secret.jsonl")
     assert (done.code, done.err) == (1, "ragbed: secret.jsonl cannot be read: Permission denied.\n")
 

@@ -136,7 +136,7 @@ def test_workers_of_the_local_engine_run_no_code_of_the_current_folder(tmp_path:
     script = tmp_path / "elsewhere" / "script.py"
     script.parent.mkdir()
     script.write_text(
-        "from ragbed.engines.local import LocalEngine\n"
+        "from ragbed.runs.engines.local import LocalEngine\n"
         "if __name__ == '__main__':\n"
         "    print(*LocalEngine(2, alone_s=0).spread(abs, [-1, -2, -3]))\n"
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragbed.runner.running import run as run_job
+from ragbed.runs.execution import run as run_job
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item
-from tests.runner.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
 
 def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import type_command
-from tests.runner.harness import serve
+from tests.runs.harness import serve
 
 WORDS = ("run", "-m", "openai-api/test/m", "-d", "ragbed-mini-en_base", "--noise", "0,1", "--limit", "3")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import Dataset
-from ragbed.runner.lock import hold
+from ragbed.data import Dataset
+from ragbed.runs.lock import hold
 from tests.cli.typed import type_command
-from tests.review.data import accepted, fixed, open_desk, rejected, world, write_data
 from tests.served import serve
+from tests.ui.review.data import accepted, fixed, open_desk, rejected, world, write_data
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ragbed.cli.asking import warn_of_languages
-from ragbed.cli.data import data_root
 from ragbed.cli.run import open_typed
+from ragbed.data.catalog import data_root
 from ragbed.errors import RagbedError
-from ragbed.models.bundled import find_weights
-from ragbed.models.gguf import read_weights
+from ragbed.models.local.gguf import read_weights
+from ragbed.models.local.llamacpp import find_weights
 from ragbed.models.scripted import ScriptedModel
-from ragbed.runner.store import open_store
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 from tests.models.weights import SOUND, write_gguf
 

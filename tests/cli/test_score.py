@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragbed.runner.running import run
+from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
-from tests.runner.harness import TalkingModel, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, ask_nobody, make_job
 
 REPLIES = [
     "It is gold-0.",

@@ -11,7 +11,7 @@ import pytest
 from ragbed import __version__
 from tests.cli.typed import type_command
 
-_HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.lint", "ragbed.web")
+_HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.linting", "ragbed.builder.web")
 
 
 def test_help_lists_every_command() -> None:

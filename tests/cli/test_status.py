@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragbed.runner.lock import hold
-from ragbed.runner.running import run
-from ragbed.runner.store import INTEND, open_store
+from ragbed.runs.execution import run
+from ragbed.runs.lock import hold
+from ragbed.runs.store import INTEND, open_store
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
-from tests.runner.harness import TalkingModel, agree, ask_nobody, make_case, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
 _LOST = f"""Calls under way when a session or a worker ended, so that their replies are lost: 1. Those that the \
 provider had answered are paid twice once they are asked again.

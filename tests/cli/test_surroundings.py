@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import native
+from ragbed.data import native
 from tests.cli.typed import type_command
 from tests.items import base_item
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 
-from tests.build.world_site import World, make_world, running_generator
+from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
 from tests.docs.blocks import ROOT
 

@@ -16,7 +16,7 @@ import click
 import pytest
 import yaml
 
-from ragbed.build.recipe import read_recipe
+from ragbed.builder.recipe import read_recipe
 from ragbed.cli import app
 from ragbed.errors import RagbedError
 from tests.cli.typed import type_command
@@ -26,7 +26,7 @@ from tests.docs.place import Place, open_place
 _PARSED_ONLY = {
     "data get": "downloads; tests/cli/test_data.py does that from a local server",
     "demo": "takes minutes; tests/cli/test_demo.py runs it",
-    "view": "serves until it is ended; tests/view runs it",
+    "view": "serves until it is ended; tests/ui/viewer runs it",
     "review": "serves until it is ended; its tests run it",
 }
 _ALLOWED = {"lint": {0, 1}, "build": {0, 3, 4}}

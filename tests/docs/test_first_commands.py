@@ -95,7 +95,7 @@ def _hints(printed: str, folder: Path) -> Iterator[str]:
 
 
 def test_every_extra_that_a_hint_names_exists(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragbed.models.checkup._version", lambda _: "")
+    monkeypatch.setattr("ragbed.models.checks._version", lambda _: "")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = set(re.findall(r"'ragbed\[([\w-]+)\]'", _type(["doctor"], environ)))
     assert {"serve", "build", "figures"} <= named <= extras.keys()

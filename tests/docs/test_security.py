@@ -32,9 +32,10 @@ def test_every_torture_part_belongs_to_a_promise() -> None:
 
 
 def test_the_figures_are_those_of_the_code() -> None:
-    from ragbed.web.extract import Bounds  # noqa: PLC0415
+    from ragbed.builder.web.extract import ReaderLimits  # noqa: PLC0415
     from scripts.torture.bounds import HANG_S, MOST_MB  # noqa: PLC0415
 
-    assert f"{Bounds().memory_bytes >> 20} MB of memory and {Bounds().cpu_s} s of CPU" in TEXT
+    limits = ReaderLimits()
+    assert f"{limits.memory_bytes >> 20} MB of memory and {limits.cpu_s} s of CPU" in TEXT
     assert f"longer than {HANG_S:g} s" in TEXT
     assert f"at most {MOST_MB:g} MB of memory" in TEXT

@@ -7,14 +7,14 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ragbed.models import Wish, open_model
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
-from ragbed.models.patience import Patience
+from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
 from tests.models.fault_server import Fault, FaultServer
 
 KEY = "sk-canary-0123456789-abcdefghij"
-QUICK = Patience(first_pause_s=0.004, longest_pause_s=0.02, attempt_s=10, item_s=20, max_bytes=1 << 20)
+QUICK = RetryPolicy(first_pause_s=0.004, longest_pause_s=0.02, attempt_s=10, item_s=20, max_bytes=1 << 20)
 HASTY = replace(QUICK, attempt_s=0.4, attempts=2)  # for what never ends; for all else a busy machine must not matter
 T = TypeVar("T")
 
@@ -28,13 +28,13 @@ def case(number: int = 0) -> Case:
     )  # fmt: skip
 
 
-def model_at(*urls: str, patience: Patience = QUICK, spec: str = "openai-api/t/m", **wishes: Any) -> Model:
+def model_at(*urls: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **wishes: Any) -> Model:
     environ = {"T_BASE_URL": ",".join(urls), "T_API_KEY": KEY, "OLLAMA_BASE_URL": ",".join(urls)}
     environ |= {"ANTHROPIC_BASE_URL": urls[0], "ANTHROPIC_API_KEY": KEY}
-    return open_model(spec.format(url=urls[0]), lambda name: Wish(name, environ, patience=patience, **wishes))
+    return open_model(spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, patience=patience, **wishes))
 
 
-def ask(*script: Fault, patience: Patience = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:
+def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:
     """Asks one case of a server that follows a script."""
     server = FaultServer(list(script))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragbed.models.cassette import Recording
-from ragbed.runner.running import run
+from ragbed.runs.execution import run
 from ragbed.schema import Completion, Message, Step
 from tests.cli.typed import type_command
-from tests.runner.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
+from tests.runs.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
 
 _DATA = ("-d", "ragbed-mini-zh_fact", "--no-cache")
 

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from ragbed.models import Wish, open_model
-from ragbed.models.failure import FATAL
-from ragbed.models.patience import Patience
-from ragbed.models.secret import Key, Scrubber
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.failures import FATAL
+from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.secrets import ApiKey, Scrubber
 from ragbed.schema import Completion
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
 from tests.models.fault_server import (
@@ -249,7 +249,7 @@ LEAKS = [
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_piece_or_an_encoding_of_a_key_is_not_stored(leak: str) -> None:
-    scrubber = Scrubber([Key(_SECRET)])
+    scrubber = Scrubber([ApiKey(_SECRET)])
     text = f"The key is {leak}, in case you forgot it."
     assert scrubber.holds(text)
     hidden = scrubber.hide(text)
@@ -268,7 +268,7 @@ ORDINARY = [
 @pytest.mark.parametrize("text", ORDINARY)
 @pytest.mark.parametrize("key", [_SECRET, "document-service-password", "2024-10-21", "sk-canary-0123456789", "EMPTY"])
 def test_an_ordinary_response_is_left_as_it_is(text: str, key: str) -> None:
-    assert not Scrubber([Key(key)]).holds(text)
+    assert not Scrubber([ApiKey(key)]).holds(text)
 
 
 ECHOES = [KEY, KEY[:16], KEY[10:], quote(KEY), base64.b64encode(KEY.encode()).decode(), f"{KEY}\x1b[2J\n{KEY}"]
@@ -295,7 +295,7 @@ def test_the_credentials_of_an_address_that_the_server_quotes_are_not_passed_on(
     async def talk() -> Completion:
         async with FaultServer([_quote_authorization]) as server:
             environ = {"VLLM_BASE_URL": server.url.replace("//", f"//{user}@")}
-            model = open_model("vllm/m", lambda name: Wish(name, environ, patience=QUICK))
+            model = open_model("vllm/m", lambda name: ModelConfig(name, environ, patience=QUICK))
             return await with_model(model, lambda one: one.complete(case()))
 
     told = asyncio.run(talk()).error or ""
@@ -358,4 +358,4 @@ def test_kinds_that_end_a_run_are_those_no_other_case_escapes() -> None:
 
 def test_at_least_one_attempt_is_made() -> None:
     with pytest.raises(ValueError, match="at least once"):
-        Patience(attempts=0)
+        RetryPolicy(attempts=0)

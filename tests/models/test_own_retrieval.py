@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import pytest
 
-from ragbed.datasets.corpus import Corpus, passage_id
+from ragbed.data.corpus import Corpus, passage_id
 from ragbed.errors import UsageError
-from ragbed.models import Wish, open_model
-from ragbed.models.patience import Patience
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion
-from ragbed.scorers.retrieval import score_retrieval
-from ragbed.testbeds.own_retrieval import OWN_RETRIEVAL
+from ragbed.scoring.retrieval import score_retrieval
+from ragbed.testbeds.end_to_end import OWN_RETRIEVAL
 from ragbed.testbeds.settings import Settings
 from tests.items import as_dataset, base_item
 from tests.models.asking import HASTY, KEY, QUICK, with_model
@@ -78,16 +78,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
     corpora = {asked.corpus.id: asked.corpus}
-    wish = Wish(f"searching_system:{function}", {}, patience=Patience(attempt_s=limit_s), corpora=corpora)
+    wish = ModelConfig(f"searching_system:{function}", {}, patience=RetryPolicy(attempt_s=limit_s), corpora=corpora)
     return asyncio.run(open_model(f"python/{wish.model}", lambda _: wish).complete(asked.case))
 
 
-def _post(asked: Asked, *script: Fault, patience: Patience = QUICK) -> tuple[Completion, FaultServer]:
+def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[Completion, FaultServer]:
     server, corpora = FaultServer(list(script)), {asked.corpus.id: asked.corpus}
 
     async def talk() -> Completion:
         async with server:
-            wish = Wish(server.url, {"HTTP_API_KEY": KEY}, patience=patience, corpora=corpora)
+            wish = ModelConfig(server.url, {"HTTP_API_KEY": KEY}, patience=patience, corpora=corpora)
             model = open_model(f"http/{server.url}", lambda _: wish)
             return await with_model(model, lambda one: one.complete(asked.case))
 

@@ -12,7 +12,7 @@ from threading import Event, Thread
 import msgspec
 import pytest
 
-from ragbed.models import Wish, open_model
+from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.models.presets import PRESETS
 from ragbed.schema import Case, Document, Message
@@ -78,8 +78,8 @@ def ask_server(name: str, answer: Fault, profile: str = "code-2023") -> tuple[st
     server = FaultServer([answer])
     preset = PRESETS[name]
 
-    def wish(model: str) -> Wish:
-        return Wish(model, {"T_BASE_URL": server.url}, preset.sampling, preset=preset)
+    def wish(model: str) -> ModelConfig:
+        return ModelConfig(model, {"T_BASE_URL": server.url}, preset.sampling, preset=preset)
 
     async def talk() -> str | None:
         async with server:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from ragbed.datasets import Dataset, native
+from ragbed.data import Dataset, native
 from ragbed.models.scripted import SCRIPTS, ScriptedModel
 from ragbed.schema import Item
-from ragbed.scorers import score
+from ragbed.scoring import score
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.own_retrieval import OwnRetrieval
+from ragbed.testbeds.end_to_end import EndToEnd
 from ragbed.testbeds.settings import Settings
 from tests.items import base_item, fact_item, integration_item
 
@@ -102,6 +102,6 @@ def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: st
 
 
 def test_every_script_completes_every_testbed_in_which_it_need_not_search(tmp_path: Path) -> None:
-    for testbed in (name for name, one in TESTBEDS.items() if not isinstance(one, OwnRetrieval)):
+    for testbed in (name for name, one in TESTBEDS.items() if not isinstance(one, EndToEnd)):
         for script in SCRIPTS:
             assert _rates(_made(tmp_path, testbed), testbed, script, Settings())

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.datasets import Dataset, native
+from ragbed.data import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.bank import BEFORE
+from ragbed.testbeds.document_bank import BEFORE
 from ragbed.testbeds.settings import Settings
 from tests.items import base_item
 

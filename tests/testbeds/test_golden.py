@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ragbed.datasets import Dataset
-from ragbed.prompts import Instructions
+from ragbed.data import Dataset
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.settings import PROFILES, Settings
 
 _TESTBED_OF = {"en_fact": "counterfactual", "zh_int": "integration", "zh_refine": "noise"}

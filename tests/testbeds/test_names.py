@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragbed.datasets import Dataset, native
+from ragbed.data import Dataset, native
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.names import CaseName, name_case, parse_case
 from ragbed.testbeds.settings import Settings, parse_ratio, show_ratio

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from ragbed.schema import Item, Passage
-from ragbed.testbeds.original import choose_base, choose_counterfactual, choose_integration
-from ragbed.testbeds.settings import Condition
+from ragbed.testbeds.original_code import choose_base, choose_counterfactual, choose_integration
+from ragbed.testbeds.settings import CaseCondition
 from tests.items import base_item
 
 
@@ -31,7 +31,7 @@ def _names(item: Item, indices: list[int]) -> str:
 )
 def test_the_first_positive_always_comes_last(noise: str, order: str) -> None:
     item = base_item()
-    assert _names(item, choose_base(item, Condition(Fraction(noise), 5), 2024).placed) == order
+    assert _names(item, choose_base(item, CaseCondition(Fraction(noise), 5), 2024).placed) == order
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_the_first_positive_always_comes_last(noise: str, order: str) -> None:
 )
 def test_shortages_are_mended_as_the_original_does(supports: int, distracts: int, noise: str, drawn: str) -> None:
     item = base_item(supports=supports, distracts=distracts)
-    assert _names(item, choose_base(item, Condition(Fraction(noise), 5), 2024).drawn) == drawn
+    assert _names(item, choose_base(item, CaseCondition(Fraction(noise), 5), 2024).drawn) == drawn
 
 
 def test_floats_are_rounded_up_as_they_come() -> None:
     item = base_item(supports=30, distracts=30)
-    chosen = choose_base(item, Condition(Fraction("0.28"), 25), 2024)  # 25 × 0.28 is 7.000000000000001
+    chosen = choose_base(item, CaseCondition(Fraction("0.28"), 25), 2024)  # 25 × 0.28 is 7.000000000000001
     assert _names(item, chosen.drawn).count("N") == 8
 
 
@@ -62,11 +62,11 @@ def _integration_item(groups: int, each: int) -> Item:
 @pytest.mark.parametrize(("year", "documents"), [(2023, 8), (2024, 5)])
 def test_until_2024_all_positives_came_when_the_groups_filled_the_room(year: int, documents: int) -> None:
     item = _integration_item(groups=2, each=4)
-    assert len(choose_integration(item, Condition(Fraction("0.6"), 5), year).placed) == documents
+    assert len(choose_integration(item, CaseCondition(Fraction("0.6"), 5), year).placed) == documents
 
 
 def test_seven_groups_make_seven_documents() -> None:
-    chosen = choose_integration(_integration_item(groups=7, each=1), Condition(Fraction(0), 5), 2024)
+    chosen = choose_integration(_integration_item(groups=7, each=1), CaseCondition(Fraction(0), 5), 2024)
     assert len(chosen.placed) == 7
 
 
@@ -83,10 +83,10 @@ def _fact_item(pairs: int) -> Item:
 
 def test_true_documents_come_only_from_positions_left_over() -> None:
     item = _fact_item(pairs=3)
-    chosen = choose_counterfactual(item, Condition(Fraction(0), 5, correct=Fraction("0.4")), 2024)
+    chosen = choose_counterfactual(item, CaseCondition(Fraction(0), 5, correct=Fraction("0.4")), 2024)
     assert sorted(item.passages[i].stance for i in chosen.drawn) == ["contradicts"] * 3
 
 
 def test_more_than_all_documents_raises_as_the_original_does() -> None:
     with pytest.raises(ValueError, match="Sample larger than population or is negative"):
-        choose_counterfactual(_fact_item(3), Condition(Fraction("0.4"), 5, correct=Fraction("0.8")), 2024)
+        choose_counterfactual(_fact_item(3), CaseCondition(Fraction("0.4"), 5, correct=Fraction("0.8")), 2024)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.datasets import Dataset
-from ragbed.datasets.native import to_line
+from ragbed.data import Dataset
+from ragbed.data.native import to_line
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.names import parse_case
 from ragbed.testbeds.settings import Settings

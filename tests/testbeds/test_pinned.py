@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ragbed.datasets import Dataset, native
+from ragbed.data import Dataset, native
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.items import base_item, fact_item, integration_item

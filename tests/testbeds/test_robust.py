@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ragbed.datasets import Dataset, native
+from ragbed.data import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.order import Turns, slot_of
+from ragbed.testbeds.document_order import PositionTurns, slot_of
 from ragbed.testbeds.settings import Settings
 from ragbed.text import mentions_answer
 from tests.items import base_item, fact_item, integration_item
@@ -83,7 +83,7 @@ def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir:
 
 def _turns(seed: int, docs: int, items: int) -> list[int]:
     """The turns of items that can supply every mix."""
-    turns = Turns(seed)
+    turns = PositionTurns(seed)
     return [turns.take("en", docs, range(docs)) for _ in range(items)]
 
 
@@ -313,7 +313,7 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
 
 def test_layout_is_the_same_in_every_process() -> None:
     """Pinned once: a change of these numbers changes every case anyone has stored."""
-    assert [slot_of(rank, Turns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
+    assert [slot_of(rank, PositionTurns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
 
 
 def _twins() -> list[Item]:

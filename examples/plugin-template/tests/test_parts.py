@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import ragbed
-from ragbed.encoders import open_encoder
+from ragbed.builder.search import Query, SearchContext, open_engine
+from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UsageError
-from ragbed.web.keep import Keep
-from ragbed.web.search import Query, Setting, open_engine
+from ragbed.retrieval import open_encoder
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def test_the_encoder_puts_alike_spellings_side_by_side() -> None:
 
 def test_the_engine_finds_by_shared_words(tmp_path: Path) -> None:
     file = tmp_path / "mine.tsv"
-    with Keep(tmp_path / "kept.db") as keep:
-        setting = Setting(keep, date(2026, 11, 15), {"BOOKMARKS": str(file)})
+    with PageCache(tmp_path / "kept.db") as keep:
+        setting = SearchContext(keep, date(2026, 11, 15), {"BOOKMARKS": str(file)})
         with pytest.raises(UsageError, match="there is no"):
             open_engine("bookmarks", setting)
         file.write_text("https://a.example/1\tThe cup final\nhttps://b.example/2\tRain\n", "utf-8")

@@ -12,11 +12,11 @@ from ragbed.cli.engine import ReplicaOptions, engine_options, replica_options
 from ragbed.cli.options import Decorator, option, together
 
 if TYPE_CHECKING:
-    from ragbed.datasets.corpus import Corpus
-    from ragbed.engines import Engine
+    from ragbed.data.corpus import Corpus
     from ragbed.models.base import Model, Sampling
     from ragbed.models.presets import Preset
-    from ragbed.runner.budget import Budget
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.engines import Engine
     from ragbed.schema import Case, Lang
 
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
@@ -58,12 +58,12 @@ def open_asked(
     corpora: Mapping[str, Corpus] | None = None,
 ) -> Model:
     """The model that a string names, to be asked as the options say; a system also about these corpora."""
-    from ragbed.cli.data import data_root
-    from ragbed.models import Wish
-    from ragbed.models.patience import Patience
+    from ragbed.data.catalog import data_root
+    from ragbed.models import ModelConfig
+    from ragbed.models.retry_policy import RetryPolicy
 
-    patience = Patience(attempt_s=chosen["timeout"], item_s=max(Patience.item_s, 5 * chosen["timeout"]))
-    wish = Wish(
+    patience = RetryPolicy(attempt_s=chosen["timeout"], item_s=max(RetryPolicy.item_s, 5 * chosen["timeout"]))
+    wish = ModelConfig(
         spec,
         os.environ,
         sampling,
@@ -132,10 +132,10 @@ def check_reader(spec: str) -> None:
     Raises:
         UsageError: A key, an address, a file or a library is missing, or it is a system.
     """
-    from ragbed.cli.data import data_root
-    from ragbed.models import Wish, open_model
+    from ragbed.data.catalog import data_root
+    from ragbed.models import ModelConfig, open_model
 
-    _refuse_system(open_model(spec, lambda name: Wish(name, os.environ, data_root=data_root(), loads=False)))
+    _refuse_system(open_model(spec, lambda name: ModelConfig(name, os.environ, data_root=data_root(), loads=False)))
 
 
 def _refuse_system(model: Model) -> None:
@@ -167,9 +167,9 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model]) -> Iterato
 
 def read_budget(models: Sequence[str], chosen: AskingOptions) -> Budget | None:
     """The budget, if one is set; every model then needs a price."""
-    from ragbed.models.secret import without_credentials
-    from ragbed.runner.budget import Budget
-    from ragbed.runner.prices import need_price
+    from ragbed.models.secrets import without_credentials
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.prices import need_price
 
     limit, names = chosen["budget"], map(without_credentials, models)
     return None if limit is None else Budget(limit, {name: need_price(name) for name in names})

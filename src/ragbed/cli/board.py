@@ -12,7 +12,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.report.html.board import Entry
+    from ragbed.reporting.html.leaderboard_site import SiteEntry
     from ragbed.schema import Lang
 
 
@@ -37,10 +37,10 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.paged import write_page
     from ragbed.errors import RagbedError
-    from ragbed.report.html.board import LeftOut, write_board
-    from ragbed.view.finding import need_runs
+    from ragbed.reporting.html.leaderboard_site import LeftOut, write_board
+    from ragbed.ui.viewer.find_runs import need_runs
 
-    entries: list[Entry] = []
+    entries: list[SiteEntry] = []
     left_out: list[LeftOut] = []
     runs = need_runs([folder])
     labels = _read_labels(runs.values())
@@ -58,7 +58,7 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
     """Return the names of the models of all runs that can be read, unique among them."""
     from ragbed.errors import RagbedError
-    from ragbed.runner.display_names import read_names
+    from ragbed.runs.display_names import read_names
 
     readable = []
     for run in runs:
@@ -68,12 +68,12 @@ def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
     return read_names(readable)
 
 
-def _add(name: str, run: Path, output: Path, labels: dict[str, str], track: str, words: Lang | None) -> Entry:
+def _add(name: str, run: Path, output: Path, labels: dict[str, str], track: str, words: Lang | None) -> SiteEntry:
     from ragbed.cli.paged import read_report, write_report_page
-    from ragbed.pages.charts import safe_name
-    from ragbed.report.html.board import Entry
+    from ragbed.reporting.html.leaderboard_site import SiteEntry
+    from ragbed.reporting.pages.charts import safe_name
 
     report = read_report([run], [name], track, labels)
     target = f"{safe_name(f'run-{name}')}.html"
     write_report_page(report, [run], words, output / target)
-    return Entry(name, target, report)
+    return SiteEntry(name, target, report)

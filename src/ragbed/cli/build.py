@@ -17,11 +17,11 @@ from ragbed.cli.quality import QualityOptions, quality_options, report_quality
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.build.delivery import Lock
-    from ragbed.build.funnel import Delivery
-    from ragbed.build.pipeline import Done, State
-    from ragbed.build.place import Build
-    from ragbed.build.recipe import Recipe
+    from ragbed.builder.build_context import Build
+    from ragbed.builder.delivery import Lock
+    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.pipeline import Done, State
+    from ragbed.builder.recipe import Recipe
 
 _NO_MODEL = "openai/gpt-4o-mini"
 """What a written recipe names if no model was: one that many have, and a line to change."""
@@ -129,9 +129,9 @@ def _refuse_mixtures(recipe: Path | None, named: Mapping[str, str | None]) -> No
 def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
     import tomllib
 
-    from ragbed.build.brief import write_recipe
+    from ragbed.builder.brief import write_recipe
     from ragbed.cli.console import say
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
 
     target = output or Path(f"{documents.resolve().stem}.toml")
     if target.exists():
@@ -160,7 +160,7 @@ def _show_wanted(recipe: dict[str, Any]) -> str:
 def _read(path: Path, model: str | None, since: str | None) -> Recipe:
     import msgspec
 
-    from ragbed.build.recipe import check_day, read_recipe
+    from ragbed.builder.recipe import check_day, read_recipe
 
     recipe = read_recipe(path)
     check_day(since, "--since")
@@ -173,15 +173,15 @@ def _build(
     """Runs the steps of a recipe, whose places are below its home, and writes what they give."""
     from datetime import UTC, date, datetime
 
-    from ragbed.build.delivery import check_recipe, read_lock
-    from ragbed.build.funnel import compare_delivery
-    from ragbed.build.hits import check_engine
-    from ragbed.build.pipeline import run_steps
-    from ragbed.build.place import Build, Outside
-    from ragbed.build.recipe import models_of
-    from ragbed.cli.build_asking import Asker
+    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.delivery import check_recipe, read_lock
+    from ragbed.builder.funnel import compare_delivery
+    from ragbed.builder.pipeline import run_steps
+    from ragbed.builder.recipe import models_of
+    from ragbed.builder.search_hits import check_engine
+    from ragbed.cli.build_asking import BuildModelClient
     from ragbed.cli.build_progress import StepProgress
-    from ragbed.runner.lock import hold
+    from ragbed.runs.lock import hold
 
     if not locked:
         _check_means(recipe, home, folder, chosen)
@@ -190,8 +190,8 @@ def _build(
         if lock is not None:
             check_recipe(folder, lock, recipe)
         today = datetime.now(UTC).date() if lock is None else date.fromisoformat(lock.begun)
-        outside, engine = Outside(os.environ, locked=locked), open_chosen(chosen)
-        ask = Asker(folder / "kept" / "asked", chosen, engine, locked=locked)
+        outside, engine = BuildServices(os.environ, locked=locked), open_chosen(chosen)
+        ask = BuildModelClient(folder / "kept" / "asked", chosen, engine, locked=locked)
         work = Build(place, recipe, today, ask, outside, progress.watch, engine, home, keeper=folder)
 
         def tell(name: str, done: Done, was_done: bool) -> None:
@@ -211,8 +211,8 @@ def _check_means(recipe: Recipe, home: Path, folder: Path, chosen: AskingOptions
 
     Where models were asked before, all replies may be kept, and no key be needed: the step that asks will tell.
     """
-    from ragbed.build.overlap import mark_corpora
-    from ragbed.build.recipe import models_of
+    from ragbed.builder.contamination import mark_corpora
+    from ragbed.builder.recipe import models_of
     from ragbed.models import parse_model
 
     was_asked = (folder / "kept" / "asked").is_dir()
@@ -240,7 +240,7 @@ def _workplace(folder: Path, *, locked: bool) -> Iterator[Path]:
 
 def _deliver(work: Build, folder: Path, state: State, models: Mapping[str, str], old: Lock | None) -> None:
     """Writes files and lock; a locked build must be what the lock says."""
-    from ragbed.build.delivery import check_lock, listed_files, make_lock, put_back, write_files, write_lock
+    from ragbed.builder.delivery import check_lock, listed_files, make_lock, put_back, write_files, write_lock
     from ragbed.cli.console import say
     from ragbed.cli.quality import ship_quality
 
@@ -275,7 +275,7 @@ def _going_on() -> Iterator[None]:
 
 
 def _tell_step(name: str, done: Done, *, was_done: bool) -> None:
-    from ragbed.build.funnel import main_reasons
+    from ragbed.builder.funnel import main_reasons
     from ragbed.cli.console import say
 
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
@@ -284,7 +284,7 @@ def _tell_step(name: str, done: Done, *, was_done: bool) -> None:
 
 
 def _print_funnel(state: State, deliveries: Sequence[Delivery], *, to_stderr: bool) -> None:
-    from ragbed.build.funnel import main_reasons
+    from ragbed.builder.funnel import main_reasons
     from ragbed.cli.console import print_table
 
     rows = [

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.build.asking import Request
+    from ragbed.builder.model_requests import Request
     from ragbed.cli.asking import AskingOptions
-    from ragbed.engines import Engine
     from ragbed.models.base import Sampling
-    from ragbed.runner.budget import Budget
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.engines import Engine
     from ragbed.schema import Completion
 
 
-class Asker:
+class BuildModelClient:
     """What the steps of a build ask with.
 
     Args:
@@ -52,8 +52,8 @@ class Asker:
 
     def identities(self, models: Collection[str]) -> dict[str, str]:
         """What models that were asked, in this session or before, said they were."""
-        from ragbed.runner.file import EmptyRun
-        from ragbed.runner.store import open_store
+        from ragbed.runs.database import EmptyRun
+        from ragbed.runs.store import open_store
 
         found: dict[str, str] = {}
         for path in sorted(self._folder.glob("*/run.sqlite")):
@@ -66,7 +66,7 @@ class Asker:
         from ragbed.cli.cache import cache_path
         from ragbed.cli.console import say
         from ragbed.cli.run_progress import RunProgress
-        from ragbed.runner.running import Job, run
+        from ragbed.runs.execution import Job, run
 
         job = Job(
             folder=folder,
@@ -85,8 +85,8 @@ class Asker:
     def _budget(self, folder: Path, model: str) -> Budget | None:
         """What is left for this task: the budget is the whole build's."""
         from ragbed.cli.asking import read_budget
-        from ragbed.runner.file import EmptyRun
-        from ragbed.runner.store import open_store
+        from ragbed.runs.database import EmptyRun
+        from ragbed.runs.store import open_store
 
         budget = read_budget([model], self._chosen)
         if budget is not None:
@@ -99,8 +99,8 @@ class Asker:
         return budget
 
     def _read(self, folder: Path, request: Request) -> dict[str, list[Completion]]:
-        from ragbed.runner.file import EmptyRun
-        from ragbed.runner.store import open_store
+        from ragbed.runs.database import EmptyRun
+        from ragbed.runs.store import open_store
 
         found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
         if (folder / "run.sqlite").is_file():

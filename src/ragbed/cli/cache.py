@@ -32,7 +32,7 @@ def cache(context: click.Context, json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from ragbed.cli.console import print_json, print_table
-    from ragbed.runner.upkeep import look
+    from ragbed.runs.cache_admin import look
 
     found = look(cache_path())
     rows = [(part.model, part.entries, part.megabytes, part.oldest, part.newest) for part in found.parts]
@@ -55,7 +55,7 @@ def prune(older_than: str | None, everything: bool, json: bool) -> None:
       ragbed cache prune --all
     """
     from ragbed.cli.console import print_json, say
-    from ragbed.runner.upkeep import prune as prune_replies
+    from ragbed.runs.cache_admin import prune as prune_replies
 
     if (older_than is None) is not everything:
         raise UsageError("ragbed cache prune: name either --older-than AGE or --all.")

@@ -10,8 +10,8 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
-    from ragbed.places import Place
-    from ragbed.testbeds.tally import Tally
+    from ragbed.io.locations import Place
+    from ragbed.testbeds.feasibility import FeasibilityCounts
 
 
 _FEW = 2
@@ -39,19 +39,20 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
     import msgspec
 
     from ragbed.cli.console import print_json, say
-    from ragbed.cli.data import open_data, open_output
+    from ragbed.cli.data import open_output
     from ragbed.cli.layout import read_layout
     from ragbed.cli.progress import Counting
+    from ragbed.data.catalog import open_data
     from ragbed.testbeds import TESTBEDS, USUAL
-    from ragbed.testbeds.choose import choose_testbeds, lay_out
-    from ragbed.testbeds.tally import Tally
+    from ragbed.testbeds.feasibility import FeasibilityCounts
+    from ragbed.testbeds.selection import choose_testbeds, lay_out
 
     names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
     for name in USUAL if names is None else ():
         if TESTBEDS[name] not in chosen:
             say(f"Left out: {name}, which takes none of the ratios or arms asked for.")
-    encoder, tally = msgspec.json.Encoder(), Tally()
+    encoder, tally = msgspec.json.Encoder(), FeasibilityCounts()
     left_out: list[str] = []
     datasets = open_data(list(data))
     with open_output(output, datasets) as sink, Counting("cases laid out") as counting:
@@ -67,7 +68,7 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
         print_json(tally.summary())
 
 
-def _print_counts(tally: Tally, *, to_stderr: bool) -> None:
+def _print_counts(tally: FeasibilityCounts, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 

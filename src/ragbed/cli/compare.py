@@ -14,8 +14,8 @@ from ragbed.cli.gates import junit_option, tell_gates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragbed.report.comparing import Comparison, Flip, Side
-    from ragbed.stats.rates import Interval
+    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.statistics.rates import Interval
 
 _SHOWN = 20
 _LEGEND = """\
@@ -75,22 +75,22 @@ def compare(
       ragbed compare runs/paper runs/robust --track code --json
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
+    from ragbed.analysis import comparison
+    from ragbed.analysis.gates import check_declines
     from ragbed.cli.console import print_json, say
-    from ragbed.report import comparing
-    from ragbed.report.comparison_summary import state, summarise
-    from ragbed.report.gates import check_declines
+    from ragbed.reporting.comparison_summary import state, summarise
 
     least = least if fail_if_worse is None else fail_if_worse
-    one, other = comparing.open_side(first, track), comparing.open_side(second, track)
-    rows = comparing.compare(one, other, least)
-    flipped = comparing.flips(one, other)
+    one, other = comparison.open_side(first, track), comparison.open_side(second, track)
+    rows = comparison.compare(one, other, least)
+    flipped = comparison.flips(one, other)
     sentences = state(summarise(one, other, rows, least))
     _print_sentences((one, other), sentences, to_stderr=json)
     _print(rows, least, to_stderr=json)
     say(_LEGEND.format(track=track, rows=len(rows), least=f"{100 * least:g}"))
     if list_flips:
         _print_flips(flipped, to_stderr=json)
-    if left := comparing.count_unpaired(one, other):
+    if left := comparison.count_unpaired(one, other):
         say(f"Not compared because only one side has them: {left:,} question{'' if left == 1 else 's'}.")
     if json:
         told = {"first": first, "second": second, "sentences": sentences}
@@ -107,10 +107,10 @@ def _print_sentences(sides: tuple[Side, Side], sentences: Sequence[str], *, to_s
 
 
 def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
+    from ragbed.analysis.comparison import describe
+    from ragbed.analysis.statistics.rates import ALPHA
     from ragbed.cli.console import print_table
-    from ragbed.report.comparing import describe
-    from ragbed.report.comparison_summary import signed
-    from ragbed.stats.rates import ALPHA
+    from ragbed.reporting.comparison_summary import signed
 
     condition = ("data", "testbed", "lang", "noise", "true")
     columns = (*condition, "questions", "A %", "B %", "B − A", "B better", "worse", "odds", "p", "verdict")
@@ -134,8 +134,8 @@ def _show_odds(odds: Interval | None) -> str:
 
 
 def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
+    from ragbed.analysis.comparison import describe
     from ragbed.cli.console import print_table, say
-    from ragbed.report.comparing import describe
 
     columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
     rows = [

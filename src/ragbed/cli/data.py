@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +11,14 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from ragbed.cli import options
+from ragbed.data.catalog import data_root
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ragbed.catalog import Entry
-    from ragbed.catalog.bring import Arrival
-    from ragbed.datasets import Dataset
-    from ragbed.places import Place
+    from ragbed.data import Dataset
+    from ragbed.data.catalog import CatalogEntry
+    from ragbed.data.catalog.install import Arrival
+    from ragbed.io.locations import Place
 
 _NAME_WIDTH = 13
 name_argument = click.argument("name", metavar="NAME")
@@ -29,25 +29,10 @@ def data() -> None:
     """Bring published data, and say where it lies."""
 
 
-def data_root() -> Path:
-    """The folder that downloaded data lives in: RAGBED_DATA_DIR, or the platform's place for a user's data."""
-    from ragbed.catalog import default_root
-
-    named = os.environ.get("RAGBED_DATA_DIR")
-    return Path(named) if named else default_root()
-
-
-def open_data(specs: list[str]) -> list[Dataset]:
-    """The datasets that a command line names: files, NAME=FILE, bundled and downloaded ones."""
-    from ragbed.catalog import open_datasets
-
-    return open_datasets(specs, data_root())
-
-
 @contextmanager
 def open_output(output: Place | None, datasets: list[Dataset]) -> Iterator[IO[bytes] | None]:
     """Where a command's lines go: nowhere, standard output for '-', or a file that appears when it is whole."""
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
 
     if output is None:
         yield None
@@ -118,8 +103,8 @@ def list_data(json: bool) -> None:
       ragbed data list
       ragbed data list --json
     """
-    from ragbed.catalog import CATALOG
     from ragbed.cli.console import print_json
+    from ragbed.data.catalog import CATALOG
 
     for entry in CATALOG.values():
         _print_lines(_show(entry), to_stderr=json)
@@ -142,8 +127,8 @@ def print_path(name: str, json: bool) -> None:
       head -1 $(ragbed data path en_refine)
       lm_eval ls tasks --include_path $(ragbed data path lm-eval)
     """
-    from ragbed.catalog import PLACES, dataset_names, files_here, folder_of
     from ragbed.cli.console import print_json, say
+    from ragbed.data.catalog import PLACES, dataset_names, files_here, folder_of
 
     if name in PLACES:
         print_json({"name": name, "path": PLACES[name]}) if json else click.echo(PLACES[name])
@@ -163,8 +148,8 @@ def print_path(name: str, json: bool) -> None:
         click.echo(str(path))
 
 
-def _look_up(name: str) -> Entry:
-    from ragbed.catalog import CATALOG, dataset_names
+def _look_up(name: str) -> CatalogEntry:
+    from ragbed.data.catalog import CATALOG, dataset_names
 
     if name in CATALOG:
         return CATALOG[name]
@@ -183,20 +168,20 @@ def _check_options(source: Path | None, mirror: str | None) -> None:
         raise UsageError(f"--mirror {mirror!r}: allowed are addresses that begin with https:// or http://.")
 
 
-def _bring(entry: Entry, source: Path | None, mirror: str | None) -> list[Arrival]:
+def _bring(entry: CatalogEntry, source: Path | None, mirror: str | None) -> list[Arrival]:
     from dataclasses import replace
 
-    from ragbed.catalog import bring
     from ragbed.cli.progress import DownloadProgress
+    from ragbed.data.catalog import install
 
     if entry.source is None:
-        return [bring.Arrival(file.name, "here") for file in entry.files]
+        return [install.Arrival(file.name, "here") for file in entry.files]
     if source is not None:
-        return bring.take(entry, data_root(), source)
+        return install.take(entry, data_root(), source)
     if mirror is not None:
         entry = replace(entry, source=mirror.rstrip("/"))
     with DownloadProgress() as progress:
-        return bring.download(entry, data_root(), progress)
+        return install.download(entry, data_root(), progress)
 
 
 def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
@@ -208,15 +193,15 @@ def _print_lines(lines: list[str], *, to_stderr: bool) -> None:
         out.print(printable(line), soft_wrap=True)
 
 
-def _introduce(entry: Entry) -> list[str]:
+def _introduce(entry: CatalogEntry) -> list[str]:
     terms = f" ({entry.terms})" if entry.terms else ""
     lines = [f"{entry.name}: {entry.about}", f"Licence: {entry.licence}{terms}"]
     return [*lines, f"Please cite: {entry.cite}"] if entry.cite else lines
 
 
-def _sum_up(entry: Entry, arrivals: list[Arrival]) -> list[str]:
-    from ragbed.catalog import files_here, folder_of
+def _sum_up(entry: CatalogEntry, arrivals: list[Arrival]) -> list[str]:
     from ragbed.cli.console import program
+    from ragbed.data.catalog import files_here, folder_of
 
     words = {"brought": "Brought and checked", "here": "Already here and right", "missing": "Not there"}
     lines = [""]
@@ -249,7 +234,7 @@ def _list_problems(arrivals: list[Arrival]) -> list[str]:
     return lines
 
 
-def _refuse_failures(entry: Entry, arrivals: list[Arrival]) -> None:
+def _refuse_failures(entry: CatalogEntry, arrivals: list[Arrival]) -> None:
     failed = [one.file for one in arrivals if one.state == "failed"]
     if failed:
         advice = "Run the same command again, or take files that you have: --from PATH."
@@ -259,8 +244,8 @@ def _refuse_failures(entry: Entry, arrivals: list[Arrival]) -> None:
         raise DownloadError(f"none of the files of {entry.name} is there ({wanted}).")
 
 
-def _show(entry: Entry) -> list[str]:
-    from ragbed.catalog import files_here, folder_of
+def _show(entry: CatalogEntry) -> list[str]:
+    from ragbed.data.catalog import files_here, folder_of
 
     root = data_root()
     found = files_here(entry, root)
@@ -280,9 +265,9 @@ def _show(entry: Entry) -> list[str]:
     return [f"{entry.name:{width}}{entry.about}", f"{'':{width}}{facts}", f"{'':{width}}{where}"]
 
 
-def _describe(entry: Entry) -> dict[str, object]:
+def _describe(entry: CatalogEntry) -> dict[str, object]:
     """An entry for machines."""
-    from ragbed.catalog import files_here, folder_of
+    from ragbed.data.catalog import files_here, folder_of
 
     here = files_here(entry, data_root())
     return {

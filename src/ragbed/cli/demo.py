@@ -126,21 +126,21 @@ def _print_next(out: Path, model: str) -> None:
 
 
 def _open(name: str) -> Model:
-    from ragbed.cli.data import data_root
-    from ragbed.models import Wish, open_model
+    from ragbed.data.catalog import data_root
+    from ragbed.models import ModelConfig, open_model
     from ragbed.models.base import Sampling
 
     sampling = Sampling(max_tokens=_MAX_TOKENS)
-    return open_model(name, lambda rest: Wish(rest, os.environ, sampling, data_root=data_root()))
+    return open_model(name, lambda rest: ModelConfig(rest, os.environ, sampling, data_root=data_root()))
 
 
 def _run(lang: Lang, models: list[str], folder: Path) -> None:
     """Evaluate models on the cases of one language."""
     from ragbed.cli.console import say
-    from ragbed.cli.data import open_data
     from ragbed.cli.run_progress import RunProgress
+    from ragbed.data.catalog import open_data
     from ragbed.errors import Stopped
-    from ragbed.runner.running import Job, run
+    from ragbed.runs.execution import Job, run
     from ragbed.testbeds import TESTBEDS, USUAL
     from ragbed.testbeds.settings import Settings
 

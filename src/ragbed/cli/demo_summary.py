@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.runner.tables import Cell
+    from ragbed.runs.tables import ConditionCounts
 
 _TITLES: Mapping[str, str] = {
     "en": "\n{model}, English: per cent of n, by noise ratio (none: no documents)",
@@ -33,7 +33,7 @@ _MEANING: Mapping[str, str] = {
 _SO: Mapping[str, str] = {"en": ", so the answers above come from the documents", "zh": "，可见上面的答案来自文档"}
 
 
-def print_summary(cells: Sequence[Cell]) -> None:
+def print_summary(cells: Sequence[ConditionCounts]) -> None:
     """Print the robust scores, the same ones as in the report, and in each language what the first model's mean."""
     from ragbed.cli.console import console
 
@@ -46,14 +46,14 @@ def print_summary(cells: Sequence[Cell]) -> None:
                 console().print(_explain(chosen, lang, model))
 
 
-def _explain(cells: Sequence[Cell], lang: str, model: str) -> str:
+def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
     """Return what the scores of a model mean, in two or three sentences."""
     figures = _figures(cells, "" if lang == "zh" else "\u00a0")
     so = _SO[lang] if figures["news"].startswith("0") else ""
     return _MEANING[lang].format(model=model, so=so, **figures)
 
 
-def _print_table(cells: Sequence[Cell], lang: str, model: str) -> None:
+def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
     from ragbed.cli.console import print_table
     from ragbed.cli.results import SCORES
     from ragbed.testbeds import USUAL
@@ -72,7 +72,7 @@ def _print_table(cells: Sequence[Cell], lang: str, model: str) -> None:
     print_table(_TITLES[lang].format(model=model), columns, rows)
 
 
-def _figures(cells: Sequence[Cell], space: str) -> dict[str, str]:
+def _figures(cells: Sequence[ConditionCounts], space: str) -> dict[str, str]:
     """Return the figures that the sentences name, with this space before the per cent sign."""
 
     def rate(testbed: str, kind: str, noise: float | None, counted: str) -> str:

@@ -14,11 +14,11 @@ from ragbed.cli.engine import open_chosen
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
-    from ragbed.diagnose.record import Diagnosis
+    from ragbed.analysis.diagnosis.records import Diagnosis
     from ragbed.models.base import Sampling
-    from ragbed.runner.budget import Budget
-    from ragbed.runner.running import Job
-    from ragbed.runner.store import Stored
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.execution import Job
+    from ragbed.runs.store import StoredResult
     from ragbed.schema import Case
 
 
@@ -54,10 +54,10 @@ def diagnose(
       ragbed diagnose runs/qwen --show E3
       ragbed diagnose runs/qwen --intervene --knock-out --budget 2
     """
+    from ragbed.analysis.diagnosis.classify import diagnose_run, write_diagnoses
+    from ragbed.analysis.diagnosis.reruns import confirm, hang
     from ragbed.cli.console import print_json, say
     from ragbed.cli.diagnosed import print_diagnoses, print_summary, summary_json
-    from ragbed.diagnose.asking import confirm, hang
-    from ragbed.diagnose.classify import diagnose_run, write_diagnoses
 
     _check_type(show)
     found = diagnose_run(run, open_chosen(chosen))
@@ -80,8 +80,8 @@ def diagnose(
 
 
 def _check_type(show: str | None) -> None:
-    from ragbed.diagnose.record import NAMES
-    from ragbed.diagnose.summary import UNCLASSIFIED
+    from ragbed.analysis.diagnosis.records import NAMES
+    from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
     from ragbed.errors import UnknownName
 
     if show is not None and show not in (*NAMES, UNCLASSIFIED):
@@ -97,10 +97,10 @@ def _ask_again(
     chosen: AskingOptions,
 ) -> int:
     """Asks every model about its own errors; gives how many calls failed."""
+    from ragbed.analysis.diagnosis.reruns import count_failed, interventions, knock_outs, sampling_of
     from ragbed.cli.console import say
-    from ragbed.diagnose.asking import count_failed, interventions, knock_outs, sampling_of
     from ragbed.models.base import Sampling
-    from ragbed.runner.scoring import open_scored
+    from ragbed.runs.scoring import open_scored
 
     with open_scored(run) as store:
         told = sampling_of(store)
@@ -133,10 +133,10 @@ def _job(
     budget: Budget | None,
     chosen: AskingOptions,
 ) -> Job:
+    from ragbed.analysis.diagnosis.reruns import folder_of
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.diagnose.asking import folder_of
-    from ragbed.runner.running import Job
+    from ragbed.runs.execution import Job
 
     return Job(
         folder=folder_of(run, what, model),
@@ -154,7 +154,7 @@ def _run(job: Job) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.runner.running import run as run_job
+    from ragbed.runs.execution import run as run_job
 
     try:
         with RunProgress() as progress:
@@ -169,11 +169,11 @@ def _with_replies(
     what: str,
     diagnoses: list[Diagnosis],
     cases: Mapping[str, Case],
-    take_in: Callable[[Diagnosis, Case, Mapping[str, Stored]], Diagnosis],
+    take_in: Callable[[Diagnosis, Case, Mapping[str, StoredResult]], Diagnosis],
 ) -> list[Diagnosis]:
     """The diagnoses with what asking again has told so far, now or in an earlier session."""
-    from ragbed.diagnose.asking import folder_of, read_replies
-    from ragbed.runner.file import NAME
+    from ragbed.analysis.diagnosis.reruns import folder_of, read_replies
+    from ragbed.runs.database import NAME
 
     folders = {model: folder_of(run, what, model) for model in {one.model for one in diagnoses}}
     told = {model: read_replies(folder) for model, folder in folders.items() if (folder / NAME).is_file()}

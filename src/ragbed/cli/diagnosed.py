@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.diagnose.classify import Tally
-    from ragbed.diagnose.record import Diagnosis, Evidence
-    from ragbed.diagnose.summary import GroupSummary, Share
+    from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+    from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
+    from ragbed.analysis.diagnosis.summary import GroupSummary, TypeShare
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20
 """Errors printed at once; the file has all."""
 
 
-def print_summary(tally: Tally, diagnoses: Sequence[Diagnosis], *, to_stderr: bool) -> None:
+def print_summary(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis], *, to_stderr: bool) -> None:
     """Prints how often each type and source is found, and what became of every trial."""
+    from ragbed.analysis.diagnosis.summary import summarise
     from ragbed.cli.console import print_table
-    from ragbed.diagnose.summary import summarise
 
     groups = summarise(diagnoses)
     confirmed = _confirmations(diagnoses)
@@ -34,11 +34,11 @@ def print_summary(tally: Tally, diagnoses: Sequence[Diagnosis], *, to_stderr: bo
     _tell_rest(tally, groups, diagnoses)
 
 
-def summary_json(tally: Tally, diagnoses: Sequence[Diagnosis]) -> dict[str, object]:
+def summary_json(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict[str, object]:
     """The same as plain values."""
     from dataclasses import asdict
 
-    from ragbed.diagnose.summary import summarise
+    from ragbed.analysis.diagnosis.summary import summarise
 
     groups = [group.as_json() for group in summarise(diagnoses)]
     confirmed = [
@@ -50,8 +50,8 @@ def summary_json(tally: Tally, diagnoses: Sequence[Diagnosis]) -> dict[str, obje
 
 def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], kind: str, *, to_stderr: bool) -> None:
     """Prints errors of a type with their evidence."""
+    from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
     from ragbed.cli.console import console, say
-    from ragbed.diagnose.summary import UNCLASSIFIED
     from ragbed.text import printable
 
     found = [one for one in diagnoses if (kind in one.types if kind != UNCLASSIFIED else one.wrong and not one.types)]
@@ -97,9 +97,11 @@ def _tell(evidence: Evidence) -> list[str]:
     return [*lines, f"    {'; '.join(told)}"] if told else lines
 
 
-def _row(group: GroupSummary, share: Share, confirmed: Mapping[tuple[str, ...], tuple[int, int]]) -> tuple[object, ...]:
-    from ragbed.diagnose.record import NAMES
-    from ragbed.diagnose.summary import PAPER_SHARES
+def _row(
+    group: GroupSummary, share: TypeShare, confirmed: Mapping[tuple[str, ...], tuple[int, int]]
+) -> tuple[object, ...]:
+    from ragbed.analysis.diagnosis.records import NAMES
+    from ragbed.analysis.diagnosis.summary import PAPER_SHARES
 
     words = NAMES.get(share.name, "")  # type: ignore[call-overload]
     paper = PAPER_SHARES.get(share.name) if group.group.testbed == "integration" else None
@@ -115,7 +117,7 @@ def _row(group: GroupSummary, share: Share, confirmed: Mapping[tuple[str, ...], 
     )
 
 
-def _percent(share: Share) -> str:
+def _percent(share: TypeShare) -> str:
     value, low, high = share.share
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -147,7 +149,7 @@ def _hanging(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
     }
 
 
-def _tell_rest(tally: Tally, groups: Sequence[GroupSummary], diagnoses: Sequence[Diagnosis]) -> None:
+def _tell_rest(tally: DiagnosisCounts, groups: Sequence[GroupSummary], diagnoses: Sequence[Diagnosis]) -> None:
     from ragbed.cli.console import say
 
     wrong = sum(group.wrong for group in groups)

@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.models.checkup import Check
+    from ragbed.models.checks import BackendCheck
 
 
 @click.command()
@@ -32,7 +32,7 @@ def doctor(json: bool) -> None:
 
     from ragbed import __version__
     from ragbed.cli.console import activation, console, print_json, print_table
-    from ragbed.models.checkup import CHECKS
+    from ragbed.models.checks import CHECKS
     from ragbed.models.presets import PRESETS, TESTED
 
     checks = {name: check(os.environ) for name, check in CHECKS.items()}
@@ -63,10 +63,10 @@ def doctor(json: bool) -> None:
         print_json(here | {"models": checks, "extras": extras, "presets": presets, "plugins": plugins})
 
 
-def _print_extras(*, to_stderr: bool) -> dict[str, Check]:
+def _print_extras(*, to_stderr: bool) -> dict[str, BackendCheck]:
     """Print which extras are installed; return the checks by name."""
     from ragbed.cli.console import print_table
-    from ragbed.models.checkup import EXTRAS, check_extra
+    from ragbed.models.checks import EXTRAS, check_extra
 
     extras = {name: check_extra(name) for name in EXTRAS}
     rows = [
@@ -80,13 +80,13 @@ def _print_extras(*, to_stderr: bool) -> dict[str, Check]:
 def _check_plugins() -> list[dict[str, str]]:
     """What other packages bring, each imported once: a broken one is named here and hinders nobody."""
     from ragbed import plugins
-    from ragbed.encoders import ENCODERS
+    from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS
-    from ragbed.scorers import TRACKS
+    from ragbed.retrieval import ENCODERS
+    from ragbed.scoring import TRACKS
     from ragbed.testbeds import TESTBEDS
-    from ragbed.web.search import ENGINES
 
-    own: dict[plugins.Family, Mapping[str, object]] = {
+    own: dict[plugins.PluginFamily, Mapping[str, object]] = {
         plugins.MODELS: PROVIDERS,
         plugins.SCORERS: TRACKS,
         plugins.TESTBEDS: TESTBEDS,

@@ -9,7 +9,7 @@ import click
 from ragbed.cli.options import Decorator, option, together, typed
 
 if TYPE_CHECKING:
-    from ragbed.engines import Engine
+    from ragbed.runs.engines import Engine
 
 _KEPT = "ragbed.engine"
 
@@ -54,8 +54,8 @@ class ReplicaOptions(EngineOptions):
 def open_chosen(chosen: EngineOptions | ReplicaOptions) -> Engine:
     """The engine of this command, which ends with it."""
     from ragbed.cli.console import say
-    from ragbed.engines import Plan, Share, open_engine
     from ragbed.errors import UsageError
+    from ragbed.runs.engines import EngineSpec, ReplicaSpec, open_engine
 
     kept = click.get_current_context().meta
     if _KEPT not in kept:
@@ -64,9 +64,9 @@ def open_chosen(chosen: EngineOptions | ReplicaOptions) -> Engine:
         named = [f"--{name.replace('_', '-')}" for name in wanted] + typed(click.get_current_context(), "cluster")
         if chosen["engine"] == "local" and named:
             raise UsageError(f"{named[0]} is for a cluster; add --engine ray, or leave it away.")
-        share = Share(
+        share = ReplicaSpec(
             wanted.get("replicas", 1), wanted.get("cpus_per_replica", 1.0), wanted.get("gpus_per_replica", 0.0)
         )
-        engine = kept[_KEPT] = open_engine(Plan(chosen["engine"], chosen["cluster"], share, tell=say))
+        engine = kept[_KEPT] = open_engine(EngineSpec(chosen["engine"], chosen["cluster"], share, tell=say))
         click.get_current_context().call_on_close(engine.close)
     return cast("Engine", kept[_KEPT])

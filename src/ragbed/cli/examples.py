@@ -46,7 +46,7 @@ def print_examples(langs: tuple[Lang, ...]) -> None:
 
 
 def _examples(langs: tuple[Lang, ...]) -> Iterator[Case]:
-    from ragbed.cli.data import open_data
+    from ragbed.data.catalog import open_data
     from ragbed.testbeds import TESTBEDS
     from ragbed.testbeds.settings import Settings
 
@@ -80,7 +80,7 @@ def _table(case: Case) -> Table:
 
 def tell_expected(case: Case) -> str:
     """What a perfect model says, in the words that the instruction asks for."""
-    from ragbed.prompts import FLAG, REFUSAL
+    from ragbed.testbeds.prompts import FLAG, REFUSAL
 
     gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
     if case.expect == "refuse":

@@ -13,10 +13,10 @@ from ragbed.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
-    from ragbed.datasets import Dataset
-    from ragbed.exports.records import InParts
-    from ragbed.exports.written import Written
-    from ragbed.places import Place
+    from ragbed.data import Dataset
+    from ragbed.interop.exports.records import InParts
+    from ragbed.interop.exports.records_base import Written
+    from ragbed.io.locations import Place
 
 _SHOWN = 5
 """Trials without a reply that are named on the screen; --json has them all."""
@@ -118,16 +118,16 @@ def _refuse(typed: list[str], why: str) -> None:
 
 
 def _export_run(folder: Path, to: str, output: _Target, model: str | None, canonical: bool) -> Written:
-    from ragbed.exports import RUN_FILES, RUN_FOLDERS
-    from ragbed.exports.records import TRIALS
-    from ragbed.exports.written import Run
-    from ragbed.runner.store import open_store
-    from ragbed.store import write_whole_folder
+    from ragbed.interop.exports import RUN_FILES, RUN_FOLDERS
+    from ragbed.interop.exports.records import TRIALS
+    from ragbed.interop.exports.records_base import ExportedRun
+    from ragbed.io.jsonl import write_whole_folder
+    from ragbed.runs.store import open_store
 
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
         raise UnknownName("format of a run", to, [*RUN_FILES, *RUN_FOLDERS])
     with open_store(folder, create=False) as store:
-        run = Run(folder, store, model, canonical)
+        run = ExportedRun(folder, store, model, canonical)
         if output.shards is not None:
             return _write_shards(TRIALS, to, run, output)
         if to in RUN_FOLDERS:
@@ -137,9 +137,9 @@ def _export_run(folder: Path, to: str, output: _Target, model: str | None, canon
 
 
 def _write_shards(table: Mapping[str, InParts], to: str, source: object, output: _Target) -> Written:
-    from ragbed.exports.records import need_library
-    from ragbed.exports.shards import write_shards
-    from ragbed.exports.written import Written
+    from ragbed.interop.exports.records import need_library
+    from ragbed.interop.exports.records_base import Written
+    from ragbed.interop.exports.shards import write_shards
 
     if to not in table:
         raise UsageError(f"--shards: {to} is not written in parts; {' and '.join(table)} are.")
@@ -154,15 +154,15 @@ def _export_data(
     sources: tuple[str, ...], to: str, output: _Target, layout: LayoutOptions, typed: list[str]
 ) -> Written:
     from ragbed.cli.console import say
-    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout
-    from ragbed.datasets import FORMATS
-    from ragbed.datasets.corpus import EDITIONS
-    from ragbed.exports import DATA_FILES, DATA_FOLDERS
-    from ragbed.exports.frozen import Layout
-    from ragbed.exports.records import CASES, ITEMS
-    from ragbed.store import write_whole_folder
-    from ragbed.testbeds.choose import choose_testbeds
+    from ragbed.data import FORMATS
+    from ragbed.data.catalog import open_data
+    from ragbed.data.corpus import EDITIONS
+    from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS
+    from ragbed.interop.exports.frozen import Layout
+    from ragbed.interop.exports.records import CASES, ITEMS
+    from ragbed.io.jsonl import write_whole_folder
+    from ragbed.testbeds.selection import choose_testbeds
 
     items = {**FORMATS, **EDITIONS, **ITEMS}
     known = [*items, *DATA_FILES, *DATA_FOLDERS]
@@ -200,10 +200,10 @@ def _write_file(output: Place, datasets: list[Dataset], write: Callable[[IO[byte
 
 
 def _write_items(dataset: Dataset, to: str, output: Place) -> Written:
-    from ragbed.datasets import FORMATS
-    from ragbed.datasets.corpus import EDITIONS, Corpus
-    from ragbed.exports.parquet import write_items
-    from ragbed.exports.written import Written
+    from ragbed.data import FORMATS
+    from ragbed.data.corpus import EDITIONS, Corpus
+    from ragbed.interop.exports.parquet import write_items
+    from ragbed.interop.exports.records_base import Written
 
     if to == "parquet":
         return _write_file(output, [dataset], lambda sink: write_items(dataset, sink))

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.report.gates import Checked
+    from ragbed.analysis.gates import GateResult
 
 junit_option = options.option(
     "--junit", type=options.LocalPath(), metavar="FILE", help="Write the gates as JUnit XML too."
 )
 
 
-def tell_gates(suite: str, checked: Sequence[Checked], junit: Path | None) -> None:
+def tell_gates(suite: str, checked: Sequence[GateResult], junit: Path | None) -> None:
     """Says how every gate stands.
 
     Raises:
         GateFailed: One did not hold.
     """
+    from ragbed.analysis.gates import as_junit
     from ragbed.cli.console import say
     from ragbed.errors import GateFailed
-    from ragbed.report.gates import as_junit
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
 
     for one in checked:
         say(f"gate {one.state}: {one.name}: {one.told}")

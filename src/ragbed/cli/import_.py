@@ -12,7 +12,7 @@ from ragbed.cli import options
 
 if TYPE_CHECKING:
     from ragbed.cli.options import LayoutOptions
-    from ragbed.runner.importing import Imported, Source
+    from ragbed.runs.importing import AnswerSource, Imported
     from ragbed.schema import Case
 
 _FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "cassette")
@@ -69,7 +69,7 @@ def import_(
     """
     from ragbed.cli.console import print_json, say
     from ragbed.errors import UnknownName, UsageError
-    from ragbed.runner.importing import import_answers
+    from ragbed.runs.importing import import_answers
 
     if form not in _FORMATS:
         raise UnknownName("format", form, _FORMATS)
@@ -97,7 +97,7 @@ def _replay(files: tuple[Path, ...], out: Path, typed: list[str], *, json: bool)
 
     from ragbed.cli.console import print_json, say
     from ragbed.errors import UsageError
-    from ragbed.exports.cassette import replay
+    from ragbed.interop.exports.cassette import replay
 
     if len(files) > 1 or typed:
         raise UsageError(f"--from cassette: name one file, without {typed[0] if typed else 'others'}; all is inside.")
@@ -115,13 +115,13 @@ def _read(
     model: str | None,
     layout: LayoutOptions,
     typed: list[str],
-) -> tuple[Sequence[Source], dict[str, str]]:
-    from ragbed.cli.data import open_data
+) -> tuple[Sequence[AnswerSource], dict[str, str]]:
     from ragbed.cli.layout import read_layout
+    from ragbed.data.catalog import open_data
     from ragbed.errors import UsageError
-    from ragbed.exports.frozen import is_frozen
-    from ragbed.runner.answers import open_rgb
-    from ragbed.testbeds.choose import choose_testbeds, lay_out
+    from ragbed.interop.exports.frozen import is_frozen
+    from ragbed.runs.answer_files import open_rgb
+    from ragbed.testbeds.selection import choose_testbeds, lay_out
 
     names, settings = read_layout(layout)
     told = {"imported": form, "repeats": "1"}
@@ -151,7 +151,7 @@ def _read_testbed(
 ) -> tuple[Callable[[], Iterator[Case]], dict[str, str]]:
     """The cases of an exported testbed, of all its parts or of some testbeds and languages."""
     from ragbed.errors import UsageError
-    from ragbed.exports.frozen import read_frozen, read_part
+    from ragbed.interop.exports.frozen import read_frozen, read_part
 
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
@@ -168,10 +168,10 @@ def _read_testbed(
 
 def _open_answers(
     files: tuple[Path, ...], form: str, model: str | None, cases: Callable[[], Iterator[Case]]
-) -> Sequence[Source]:
+) -> Sequence[AnswerSource]:
     from ragbed.errors import UsageError
-    from ragbed.runner.answers import PlainFiles
-    from ragbed.runner.harness_logs import LmEvalSamples, open_inspect
+    from ragbed.runs.answer_files import PlainFiles
+    from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
 
     if form == "rgb":
         raise UsageError("--from rgb: name the data by -d, not a testbed that was exported.")

@@ -14,11 +14,11 @@ from ragbed.cli.engine import open_chosen
 from ragbed.cli.status import run_argument
 
 if TYPE_CHECKING:
-    from ragbed.judge.criteria import Criterion
-    from ragbed.judge.judging import Scope
+    from ragbed.analysis.judging.criteria import Criterion
+    from ragbed.analysis.judging.judge_run import Scope
     from ragbed.models.base import Sampling
-    from ragbed.runner.budget import Budget
-    from ragbed.runner.running import Job
+    from ragbed.runs.budget import Budget
+    from ragbed.runs.execution import Job
 
 _VOTING_TEMPERATURE = 0.7
 """At zero all votes would be one."""
@@ -83,10 +83,10 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels labels.jsonl
     """
+    from ragbed.analysis.judging.labels import read_labels
     from ragbed.cli.console import print_json
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
-    from ragbed.judge.labels import read_labels
 
     if (sample is None) != (output is None):
         raise UsageError("--sample N and -o FILE go together.")
@@ -122,8 +122,8 @@ def _sampling(criterion: Criterion, votes: int, max_tokens: int) -> Sampling:
 
 
 def _read_criteria(named: str) -> list[Criterion]:
+    from ragbed.analysis.judging.criteria import CRITERIA
     from ragbed.errors import UnknownName
-    from ragbed.judge.criteria import CRITERIA
 
     names = [name.strip() for name in named.split(",") if name.strip()]
     for name in names:
@@ -133,8 +133,8 @@ def _read_criteria(named: str) -> list[Criterion]:
 
 
 def _scope(run: Path, criterion: Criterion, testbeds: str | None) -> Scope:
-    from ragbed.judge.judging import Scope
-    from ragbed.runner.store import open_store
+    from ragbed.analysis.judging.judge_run import Scope
+    from ragbed.runs.store import open_store
     from ragbed.testbeds import find_testbed
 
     names = [find_testbed(name.strip()).name for name in (testbeds or "").split(",") if name.strip()]
@@ -147,7 +147,7 @@ def _job(
 ) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.runner.running import Job
+    from ragbed.runs.execution import Job
 
     return Job(
         folder=scope.folder(sampling),
@@ -166,7 +166,7 @@ def _ask(job: Job) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.runner.running import run as run_job
+    from ragbed.runs.execution import run as run_job
 
     try:
         with RunProgress() as progress:

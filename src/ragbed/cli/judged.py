@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.judge.judging import Scope
-    from ragbed.judge.labels import Labels, Unit
-    from ragbed.judge.passport import CorrectedRate, Judged, Passport
-    from ragbed.judge.tally import JudgedCell
-    from ragbed.judge.verdict import Verdict
-    from ragbed.runner.condition import Condition
-    from ragbed.runner.store import Stored
-    from ragbed.stats.rates import Interval
+    from ragbed.analysis.judging.judge_run import Scope
+    from ragbed.analysis.judging.labels import LabelledUnit, Labels
+    from ragbed.analysis.judging.tally import JudgedCell
+    from ragbed.analysis.judging.validation import CorrectedRate, JudgedResult, JudgeValidation
+    from ragbed.analysis.judging.verdict import Verdict
+    from ragbed.analysis.statistics.rates import Interval
+    from ragbed.runs.condition import Condition
+    from ragbed.runs.store import StoredResult
 
 
 class Judging:
@@ -27,44 +27,44 @@ class Judging:
         self.scope, self._folder, self._judges, self._labels = scope, folder, judges, labels
 
     @cached_property
-    def replies(self) -> list[Stored]:
+    def replies(self) -> list[StoredResult]:
         """What was judged."""
         return list(self.scope.replies())
 
     @cached_property
     def judgements(self) -> dict[str, dict[str, Verdict]]:
         """What every judge said."""
-        from ragbed.judge.judging import read_judgements
+        from ragbed.analysis.judging.judge_run import read_judgements
 
         return read_judgements(self._folder, self.scope.criterion, self._judges)
 
     @cached_property
     def cells(self) -> list[JudgedCell]:
         """Counts by condition."""
-        from ragbed.judge.tally import tabulate
+        from ragbed.analysis.judging.tally import tabulate
 
         return tabulate(self.scope, self.replies, self.judgements)
 
     @cached_property
-    def seen(self) -> dict[str, list[Judged]]:
+    def seen(self) -> dict[str, list[JudgedResult]]:
         """Every judge's verdicts beside people's."""
-        from ragbed.judge.labels import Labels
-        from ragbed.judge.passport import see
+        from ragbed.analysis.judging.labels import Labels
+        from ragbed.analysis.judging.validation import see
 
         labels = self._labels or Labels()
         return {judge: see(self.scope, self.replies, said, labels) for judge, said in self.judgements.items()}
 
     @cached_property
-    def passports(self) -> list[Passport]:
+    def passports(self) -> list[JudgeValidation]:
         """Agreement with people, where they labelled anything."""
-        from ragbed.judge.passport import passports
+        from ragbed.analysis.judging.validation import passports
 
         name = self.scope.criterion.name
         return [one for judge, judged in self.seen.items() for one in passports(judge, name, judged)]
 
     def corrected(self, judge: str) -> dict[Condition, CorrectedRate]:
         """Corrected rates, where they can be had."""
-        from ragbed.judge.passport import correct_rates
+        from ragbed.analysis.judging.validation import correct_rates
 
         return {} if self._labels is None else correct_rates(self.seen[judge])
 
@@ -86,9 +86,9 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
     """Writes replies for people to label."""
     import msgspec
 
+    from ragbed.analysis.judging.sample import draw_sample
     from ragbed.cli.console import say
-    from ragbed.judge.sample import draw_sample
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
 
     drawn = [label for one in judged for label in draw_sample(one.scope, one.replies, one.judgements, size)]
     with write_whole(output) as sink:
@@ -99,7 +99,7 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
 
 def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
     from ragbed.cli.console import print_table
-    from ragbed.runner.display_names import read_names
+    from ragbed.runs.display_names import read_names
 
     columns = (
         "model",
@@ -143,8 +143,8 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
 
 
 def _print_passports(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[str, object]]:
+    from ragbed.analysis.judging.validation import TRUSTED
     from ragbed.cli.console import print_table
-    from ragbed.judge.passport import TRUSTED
 
     columns = (
         "judge",
@@ -231,11 +231,11 @@ def _tell_labels(labels: Labels) -> dict[str, object]:
     return {"used": len(labels.said), "left_out": dict(labels.left_out)}
 
 
-def _units(one: Judging) -> list[Unit]:
-    from ragbed.judge.labels import Unit
+def _units(one: Judging) -> list[LabelledUnit]:
+    from ragbed.analysis.judging.labels import LabelledUnit
 
     name = one.scope.criterion.name
-    return [Unit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
+    return [LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in one.replies]
 
 
 def _describe(condition: Condition, model: str) -> tuple[str, ...]:

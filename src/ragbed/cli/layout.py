@@ -9,8 +9,8 @@ from typing import TypeVar, get_args
 
 from ragbed.cli.options import LayoutOptions, MixOptions
 from ragbed.errors import UnknownName, UsageError
-from ragbed.prompts.remedies import REMEDIES
 from ragbed.schema import Lang
+from ragbed.testbeds.prompts.strategies import REMEDIES
 from ragbed.testbeds.settings import ARMS, PROFILES, Settings, parse_ratio
 
 NameT = TypeVar("NameT", bound=str)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ragbed.cli.options import MixOptions
-    from ragbed.lint import Check, Rule
-    from ragbed.lint.samples import Samples
-    from ragbed.lint.tally import Count
+    from ragbed.linting import DatasetCheck, Rule
+    from ragbed.linting.counts import RuleCount
+    from ragbed.linting.samples import Samples
     from ragbed.testbeds.settings import Settings
 
 _FEW = 3
@@ -61,9 +61,9 @@ def lint(
       ragbed lint zh_int.json --skip markup,braces --json
     """
     from ragbed.cli.console import print_json
-    from ragbed.cli.data import open_data
-    from ragbed.lint import Check, choose_rules
-    from ragbed.lint.samples import Samples
+    from ragbed.data.catalog import open_data
+    from ragbed.linting import DatasetCheck, choose_rules
+    from ragbed.linting.samples import Samples
 
     rules = choose_rules(_names(only, "--only"), _names(skip, "--skip") or [])
     settings = _settings(mix)
@@ -71,7 +71,7 @@ def lint(
     reports, checks = [], []
     for dataset in open_data(list(data)):
         with Samples(None if all_ else _FEW) as samples, _Progress() as progress:
-            check = Check(dataset, rules, settings, questions, progress.watch)
+            check = DatasetCheck(dataset, rules, settings, questions, progress.watch)
             for finding in check.findings():
                 samples.add(finding)
             progress.stop()
@@ -95,14 +95,14 @@ def _names(text: str | None, option: str) -> list[str] | None:
 
 def _settings(mix: MixOptions) -> Settings:
     from ragbed.cli.layout import read_mix
-    from ragbed.testbeds.choose import choose_testbeds
+    from ragbed.testbeds.selection import choose_testbeds
 
     settings = read_mix(mix)
     choose_testbeds(None, settings)  # says now, not after reading, that no testbed takes a ratio
     return settings
 
 
-def _report(check: Check, rules: list[Rule], samples: Samples) -> dict[str, object]:
+def _report(check: DatasetCheck, rules: list[Rule], samples: Samples) -> dict[str, object]:
     return {
         "data": check.dataset.name,
         "items": check.items,
@@ -114,14 +114,14 @@ def _report(check: Check, rules: list[Rule], samples: Samples) -> dict[str, obje
     }
 
 
-def _ordered(check: Check) -> list[Count]:
+def _ordered(check: DatasetCheck) -> list[RuleCount]:
     """Counts that are not zero: the gravest first, the senses of a rule below it."""
-    from ragbed.lint import RULES
+    from ragbed.linting import RULES
 
     rank = {name: number for number, name in enumerate(_COLOURS)}
     places = {name: number for number, name in enumerate(RULES)}
 
-    def place(count: Count) -> tuple[int, int, int, str]:
+    def place(count: RuleCount) -> tuple[int, int, int, str]:
         senses = (None, *RULES[count.rule].definitions)
         sense = senses.index(count.definition) if count.definition in senses else len(senses)
         return rank[count.severity], places[count.rule], sense, count.definition or ""
@@ -129,7 +129,7 @@ def _ordered(check: Check) -> list[Count]:
     return sorted(check.tally.counts, key=place)
 
 
-def _print_report(check: Check, rules: list[Rule], samples: Samples, *, to_stderr: bool) -> None:
+def _print_report(check: DatasetCheck, rules: list[Rule], samples: Samples, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console
     from ragbed.text import printable
 
@@ -149,12 +149,12 @@ def _print_report(check: Check, rules: list[Rule], samples: Samples, *, to_stder
     out.print()
 
 
-def _print_counts(out: Console, counts: list[Count]) -> None:
+def _print_counts(out: Console, counts: list[RuleCount]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from ragbed.lint import RULES
+    from ragbed.linting import RULES
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("severity", "rule", "items", "docs", "meaning"):
@@ -169,16 +169,16 @@ def _print_counts(out: Console, counts: list[Count]) -> None:
     out.print(table)
 
 
-def _says_more(counts: list[Count]) -> Callable[[Count], bool]:
+def _says_more(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
     """Whether a row tells what the row of its rule does not: an only sense repeats it."""
     senses = Counter(count.rule for count in counts if count.definition is not None)
     return lambda count: count.definition is None or senses[count.rule] > 1
 
 
-def _print_findings(out: Console, count: Count, samples: Samples) -> None:
+def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
     from rich.text import Text
 
-    from ragbed.lint import RULES
+    from ragbed.linting import RULES
     from ragbed.text import printable
 
     out.print()
@@ -197,7 +197,7 @@ def _print_findings(out: Console, count: Count, samples: Samples) -> None:
         out.print(f"  … and {count.findings - shown:,} more", style="dim")
 
 
-def _print_verdict(checks: list[Check], totals: dict[str, int], *, all_shown: bool, to_stderr: bool) -> None:
+def _print_verdict(checks: list[DatasetCheck], totals: dict[str, int], *, all_shown: bool, to_stderr: bool) -> None:
     from rich.text import Text
 
     from ragbed.cli.console import console
@@ -245,7 +245,7 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def watch(self, check: Check) -> None:
+    def watch(self, check: DatasetCheck) -> None:
         """Is told of every line; looks at the clock now and then."""
         self._calls += 1
         if self._calls % _LOOK_EVERY == 0:
@@ -253,7 +253,7 @@ class _Progress:
             if elapsed >= self._next_look_s:
                 self._show(check, elapsed)
 
-    def _show(self, check: Check, elapsed: float) -> None:
+    def _show(self, check: DatasetCheck, elapsed: float) -> None:
         from ragbed.cli.console import console, say
 
         size = check.dataset.size()
@@ -266,7 +266,7 @@ class _Progress:
             share = f" ({check.bytes_read / size:.0%})" if size else ""
             say(f"{check.dataset.name}: {check.items:,} items so far{share}")
 
-    def _draw(self, out: Console, check: Check, size: int) -> None:
+    def _draw(self, out: Console, check: DatasetCheck, size: int) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         from ragbed.text import printable

@@ -11,7 +11,7 @@ from ragbed.cli import options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.places import Place
+    from ragbed.io.locations import Place
 
 
 @click.command()
@@ -33,7 +33,7 @@ def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
     """
     from ragbed.cli.console import print_json, say
     from ragbed.cli.sums import tell_apart
-    from ragbed.runner.merging import merge as merge_runs
+    from ragbed.runs.merging import merge as merge_runs
 
     folders, files = tell_apart(list(dict.fromkeys(runs)))
     if files:
@@ -50,8 +50,8 @@ def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
 
 
 def _merge_sums(files: list[Place], output: Place, *, to_json: bool) -> None:
+    from ragbed.analysis.partial_sum_files import read_sums, write_sums
     from ragbed.cli.console import print_json, say
-    from ragbed.report.summing import read_sums, write_sums
 
     sums = read_sums(files)
     say(f"{write_sums(sums, output)} of {len(files)} files written to {output}.")

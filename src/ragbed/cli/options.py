@@ -12,7 +12,7 @@ import click
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.places import Place
+    from ragbed.io.locations import Place
 
 Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -84,7 +84,7 @@ class LocalPath(click.Path):
 
 def to_place(typed: str) -> Place:
     """A path, or an address such as s3://bucket/folder."""
-    from ragbed.places import parse_place
+    from ragbed.io.locations import parse_place
 
     return parse_place(typed)
 
@@ -105,7 +105,7 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
     if path is not None:
         import tomllib
 
-        from ragbed.places import read_regular
+        from ragbed.io.locations import read_regular
 
         try:
             options = tomllib.loads(read_regular(path).decode())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.report.tables import Report
+    from ragbed.reporting.tables import Report
     from ragbed.schema import Lang
 
 
@@ -22,12 +22,12 @@ def read_report(
         track: Which the tables show.
         labels: Names under which models are shown, where they must be unique among more runs than these.
     """
-    from ragbed.judge.cells import read_judged_cells
-    from ragbed.metrics.sheet import TRACKS
-    from ragbed.report.causes import read_causes
-    from ragbed.report.reading import read_report_cells
-    from ragbed.report.tables import make_report
-    from ragbed.runner.display_names import read_names
+    from ragbed.analysis.diagnosis.causes import read_causes
+    from ragbed.analysis.judging.cells import read_judged_cells
+    from ragbed.analysis.metrics.trial_columns import TRACKS
+    from ragbed.analysis.run_cells import read_report_cells
+    from ragbed.reporting.tables import make_report
+    from ragbed.runs.display_names import read_names
 
     shown = read_names(runs) if labels is None else labels
     tracks = list(dict.fromkeys([*TRACKS, track]))
@@ -37,9 +37,9 @@ def read_report(
 
 def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, output: Path) -> int:
     """Writes the single-file report; returns its size in bytes."""
-    from ragbed.report.html import write_html
-    from ragbed.report.html.cases import pack_cases
-    from ragbed.view.judged import has_votes, read_votes
+    from ragbed.reporting.html import write_html
+    from ragbed.reporting.html.cases import pack_cases
+    from ragbed.ui.viewer.judged import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
     return write_page(output, write_html(report, pack_cases(runs, report.causes, votes, names=report.names), words))
@@ -47,7 +47,7 @@ def write_report_page(report: Report, runs: Sequence[Path], words: Lang | None, 
 
 def write_page(output: Path, text: str) -> int:
     """Writes a page, whole or not at all; returns its size in bytes."""
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
 
     encoded = text.encode()
     with write_whole(output) as sink:

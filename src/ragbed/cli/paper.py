@@ -11,8 +11,8 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.paper.findings import Findings, Verdict
-    from ragbed.paper.tables import Table, Tables
+    from ragbed.analysis.paper.findings import Findings, Verdict
+    from ragbed.analysis.paper.tables import PaperTable, Tables
 
 _TITLES = {
     "noise": "Table 1. Noise robustness: accuracy, %",
@@ -41,9 +41,9 @@ def paper(json: bool) -> None:
       ragbed paper
       ragbed paper --json | python -m json.tool
     """
+    from ragbed.analysis.paper.findings import find
+    from ragbed.analysis.paper.tables import read_tables
     from ragbed.cli.console import print_json
-    from ragbed.paper.findings import find
-    from ragbed.paper.tables import read_tables
 
     tables, found = read_tables(), find()
     out = _Printer(to_stderr=json)
@@ -75,7 +75,7 @@ class _Printer:
 def _print_tables(tables: Tables, out: _Printer) -> None:
     out.tell(tables.source, _NOTES)
     for name, title in _TITLES.items():
-        table: Table = getattr(tables, name)
+        table: PaperTable = getattr(tables, name)
         # Rates of 300 questions and correction rates are printed with two places, shares of 100 questions with none.
         exact = name in ("noise", "rejection")
         rows = [

@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.stats.planning import Design, Plan
+    from ragbed.analysis.statistics.planning import Design, SamplePlan
 
 _DROPS = "0.03,0.05,0.1"
 
@@ -54,8 +54,8 @@ def plan(
       ragbed plan --items 300
       ragbed plan --items 100 --drop 10% --json
     """
+    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
     from ragbed.cli.console import print_json, print_table
-    from ragbed.stats.planning import plan_drop, plan_items, plan_power
 
     designs = _designs(discordance, base, alpha)
     drops = _shares(drop or _DROPS, "--drop")
@@ -75,14 +75,14 @@ def plan(
 
 
 def _designs(discordance: str | None, base: str, alpha: float) -> list[Design]:
-    from ragbed.stats.planning import Paired, Unpaired
+    from ragbed.analysis.statistics.planning import Paired, Unpaired
 
     known = [Paired(share, alpha=alpha) for share in _shares(discordance, "--discordance")] if discordance else None
     paired = known or [Paired(times=2, alpha=alpha), Paired(times=3, alpha=alpha)]
     return [*paired, *(Unpaired(share, alpha) for share in _shares(base, "--base"))]
 
 
-def _cells(plan: Plan) -> list[object]:
+def _cells(plan: SamplePlan) -> list[object]:
     power = None if plan.power is None else f"{100 * plan.power:.1f}"
     exact = plan.exact_items if plan.exact_drop is None else _points(plan.exact_drop)
     cells = (plan.design, plan.assumes, _points(plan.drop), plan.items, power, exact)

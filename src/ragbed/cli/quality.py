@@ -12,10 +12,10 @@ from ragbed.cli.options import Decorator, LocalPath, option, together
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.build.quality import Family, Quality
-    from ragbed.build.quality.drift import Drift
-    from ragbed.build.quality.models import Answered, Way
-    from ragbed.datasets import Dataset
+    from ragbed.builder.quality import MeasureFamily, Quality
+    from ragbed.builder.quality.drift import Drift
+    from ragbed.builder.quality.models import Answered, Way
+    from ragbed.data import Dataset
 
 quality_options: Decorator = together(
     option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes .html or .json."),
@@ -54,9 +54,9 @@ def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, js
         output: The report to write, by its ending a page or JSON.
         json: Whether the last line on standard output is for machines.
     """
-    from ragbed.build.quality import measure_quality
-    from ragbed.build.quality.drift import compare_editions
-    from ragbed.build.quality.people import read_reviewed
+    from ragbed.builder.quality import measure_quality
+    from ragbed.builder.quality.drift import compare_editions
+    from ragbed.builder.quality.review_results import read_reviewed
     from ragbed.cli.console import print_json, say
 
     if output is not None and output.suffix.lower() not in _ENDINGS:
@@ -78,27 +78,27 @@ def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, js
         raise click.exceptions.Exit(4)
 
 
-def _more(chosen: QualityOptions) -> dict[str, Family]:
+def _more(chosen: QualityOptions) -> dict[str, MeasureFamily]:
     """The figures that need more than the data."""
-    from ragbed.build.quality.models import Models
-    from ragbed.build.quality.overlap import Overlap
+    from ragbed.builder.quality.models import ModelMeasures
+    from ragbed.builder.quality.overlap import ContaminationMeasures
 
-    more: dict[str, Family] = {}
+    more: dict[str, MeasureFamily] = {}
     if chosen["runs"]:
-        more["models"] = Models(_read_runs(chosen["runs"]), _read_cutoffs(chosen["cutoff"]))
+        more["models"] = ModelMeasures(_read_runs(chosen["runs"]), _read_cutoffs(chosen["cutoff"]))
     elif chosen["cutoff"]:
         raise UsageError("--cutoff needs --runs: the replies of the model.")
     if chosen["corpus"]:
-        more["overlap"] = Overlap(chosen["corpus"])
+        more["overlap"] = ContaminationMeasures(chosen["corpus"])
     return more
 
 
 def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
     """Every feasible trial under the plain prompt that can be judged; one without a reply is not right."""
-    from ragbed.build.quality.models import Answered
-    from ragbed.prompts.remedies import MARK
-    from ragbed.report.reading import read_trials
-    from ragbed.scorers import open_tracks
+    from ragbed.analysis.run_cells import read_trials
+    from ragbed.builder.quality.models import Answered
+    from ragbed.scoring import open_tracks
+    from ragbed.testbeds.prompts.strategies import MARK
 
     score = open_tracks(())
     for folder in folders:
@@ -113,7 +113,7 @@ def _read_runs(folders: Sequence[Path]) -> Iterator[Answered]:
 
 
 def _read_cutoffs(typed: Sequence[str]) -> dict[str, str]:
-    from ragbed.build.recipe import check_day
+    from ragbed.builder.recipe import check_day
 
     cutoffs = {}
     for one in typed:
@@ -127,8 +127,8 @@ def _read_cutoffs(typed: Sequence[str]) -> dict[str, str]:
 
 def ship_quality(folder: Path) -> None:
     """Writes the report of a build into its folder, beside the files; nothing where there are none."""
-    from ragbed.build.quality import measure_quality
-    from ragbed.build.quality.people import read_reviewed
+    from ragbed.builder.quality import measure_quality
+    from ragbed.builder.quality.review_results import read_reviewed
     from ragbed.cli.console import say
 
     if not any(folder.glob("*.jsonl")):
@@ -145,8 +145,8 @@ def write_quality(path: Path, quality: Quality, drift: Drift | None = None) -> N
     """Writes a report, by the end of the name as a page or as JSON."""
     import msgspec
 
-    from ragbed.build.quality.page import write_page
-    from ragbed.store import write_whole
+    from ragbed.builder.quality.page import write_page
+    from ragbed.io.jsonl import write_whole
 
     with write_whole(path) as sink:
         if path.suffix.lower() == ".json":
@@ -161,8 +161,8 @@ def _as_json(quality: Quality, drift: Drift | None) -> dict[str, object]:
 
 def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
     """The datasets of a name, or of a build's folder with what its steps took in and gave."""
-    from ragbed.build.pipeline import read_state
-    from ragbed.cli.data import open_data
+    from ragbed.builder.pipeline import read_state
+    from ragbed.data.catalog import open_data
 
     folder = Path(data)
     if not folder.is_dir():
@@ -176,7 +176,7 @@ def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
 
 
 def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
-    from ragbed.build.quality.page import show_value
+    from ragbed.builder.quality.page import show_value
     from ragbed.cli.console import print_table
 
     names = ", ".join(quality.data)

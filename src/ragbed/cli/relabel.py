@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.build.relabel import Disagreement, Relabelling
+    from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.schema import Label
 
 
@@ -17,9 +17,9 @@ def relabel_data(data: str, *, json: bool) -> None:
         data: A file, NAME=FILE, or the name of data that is here.
         json: Whether the last line on standard output is for machines, and all else on standard error.
     """
-    from ragbed.build.relabel import relabel
+    from ragbed.builder.relabel import relabel
     from ragbed.cli.console import print_json
-    from ragbed.cli.data import open_data
+    from ragbed.data.catalog import open_data
 
     (dataset,) = open_data([data])
     sums, disagreements = relabel(dataset.items())
@@ -29,8 +29,8 @@ def relabel_data(data: str, *, json: bool) -> None:
         print_json(summary | {"disagreements": disagreements})
 
 
-def _print(name: str, sums: Relabelling, disagreements: list[Disagreement], *, to_stderr: bool) -> None:
-    from ragbed.build.relabel import WAYS
+def _print(name: str, sums: Relabelling, disagreements: list[LabelDisagreement], *, to_stderr: bool) -> None:
+    from ragbed.builder.relabel import WAYS
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 

@@ -12,8 +12,8 @@ from ragbed.cli import options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.places import Place
-    from ragbed.report.tables import Report, Table
+    from ragbed.io.locations import Place
+    from ragbed.reporting.tables import Report, ReportTable
     from ragbed.schema import Lang
 
 _MOST_EVIDENCE = 2
@@ -66,10 +66,10 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
     from ragbed.cli.console import say
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.cli.sums import tell_apart
-    from ragbed.pages.picture import PICTURES
-    from ragbed.report import FORMATS
-    from ragbed.store import write_whole
-    from ragbed.view.finding import runs_in
+    from ragbed.io.jsonl import write_whole
+    from ragbed.reporting import FORMATS
+    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.ui.viewer.find_runs import runs_in
 
     named, files = tell_apart(runs)
     folders = runs_in(named)
@@ -99,10 +99,10 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
 
 
 def _read_sums(files: Sequence[Place], track: str) -> Report:
+    from ragbed.analysis.metrics.trial_columns import TRACKS
+    from ragbed.analysis.partial_sum_files import read_sums
     from ragbed.cli.console import say
-    from ragbed.metrics.sheet import TRACKS
-    from ragbed.report.summing import read_sums
-    from ragbed.report.tables import make_report
+    from ragbed.reporting.tables import make_report
 
     sums = read_sums(files)
     say("Sums name no question: what compares models or remedies question by question, judges and causes are not here.")
@@ -111,7 +111,7 @@ def _read_sums(files: Sequence[Place], track: str) -> Report:
 
 def _print(report: Report) -> None:
     from ragbed.cli.console import say
-    from ragbed.report.numbers import FEW
+    from ragbed.reporting.numbers import FEW
 
     _print_summary(report)
     print_tables(report.tables)
@@ -120,9 +120,9 @@ def _print(report: Report) -> None:
 
 
 def _print_summary(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import console
-    from ragbed.report.summary import summarise
-    from ragbed.report.words import read_words
+    from ragbed.reporting.summary import summarise
     from ragbed.text import printable
 
     out = console()
@@ -131,10 +131,10 @@ def _print_summary(report: Report) -> None:
         out.print(told, end="\n\n", soft_wrap=not out.is_terminal)  # a pipe gets whole lines
 
 
-def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
+def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
     """Prints tables of a report."""
     from ragbed.cli.console import print_table
-    from ragbed.report.numbers import show, show_asked
+    from ragbed.reporting.numbers import show, show_asked
 
     for table in tables:
         columns = ("model", "data", "lang", "documents", "asked", *(column.heading for column in table.columns))
@@ -153,8 +153,9 @@ def print_tables(tables: Sequence[Table], *, to_stderr: bool = False) -> None:
 
 
 def _print_claims(report: Report) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import print_table, say
-    from ragbed.report.claims.telling import (
+    from ragbed.reporting.claim_texts import (
         evidence_columns,
         most_telling,
         split_findings,
@@ -162,7 +163,6 @@ def _print_claims(report: Report) -> None:
         tell_evidence,
         tell_finding,
     )
-    from ragbed.report.words import read_words
 
     words = read_words("en")
     decided, unclear, missing = split_findings(report.findings)
@@ -181,12 +181,12 @@ def _print_claims(report: Report) -> None:
 
 
 def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None:
+    from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
-    from ragbed.pages.picture import PICTURES
-    from ragbed.report.causes import draw_causes
-    from ragbed.report.figures import make_figures
-    from ragbed.report.words import read_words
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
+    from ragbed.reporting.cause_charts import draw_causes
+    from ragbed.reporting.figures import make_figures
+    from ragbed.reporting.pages.images import PICTURES
 
     if folder is None:
         raise UsageError(f"figures are files: name a folder for them (-f {ending} -o figures).")

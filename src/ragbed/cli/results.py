@@ -11,10 +11,10 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragbed.engines import Engine
-    from ragbed.runner.scoring import Tally
-    from ragbed.runner.store import RunStore, Stored
-    from ragbed.runner.tables import Cell
+    from ragbed.runs.engines import Engine
+    from ragbed.runs.scoring import ScoreCounts
+    from ragbed.runs.store import RunStore, StoredResult
+    from ragbed.runs.tables import ConditionCounts
 
 _MOST_WAITING = 1_000
 """Results that are held until they are scored: 15 MB of them with RGB's documents."""
@@ -41,9 +41,9 @@ class EarlyTables:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._before = folder, 0
-        self._came: deque[tuple[Stored, int]] = deque()
+        self._came: deque[tuple[StoredResult, int]] = deque()
         self._loading = Thread(target=_load, daemon=True)
-        self._tally: Tally | None = None
+        self._tally: ScoreCounts | None = None
         self._is_given_up = False
 
     def begin(self, store: RunStore) -> None:
@@ -51,7 +51,7 @@ class EarlyTables:
         self._before = store.last_result()
         self._loading.start()
 
-    def take(self, result: Stored, seal: int) -> None:
+    def take(self, result: StoredResult, seal: int) -> None:
         """See `Follower`: of too many that wait some are scored at once."""
         if self._is_given_up:
             return
@@ -72,7 +72,7 @@ class EarlyTables:
             self._came.clear()
             return False
 
-    def cells(self, engine: Engine) -> list[Cell]:
+    def cells(self, engine: Engine) -> list[ConditionCounts]:
         """What the run holds, now that all was asked; an engine scores what could not be before."""
         if self._loading.ident is not None:
             self._loading.join()
@@ -83,37 +83,37 @@ class EarlyTables:
 
 def _load() -> None:
     with suppress(Exception):  # as of too many open files: who needs it then loads it again, and is told
-        import_module("ragbed.runner.scoring")
+        import_module("ragbed.runs.scoring")
 
 
-def _begin_tally(folder: Path, before: int, came: deque[tuple[Stored, int]]) -> Tally:
-    from ragbed.runner.scoring import Tally
+def _begin_tally(folder: Path, before: int, came: deque[tuple[StoredResult, int]]) -> ScoreCounts:
+    from ragbed.runs.scoring import ScoreCounts
 
-    return Tally(folder, before, came)
+    return ScoreCounts(folder, before, came)
 
 
-def read_cells(folder: Path, engine: Engine | None = None) -> list[Cell]:
+def read_cells(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
     """Adds up what a run holds."""
-    from ragbed.runner.scoring import tabulate_run
+    from ragbed.runs.scoring import tabulate_run
 
     return tabulate_run(folder, engine)
 
 
 def read_rest(folder: Path) -> tuple[int, str | None]:
     """What no table tells: how many cases were planned and cannot be asked, and what the first error says."""
-    from ragbed.runner.store import open_store
+    from ragbed.runs.store import open_store
 
     with open_store(folder, create=False) as store:
         return store.infeasible(), store.an_error()
 
 
-def print_cells(cells: Sequence[Cell], folders: Sequence[Path], *, to_stderr: bool) -> None:
+def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to_stderr: bool) -> None:
     """Print one table for each model and dataset: calls, failures, and the share of all cases with the score."""
     from ragbed.cli.console import print_table, say
-    from ragbed.runner.display_names import read_names
+    from ragbed.runs.display_names import read_names
 
     names = read_names(folders)
-    tables: dict[str, list[Cell]] = {}
+    tables: dict[str, list[ConditionCounts]] = {}
     for cell in cells:
         of = cell.condition
         tables.setdefault(f"{names[of.model]} on {of.data}, profile {of.profile}", []).append(cell)
@@ -125,7 +125,7 @@ def print_cells(cells: Sequence[Cell], folders: Sequence[Path], *, to_stderr: bo
         say(f"{unscored:,} replies are in no robust rate: their cases' answers cannot be matched. See ragbed lint.")
 
 
-def _row(cell: Cell, varied: Sequence[str]) -> tuple[object, ...]:
+def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
     name, counted = SCORES.get(cell.condition.testbed, SCORES["noise"])
     noise = "–" if cell.condition.noise is None else f"{cell.condition.noise:.3g}"
     rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
@@ -135,14 +135,14 @@ def _row(cell: Cell, varied: Sequence[str]) -> tuple[object, ...]:
     return (cell.condition.testbed, cell.condition.lang, *told, noise, asked, cell.error + cell.refused, name, *rates)
 
 
-def _varied(cells: Sequence[Cell]) -> list[str]:
+def _varied(cells: Sequence[ConditionCounts]) -> list[str]:
     """The columns without which rows of a table could not be told apart."""
     conditions = [_condition(cell) for cell in cells]
     values = {name: {told[name] for told in conditions if name in told} for name in ("arm", "docs", "true")}
     return [name for name, found in values.items() if len(found) > 1]
 
 
-def _condition(cell: Cell) -> dict[str, str]:
+def _condition(cell: ConditionCounts) -> dict[str, str]:
     """What a condition is besides its noise, as far as its testbed has such: no documents have no arm."""
     if cell.condition.noise is None:
         return {}

@@ -12,8 +12,8 @@ from ragbed.cli import options
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.review.desk import Desk
-    from ragbed.review.log import Log
+    from ragbed.ui.review.log import Log
+    from ragbed.ui.review.session import ReviewSession
 
 
 @click.command()
@@ -71,13 +71,13 @@ def review(
       ragbed review builds/news --import ada.jsonl
       ragbed review builds/news --apply builds/news-reviewed
     """
-    from ragbed.review.opening import open_desk
+    from ragbed.ui.review.open_review import open_desk
 
     if sum(one is not None for one in (export, import_, apply)) > 1:
         raise UsageError("--export, --import and --apply: one at a time.")
     is_served = export is None and import_ is None and apply is None
     if is_served:
-        from ragbed.pages.server import need_serve
+        from ragbed.ui.server import need_serve
 
         need_serve()
     chosen: Literal[1, 2] | None = None if raters is None else 2 if raters == "2" else 1
@@ -105,7 +105,7 @@ def _read_share(told: str | None) -> float | None:
     return share
 
 
-def _tell_what_is_odd(desk: Desk, log: Log) -> None:
+def _tell_what_is_odd(desk: ReviewSession, log: Log) -> None:
     from ragbed.cli.console import say
 
     if log.torn:
@@ -122,8 +122,8 @@ def _tell_what_is_odd(desk: Desk, log: Log) -> None:
 
 def _export(log: Log, target: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, say
-    from ragbed.review.log import pack
-    from ragbed.store import write_whole
+    from ragbed.io.jsonl import write_whole
+    from ragbed.ui.review.log import pack
 
     lines = log.read()
     if target.resolve() == log.path.resolve():
@@ -135,7 +135,7 @@ def _export(log: Log, target: Path, *, json: bool) -> None:
         print_json({"file": str(target), "lines": len(lines)})
 
 
-def _import(desk: Desk, source: Path, *, json: bool) -> None:
+def _import(desk: ReviewSession, source: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, say
 
     added = desk.take_in(source)
@@ -144,10 +144,10 @@ def _import(desk: Desk, source: Path, *, json: bool) -> None:
         print_json({"file": str(source), "added": added})
 
 
-def _apply(desk: Desk, folder: Path, *, json: bool) -> None:
+def _apply(desk: ReviewSession, folder: Path, *, json: bool) -> None:
     from ragbed.cli.console import print_json, print_table, say
     from ragbed.cli.quality import ship_quality
-    from ragbed.review.applying import CHANGED, REMOVED, apply_review
+    from ragbed.ui.review.apply import CHANGED, REMOVED, apply_review
 
     applied = apply_review(desk.standing, folder)
     rows = [(name.replace("_", " "), getattr(applied, name)) for name in applied.__struct_fields__]
@@ -159,11 +159,11 @@ def _apply(desk: Desk, folder: Path, *, json: bool) -> None:
         print_json({"folder": str(folder), "applied": applied})
 
 
-def _serve(desk: Desk, path: Path, port: int | None, *, open_: bool) -> None:
+def _serve(desk: ReviewSession, path: Path, port: int | None, *, open_: bool) -> None:
     from ragbed.cli.console import say
-    from ragbed.pages.server import open_door, serve
-    from ragbed.review.app import make_app
-    from ragbed.review.provenance import Provenance
+    from ragbed.ui.review.app import make_app
+    from ragbed.ui.review.provenance import Provenance
+    from ragbed.ui.server import open_door, serve
 
     folder = path if path.is_dir() else path.parent
     app = make_app(desk, Provenance(folder))

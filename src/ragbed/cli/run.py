@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Unpack, cast
 import click
 
 from ragbed.cli import options
-from ragbed.cli.asking import AskingOptions, asking_options, open_asked, open_models, read_budget, warn_of_languages
+from ragbed.cli.asking import (
+    AskingOptions,
+    asking_options,
+    open_asked,
+    open_models,
+    read_budget,
+    warn_of_languages,
+)
 from ragbed.cli.demo import DEFAULT_MODEL
 from ragbed.cli.engine import open_chosen
 from ragbed.cli.gates import junit_option, tell_gates
@@ -22,11 +29,11 @@ from ragbed.cli.options import LayoutOptions
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragbed.analysis.gates import Floor
     from ragbed.models.base import Sampling
     from ragbed.models.presets import Preset
-    from ragbed.report.gates import Floor
-    from ragbed.runner.running import Job
-    from ragbed.runner.tables import Cell
+    from ragbed.runs.execution import Job
+    from ragbed.runs.tables import ConditionCounts
 
 
 _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
@@ -122,8 +129,8 @@ def run(
     from ragbed.cli.results import EarlyTables, print_cells, read_rest
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
-    from ragbed.runner.display_names import short_names
-    from ragbed.runner.running import run as run_job
+    from ragbed.runs.display_names import short_names
+    from ragbed.runs.execution import run as run_job
 
     floors = _read_floors(fail_under)
     job = _read_job(model, data, out, chosen)
@@ -156,7 +163,7 @@ def run(
         _check_floors(job.folder, floors, junit)
 
 
-def _end_by(cells: Sequence[Cell], folder: Path, an_error: str | None) -> None:
+def _end_by(cells: Sequence[ConditionCounts], folder: Path, an_error: str | None) -> None:
     """Exit code 3 where a case has no result, or ended in an error."""
     from ragbed.cli.console import say
 
@@ -203,21 +210,21 @@ def open_typed(words: list[str]) -> Iterator[Job]:
 def _read_floors(named: tuple[str, ...]) -> list[Floor]:
     if not named:
         return []
-    from ragbed.report.gates import parse_floor
+    from ragbed.analysis.gates import parse_floor
 
     return [parse_floor(text) for text in named]
 
 
 def _with_gates(job: Job, floors: list[Floor]) -> Job:
     """The job, whose plan comes to nothing where it cannot tell of a gate."""
-    from ragbed.report.gates import check_plan
+    from ragbed.analysis.gates import check_plan
 
     return replace(job, cases=lambda: check_plan(floors, job.cases(), job.repeats))
 
 
 def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None:
-    from ragbed.report.gates import check_floors
-    from ragbed.report.reading import read_report_cells
+    from ragbed.analysis.gates import check_floors
+    from ragbed.analysis.run_cells import read_report_cells
 
     cells = read_report_cells([folder], ["robust"])
     tell_gates(str(folder), check_floors(floors, cells), junit)
@@ -226,12 +233,12 @@ def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None
 def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None, chosen: RunOptions) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.cli.data import open_data
     from ragbed.cli.layout import read_layout, read_remedies
-    from ragbed.runner.running import Job
-    from ragbed.runner.shard import SETTING, parse_shard
-    from ragbed.testbeds.choose import choose_testbeds, lay_out
-    from ragbed.testbeds.own_retrieval import open_corpora
+    from ragbed.data.catalog import open_data
+    from ragbed.runs.execution import Job
+    from ragbed.runs.sharding import SETTING, parse_shard
+    from ragbed.testbeds.end_to_end import open_corpora
+    from ragbed.testbeds.selection import choose_testbeds, lay_out
 
     labels = _read_names(named)
     models = tuple(labels)
@@ -304,8 +311,8 @@ def _print_forecasts(job: Job, *, to_json: bool) -> None:
     import asyncio
 
     from ragbed.cli.console import print_json, print_table
-    from ragbed.runner.display_names import short_names
-    from ragbed.runner.preflight import forecast
+    from ragbed.runs.display_names import short_names
+    from ragbed.runs.forecast import forecast
 
     cases = [case for case in job.cases() if case.feasible]
     forecasts = [asyncio.run(forecast(model, cases, job.repeats)) for model in job.models]
@@ -352,8 +359,8 @@ def _sampling(preset: Preset | None, chosen: RunOptions) -> Sampling:
 
 
 def _new_folder(model: str) -> Path:
-    from ragbed.models.secret import without_credentials
-    from ragbed.runner.display_names import short_names
+    from ragbed.models.secrets import without_credentials
+    from ragbed.runs.display_names import short_names
 
     shown = without_credentials(model)
     short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]

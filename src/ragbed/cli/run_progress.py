@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from ragbed.runner.asking import Progress
+    from ragbed.runs.call_loop import CallProgress
 
 _QUICK_S = 0.5
 """A shorter run ends before a person could read a bar."""
@@ -49,7 +49,7 @@ class RunProgress:
         if self._bars is not None:
             self._bars.stop()
 
-    def watch(self, model: str, progress: Progress) -> None:
+    def watch(self, model: str, progress: CallProgress) -> None:
         """Move the bar of a model, or print a line from time to time."""
         now, on_terminal = self._clock(), self._on_terminal
         self._announce(model, progress)
@@ -64,7 +64,7 @@ class RunProgress:
         elif now - self._begun > _QUICK_S:
             self._draw(model, progress, ", ".join(filter(None, [left, counts])))
 
-    def _announce(self, model: str, progress: Progress) -> None:
+    def _announce(self, model: str, progress: CallProgress) -> None:
         """Print the expected duration once, as soon as a few cases are finished."""
         if model in self._announced or progress.finished < _ANNOUNCE_AFTER or progress.seconds_left is None:
             return
@@ -74,7 +74,7 @@ class RunProgress:
             line = f"{model}: {cases:,} more cases, about {left}. Press Ctrl-C to stop: finished cases are kept."
             say(line) if self._bars is None else self._bars.print(line)
 
-    def _draw(self, model: str, progress: Progress, told: str) -> None:
+    def _draw(self, model: str, progress: CallProgress, told: str) -> None:
         if self._bars is None:
             self._bars = _make_bars()
             self._bars.start()

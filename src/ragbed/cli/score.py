@@ -12,9 +12,9 @@ from ragbed.cli.engine import EngineOptions, engine_options, open_chosen
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragbed.engines import Engine
-    from ragbed.places import Place
-    from ragbed.scorers.audit import Disagreement
+    from ragbed.io.locations import Place
+    from ragbed.runs.engines import Engine
+    from ragbed.scoring.disagreements import TrackDisagreement
 
 _SHOWN = 20
 """Disagreements that are listed of each kind; --json has them all."""
@@ -75,8 +75,8 @@ def score(
 def _write_sums(
     runs: tuple[Path, ...], place: Place, disagreements: str | None, engine: Engine, *, to_json: bool
 ) -> None:
+    from ragbed.analysis.partial_sum_files import Sums, sum_run, write_sums
     from ragbed.cli.console import print_json, say
-    from ragbed.report.summing import Sums, sum_run, write_sums
 
     if disagreements:
         raise UsageError("--disagreements lists replies, which sums do not hold; type them apart.")
@@ -88,9 +88,9 @@ def _write_sums(
         print_json({"trials": sums.trials, "questions": sums.questions, "sums": str(place)})
 
 
-def _disagreements(run: Path, track: str) -> list[Disagreement]:
-    from ragbed.runner.store import open_store
-    from ragbed.scorers.audit import find_disagreements
+def _disagreements(run: Path, track: str) -> list[TrackDisagreement]:
+    from ragbed.runs.store import open_store
+    from ragbed.scoring.disagreements import find_disagreements
 
     with open_store(run, create=False) as store:
         replies = (
@@ -101,7 +101,7 @@ def _disagreements(run: Path, track: str) -> list[Disagreement]:
         return list(find_disagreements(replies, track))
 
 
-def _print(found: list[Disagreement], track: str, *, to_stderr: bool) -> None:
+def _print(found: list[TrackDisagreement], track: str, *, to_stderr: bool) -> None:
     from ragbed.cli.console import console, print_table
     from ragbed.text import printable
 

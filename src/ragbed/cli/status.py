@@ -10,7 +10,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.runner.status import Status
+    from ragbed.runs.status import Status
 
 run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
 
@@ -31,8 +31,8 @@ def status(run: Path, json: bool) -> None:
       ragbed status runs/qwen --json
     """
     from ragbed.cli.console import print_json
-    from ragbed.runner.status import read_status
-    from ragbed.view.finding import runs_in
+    from ragbed.runs.status import read_status
+    from ragbed.ui.viewer.find_runs import runs_in
 
     for one in runs_in([run]):
         told = read_status(one)

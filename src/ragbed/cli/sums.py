@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragbed.errors import UsageError
-from ragbed.places import Place, Url
+from ragbed.io.locations import Place, Url
 
 
 def tell_apart(places: Sequence[Place]) -> tuple[list[Path], list[Place]]:

@@ -31,13 +31,13 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     """
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.pages.server import need_serve, open_door, serve
     from ragbed.text import storable_name
+    from ragbed.ui.server import need_serve, open_door, serve
 
     need_serve()
-    from ragbed.view.app import make_app
-    from ragbed.view.finding import check_paths
-    from ragbed.view.opening import open_shelf
+    from ragbed.ui.viewer.app import make_app
+    from ragbed.ui.viewer.find_runs import check_paths
+    from ragbed.ui.viewer.opening import open_shelf
 
     places = paths or (Path("runs"),)
     check_paths(places)

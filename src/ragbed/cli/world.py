@@ -13,8 +13,8 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.worlds.generate import World
-    from ragbed.worlds.recipe import Recipe
+    from ragbed.synth.generate import World
+    from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
 _LONGEST, _SHORTEST = 1500, 60
@@ -78,7 +78,7 @@ def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
       ragbed world --items 1000000 --lang zh --docs 10 --tokens 60 --dials none --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.cli.console import print_json
-    from ragbed.worlds.generate import write_world
+    from ragbed.synth.generate import write_world
 
     recipes = _recipes(asked)
     counts = _counts(asked, recipes)
@@ -90,10 +90,10 @@ def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
         print_json({"folder": str(output), "manifest": made})
 
 
-def _check_place(folder: Path, recipes: tuple[Recipe, ...], counts: dict[str, int]) -> None:
+def _check_place(folder: Path, recipes: tuple[SynthSpec, ...], counts: dict[str, int]) -> None:
     """Writing the same world again does no harm; files of anything else are not written over."""
     from ragbed.errors import UsageError
-    from ragbed.worlds.generate import read_world
+    from ragbed.synth.generate import read_world
 
     wanted = {f"{recipe.lang}_{kind}.jsonl": count for recipe in recipes for kind, count in counts.items() if count}
     there = [name for name in wanted if (folder / name).exists()]
@@ -105,10 +105,10 @@ def _check_place(folder: Path, recipes: tuple[Recipe, ...], counts: dict[str, in
         raise UsageError(f"{folder / there[0]} is there already and {what}; use another -o, or remove it.")
 
 
-def _counts(asked: WorldOptions, recipes: tuple[Recipe, ...]) -> dict[str, int]:
+def _counts(asked: WorldOptions, recipes: tuple[SynthSpec, ...]) -> dict[str, int]:
     """How many items of each kind, checked."""
     from ragbed.errors import UsageError
-    from ragbed.worlds.counterfactual import read_facts
+    from ragbed.synth.counterfactual import read_facts
 
     third, facts = asked["items"] // 3, min(len(read_facts(recipe.lang)) for recipe in recipes)
     sizes = {
@@ -126,12 +126,12 @@ def _counts(asked: WorldOptions, recipes: tuple[Recipe, ...]) -> dict[str, int]:
     return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
 
-def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
+def _recipes(asked: WorldOptions) -> tuple[SynthSpec, ...]:
     """One recipe for each language, checked."""
     from ragbed.cli.layout import read_langs, split
     from ragbed.errors import UnknownName, UsageError
-    from ragbed.worlds.dials import DIALS
-    from ragbed.worlds.recipe import Recipe
+    from ragbed.synth.perturbations import DIALS
+    from ragbed.synth.spec import SynthSpec
 
     docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
     if not _FEWEST_DOCS <= docs <= _MOST_DOCS:
@@ -147,7 +147,7 @@ def _recipes(asked: WorldOptions) -> tuple[Recipe, ...]:
         if name not in DIALS:
             raise UnknownName("dial", name, (MIX, NONE, *DIALS))
     return tuple(
-        Recipe(
+        SynthSpec(
             seed=asked["seed"],
             lang=lang,
             supports=docs - docs // 2,

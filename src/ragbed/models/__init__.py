@@ -1,6 +1,6 @@
 """Talking to language models: one file per backend, chosen by the first part of the model string.
 
-To add one: a module with a class that has what `Model` asks for, a function that makes it from a `Wish`,
+To add one: a module with a class that has what `Model` asks for, a function that makes it from a `ModelConfig`,
 and one line in PROVIDERS. Other packages bring such functions as entry points `ragbed.models` (docs/plugins.md).
 """
 
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 from ragbed import plugins
 from ragbed.errors import UnknownName, UsageError
 from ragbed.models.base import Model, Sampling
-from ragbed.models.pace import Pace
-from ragbed.models.patience import Patience
 from ragbed.models.presets import Preset
-from ragbed.models.secret import Key, without_credentials
+from ragbed.models.providers.pacing import Pacer
+from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
-    from ragbed.datasets.corpus import Corpus
-    from ragbed.models.served import Service
+    from ragbed.data.corpus import Corpus
+    from ragbed.models.providers.http_model import ServiceConfig
 
 MOST_CONNECTIONS = 4_096
 """Each takes a file, a task and a connection of the server; more than this helps no server and fills the memory."""
@@ -36,7 +36,7 @@ DEFAULT_CONNECTIONS = 64
 
 
 @dataclass(frozen=True)
-class Wish:
+class ModelConfig:
     """A model as the user asks for it."""
 
     model: str
@@ -44,7 +44,7 @@ class Wish:
     environ: Mapping[str, str]
     """Where keys and addresses are; read at the command line and handed down."""
     sampling: Sampling = field(default_factory=Sampling)
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
     connections: int | None = None
     per_minute: float | None = None
     """Requests."""
@@ -64,9 +64,9 @@ class Wish:
         if self.connections is not None and not 1 <= self.connections <= MOST_CONNECTIONS:
             raise UsageError(f"max_connections must be between 1 and {MOST_CONNECTIONS:,}, not {self.connections:,}.")
 
-    def pace(self, servers: int = 1) -> Pace:
+    def pace(self, servers: int = 1) -> Pacer:
         """The valves that the options ask for."""
-        return Pace(
+        return Pacer(
             self.connections or DEFAULT_CONNECTIONS * servers,
             adaptive=self.connections is None,
             per_s=None if self.per_minute is None else self.per_minute / 60,
@@ -74,7 +74,7 @@ class Wish:
             servers=servers,
         )
 
-    def key(self, name: str, *, needed: bool) -> Key | None:
+    def key(self, name: str, *, needed: bool) -> ApiKey | None:
         """A secret from the environment."""
         value = self.environ.get(name, "").strip()
         if not value:
@@ -83,19 +83,19 @@ class Wish:
             return None
         if not (value.isascii() and value.isprintable()):
             raise UsageError(f"{name} holds characters that no key has; copy it again.")
-        return Key(value)
+        return ApiKey(value)
 
-    def service(self, name: str, remote: str, urls: Sequence[str], key: Key | None, variable: str) -> Service:
+    def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
         """Where the model is, for one that is asked over HTTP."""
-        from ragbed.models.served import Service
+        from ragbed.models.providers.http_model import ServiceConfig
 
         pace = self.pace(len(urls))
         checks = f"the key ({variable})"
-        return Service(name, remote, urls, key, self.sampling, pace, self.patience, checks, self.environ)
+        return ServiceConfig(name, remote, urls, key, self.sampling, pace, self.patience, checks, self.environ)
 
 
-def _openai(wish: Wish) -> Model:
-    from ragbed.models.openai import OpenAIModel
+def _openai(wish: ModelConfig) -> Model:
+    from ragbed.models.providers.openai import OpenAIModel
 
     named = wish.environ.get("OPENAI_BASE_URL")
     key = wish.key("OPENAI_API_KEY", needed=not named)
@@ -104,9 +104,9 @@ def _openai(wish: Wish) -> Model:
     return OpenAIModel(service, official=not named, preset=wish.preset)
 
 
-def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "openai-api") -> Model:
+def _openai_api(wish: ModelConfig, default_url: str | None = None, provider: str = "openai-api") -> Model:
     """Any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
-    from ragbed.models.openai import OpenAIModel
+    from ragbed.models.providers.openai import OpenAIModel
 
     if provider == "openai-api":
         name, slash, remote = wish.model.partition("/")
@@ -124,27 +124,27 @@ def _openai_api(wish: Wish, default_url: str | None = None, provider: str = "ope
     return OpenAIModel(service, preset=wish.preset)
 
 
-def _anthropic(wish: Wish) -> Model:
-    from ragbed.models.anthropic import AnthropicModel
+def _anthropic(wish: ModelConfig) -> Model:
+    from ragbed.models.providers.anthropic import AnthropicModel
 
     url = wish.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
     key = wish.key("ANTHROPIC_API_KEY", needed=True)
     return AnthropicModel(wish.service(f"anthropic/{wish.model}", wish.model, [url], key, "ANTHROPIC_API_KEY"))
 
 
-def _hf(wish: Wish) -> Model:
-    from ragbed.models.hf.source import parse_source
+def _hf(wish: ModelConfig) -> Model:
+    from ragbed.models.local.hf.weights import parse_source
 
     source = parse_source(wish.model, trusts_code=wish.trusts_code)
     missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if missing:
         raise UsageError(f"hf/{wish.model} needs {' and '.join(missing)}: pip install 'ragbed[hf]'")
-    from ragbed.models.hf.model import HFModel
+    from ragbed.models.local.hf.model import HFModel
 
     return HFModel(source, wish.environ, wish.sampling, wish.preset, wish.connections)
 
 
-def _scripted(wish: Wish) -> Model:
+def _scripted(wish: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
 
     if wish.model not in SCRIPTS:
@@ -152,7 +152,7 @@ def _scripted(wish: Wish) -> Model:
     return ScriptedModel(wish.model)
 
 
-def _baseline(wish: Wish) -> Model:
+def _baseline(wish: ModelConfig) -> Model:
     from ragbed.models.lexical import LexicalModel
 
     if wish.model != "lexical":
@@ -160,26 +160,26 @@ def _baseline(wish: Wish) -> Model:
     return LexicalModel()
 
 
-def _llamacpp(wish: Wish) -> Model:
+def _llamacpp(wish: ModelConfig) -> Model:
     return _llama(wish, f"llamacpp/{wish.model}", Path(wish.model))
 
 
-def _bundled(wish: Wish) -> Model:
-    from ragbed.models.bundled import find_weights
+def _bundled(wish: ModelConfig) -> Model:
+    from ragbed.models.local.llamacpp import find_weights
 
     return _llama(wish, f"bundled/{wish.model}", find_weights(wish.model, wish.data_root))
 
 
-def _llama(wish: Wish, name: str, path: Path) -> Model:
-    from ragbed.models.llamacpp import SLOTS, LlamaModel, Order
+def _llama(wish: ModelConfig, name: str, path: Path) -> Model:
+    from ragbed.models.local.llamacpp import SLOTS, LlamaConfig, LlamaModel
 
-    order = Order(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS, wish.loads)
+    order = LlamaConfig(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS, wish.loads)
     return LlamaModel(name, path, order)
 
 
-def _http(wish: Wish) -> Model:
+def _http(wish: ModelConfig) -> Model:
     """A system at an address; `http/https://…` and `http/localhost:8080/ask` are both meant."""
-    from ragbed.models.system import HttpSystem
+    from ragbed.models.systems import HttpSystem
 
     url = wish.model if "://" in wish.model else f"http://{wish.model}"
     key = wish.key("HTTP_API_KEY", needed=False)
@@ -187,19 +187,19 @@ def _http(wish: Wish) -> Model:
     return HttpSystem(wish.service(name, name, [url], key, "HTTP_API_KEY"), wish.corpora)
 
 
-def _python(wish: Wish) -> Model:
-    from ragbed.models.system import DEFAULT_AT_ONCE, PythonSystem
+def _python(wish: ModelConfig) -> Model:
+    from ragbed.models.systems import DEFAULT_AT_ONCE, PythonSystem
 
     return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s, wish.corpora)
 
 
-def _cassette(wish: Wish) -> Model:
+def _cassette(wish: ModelConfig) -> Model:
     from ragbed.models.cassette import CassetteModel
 
     return CassetteModel(Path(wish.model))
 
 
-PROVIDERS: dict[str, Callable[[Wish], Model]] = {
+PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
     "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
@@ -237,7 +237,7 @@ def split_name(spec: str) -> tuple[str, str]:
     return name, model
 
 
-def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
+def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     """The provider of a model string, what follows it, and who opens such a model; nothing is opened yet.
 
     Raises:
@@ -257,7 +257,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[Wish], Model]]:
     return provider, model, open_provider
 
 
-def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
+def open_model(spec: str, make_wish: Callable[[str], ModelConfig]) -> Model:
     """The model that a string names: `provider/model`, the first slash splits."""
     provider, model, open_provider = parse_model(spec)
     wish = make_wish(model)
@@ -265,6 +265,6 @@ def open_model(spec: str, make_wish: Callable[[str], Wish]) -> Model:
         raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")
     if provider in PROVIDERS:
         return open_provider(wish)
-    from ragbed.models.contained import open_contained
+    from ragbed.models.plugin_guard import open_contained
 
     return open_contained(open_provider, wish, provider)

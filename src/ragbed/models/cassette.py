@@ -9,10 +9,10 @@ import msgspec
 from msgspec import structs
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.io.cassette import CassetteResult, FilePart, RunPart, decode_head, read_tape, tape_seal
 from ragbed.models.base import canonical
-from ragbed.prompts import prompt_hash
 from ragbed.schema import Case, Completion, Message
-from ragbed.tape import FilePart, Result, RunPart, decode_head, read_tape, tape_seal
+from ragbed.testbeds.prompts import prompt_hash
 from ragbed.text import storable_name
 
 UNKNOWN = "not-in-cassette"
@@ -58,12 +58,12 @@ class Recording:
             )
         decoder, encoder = msgspec.json.Decoder(_Asked), msgspec.json.Encoder()
         prompts = [prompt_hash(decoder.decode(next(tape, b"")).messages) for _ in range(run.cases)]
-        results = msgspec.json.Decoder(Result | RunPart | FilePart)
+        results = msgspec.json.Decoder(CassetteResult | RunPart | FilePart)
         record: object = None
         for line in tape:  # to the end, where the seal is checked
             if not isinstance(record, RunPart | FilePart):
                 record = results.decode(line)
-                if isinstance(record, Result):
+                if isinstance(record, CassetteResult):
                     for prompt, reply in _replies(record.completion, prompts[record.case]):
                         yield (prompt, record.repeat), encoder.encode(reply)
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from ragbed.models.base import canonical
-from ragbed.prompts import REFUSAL
 from ragbed.schema import Answer, Case, Completion
+from ragbed.testbeds.prompts import REFUSAL
 
 
 def _gold(case: Case) -> str:

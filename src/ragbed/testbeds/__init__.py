@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from ragbed import plugins
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
 from ragbed.schema import Case
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
+from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.integration import INTEGRATION
-from ragbed.testbeds.noise import NOISE
-from ragbed.testbeds.own_retrieval import OWN_REJECTION, OWN_RETRIEVAL
+from ragbed.testbeds.noise import NOISE, REJECTION
 from ragbed.testbeds.parts import PARTS
-from ragbed.testbeds.rejection import REJECTION
 from ragbed.testbeds.settings import Settings
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
-from ragbed.datasets import Dataset, kind_of
+from ragbed.data import Dataset, kind_of
 from ragbed.schema import Case, Document, Expectation, Item, Kind
-from ragbed.testbeds.bank import Bank, Neighbours, with_neighbours
+from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
+from ragbed.testbeds.document_order import PositionTurns, order_item
+from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvidence, plan_original, plan_ours
 from ragbed.testbeds.names import name_case
-from ragbed.testbeds.order import Turns, order_item
-from ragbed.testbeds.plan import ChooseOriginal, DrawEvidence, Plan, plan_original, plan_ours
-from ragbed.testbeds.settings import Condition, Settings
+from ragbed.testbeds.settings import CaseCondition, Settings
 from ragbed.testbeds.supply import Supply, fit_conditions
 
 _FIXED_LADDER = (0, 1, 2, 4, 9)
@@ -40,11 +40,11 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
-    def conditions(self, settings: Settings) -> tuple[Condition, ...]:
+    def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
         """All ways in which an item is asked."""
         return _rotate(self._unrotated(settings), settings)
 
-    def conditions_for(self, dataset: Dataset, settings: Settings) -> tuple[Condition, ...]:
+    def conditions_for(self, dataset: Dataset, settings: Settings) -> tuple[CaseCondition, ...]:
         """The same for a dataset: defaults that most of its items cannot supply are replaced by some that they can."""
         usual = self._unrotated(settings)
         if not settings.fits_defaults or not usual:
@@ -53,16 +53,16 @@ class Ability:
         own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
         return _rotate(fit_conditions(usual, [self._supply(item) for item in islice(own, _LOOKED_AT)]), settings)
 
-    def _unrotated(self, settings: Settings) -> list[Condition]:
+    def _unrotated(self, settings: Settings) -> list[CaseCondition]:
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
-        asked: list[Condition] = []
+        asked: list[CaseCondition] = []
         for arm in settings.arms:
             if arm == "fixed":
                 asked += _fixed_conditions() if self.name == "noise" else ()
             else:
-                asked += [Condition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
+                asked += [CaseCondition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
         return asked
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
@@ -77,17 +77,19 @@ class Ability:
                 yield item, self._case(dataset.name, item, condition, plan, settings)
 
     def _items(
-        self, dataset: Dataset, settings: Settings, conditions: tuple[Condition, ...]
-    ) -> Iterator[tuple[Item, Neighbours, dict[int, int]]]:
+        self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
+    ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
         """The items with those around them and their turns, by number of documents.
 
         Neither a limit nor a choice of languages changes an item's neighbours or turns, and so no case. An item
         that follows its twin has those of the twin, so that nothing but the dial differs between the two.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
-        items = with_neighbours(dataset.items()) if needs_others else ((item, Neighbours()) for item in dataset.items())
-        turns, sizes = Turns(settings.seed), sorted({condition.docs for condition in conditions})
-        before: tuple[str, Neighbours, dict[int, int]] = ("", Neighbours(), {})
+        items = (
+            with_neighbours(dataset.items()) if needs_others else ((item, NearbyItems()) for item in dataset.items())
+        )
+        turns, sizes = PositionTurns(settings.seed), sorted({condition.docs for condition in conditions})
+        before: tuple[str, NearbyItems, dict[int, int]] = ("", NearbyItems(), {})
         for item, near in islice(items, dataset.resolve_limit(settings.limit)):
             if kind_of(item) == self.takes:
                 _, around, taken = before
@@ -110,21 +112,21 @@ class Ability:
     def _plans(
         self,
         item: Item,
-        around: Neighbours,
+        around: NearbyItems,
         turns: dict[int, int],
-        conditions: tuple[Condition, ...],
+        conditions: tuple[CaseCondition, ...],
         settings: Settings,
-    ) -> Iterator[tuple[Condition, Plan]]:
+    ) -> Iterator[tuple[CaseCondition, DocumentPlan]]:
         if settings.original is not None:
             for condition in conditions:
                 yield condition, plan_original(item, condition, self.choose_original, settings.original)
             return
         ordered = order_item(item, settings.seed)
-        bank = Bank(ordered, around)
+        bank = DocumentBank(ordered, around)
         for condition in conditions:
             yield condition, plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
 
-    def _case(self, data: str, item: Item, condition: Condition, plan: Plan, settings: Settings) -> Case:
+    def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
         return Case(
@@ -155,7 +157,7 @@ class Ability:
             reason=plan.reason,
         )
 
-    def _nearest(self, item: Item, condition: Condition) -> float | None:
+    def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
         """The share of distracting documents, nearest to the one asked for, that the item could supply."""
         supply = self._supply(item)
         if condition.arm in ("random", "control"):
@@ -173,16 +175,16 @@ class Ability:
         return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
 
 
-def _fixed_conditions() -> Iterator[Condition]:
+def _fixed_conditions() -> Iterator[CaseCondition]:
     """One supporting document and ever more distracting ones; beside each, as much text about other things."""
     for count in _FIXED_LADDER:
         noise = Fraction(count, count + 1)
-        yield Condition(noise, count + 1, arm="fixed")
+        yield CaseCondition(noise, count + 1, arm="fixed")
         if count:
-            yield Condition(noise, count + 1, arm="control")
+            yield CaseCondition(noise, count + 1, arm="control")
 
 
-def _rotate(conditions: Sequence[Condition], settings: Settings) -> tuple[Condition, ...]:
+def _rotate(conditions: Sequence[CaseCondition], settings: Settings) -> tuple[CaseCondition, ...]:
     return tuple(
         replace(condition, rotation=rotation)
         for condition in conditions

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
 from ragbed.schema import Case
-from ragbed.testbeds.bare import bare_case, items_of
+from ragbed.testbeds.no_documents import bare_case, items_of
 from ragbed.testbeds.settings import Settings
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.order import Ordered
-from ragbed.testbeds.original import choose_counterfactual
-from ragbed.testbeds.plan import Infeasible
-from ragbed.testbeds.settings import Condition, show_ratio
+from ragbed.testbeds.document_order import Ordered
+from ragbed.testbeds.document_plan import Infeasible
+from ragbed.testbeds.original_code import choose_counterfactual
+from ragbed.testbeds.settings import CaseCondition, show_ratio
 
 
-def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     """Edited passages from the front, true ones from the back, never both forms of one passage."""
     true = condition.correct * condition.docs
     if true.denominator != 1:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ragbed.testbeds.ability import Ability
+from ragbed.testbeds.document_order import Ordered
+from ragbed.testbeds.document_plan import Infeasible
 from ragbed.testbeds.noise import draw_supporting
-from ragbed.testbeds.order import Ordered
-from ragbed.testbeds.original import choose_integration
-from ragbed.testbeds.plan import Infeasible
-from ragbed.testbeds.settings import Condition
+from ragbed.testbeds.original_code import choose_integration
+from ragbed.testbeds.settings import CaseCondition
 
 
-def _draw(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     parts = len({ordered.item.passages[index].part for index in ordered.supports})
     if count < parts:
         raise Infeasible(f"{parts} sub-questions need a document each, the mix leaves room for {count}")

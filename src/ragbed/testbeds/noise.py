@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.order import Ordered
-from ragbed.testbeds.original import choose_base
-from ragbed.testbeds.plan import Infeasible
-from ragbed.testbeds.settings import Condition
+from ragbed.testbeds.document_order import Ordered
+from ragbed.testbeds.document_plan import Infeasible
+from ragbed.testbeds.original_code import choose_base
+from ragbed.testbeds.settings import CaseCondition
 
 
-def draw_supporting(ordered: Ordered, condition: Condition, count: int) -> tuple[int, ...]:
+def draw_supporting(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
     """The first so many supporting passages."""
     if count > len(ordered.supports):
         raise Infeasible(f"needs {count} supporting documents, has {len(ordered.supports)}")
@@ -26,3 +27,6 @@ NOISE = Ability(
     draw=draw_supporting,
     choose_original=choose_base,
 )
+
+
+REJECTION = replace(NOISE, name="rejection", expect="refuse", noise=(Fraction(1),))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
 from ragbed.schema import Case
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.settings import Settings

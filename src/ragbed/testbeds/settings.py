@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ragbed.errors import UsageError
-from ragbed.prompts import Instructions
-from ragbed.prompts.remedies import MARK
 from ragbed.schema import Lang
+from ragbed.testbeds.prompts import Instructions
+from ragbed.testbeds.prompts.strategies import MARK
 
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
@@ -38,7 +38,7 @@ ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
 
 
 @dataclass(frozen=True)
-class Condition:
+class CaseCondition:
     """One way to ask an item."""
 
     noise: Fraction
@@ -87,7 +87,7 @@ class Settings:
     prompt: Path | None = None
     """A user's own instruction files, which go before the profile's."""
     remedy: str | None = None
-    """Another way to ask than by these texts alone (`ragbed.prompts.remedies`)."""
+    """Another way to ask than by these texts alone (`ragbed.testbeds.prompts.strategies`)."""
 
     @cached_property
     def instructions(self) -> Instructions:

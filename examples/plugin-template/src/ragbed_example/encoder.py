@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragbed.encoders.base import Encoded, Role
+from ragbed.retrieval.base import Encoded, Role
 
 WIDTH = 512
 """Of a vector; letters that fall together by chance are few at this size."""
@@ -19,7 +19,7 @@ def open_encoder() -> Letters:
 
 
 class Letters:
-    """What ragbed asks of an encoder (`ragbed.encoders.base.Encoder`)."""
+    """What ragbed asks of an encoder (`ragbed.retrieval.base.Encoder`)."""
 
     name = "letters"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from ragbed.errors import UnknownName
-from ragbed.models import Wish
+from ragbed.models import ModelConfig
 from ragbed.models.base import canonical
 from ragbed.schema import Case, Completion
 
 _END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s")
 
 
-def open_model(wish: Wish) -> FirstSentence:
+def open_model(wish: ModelConfig) -> FirstSentence:
     """What the entry point names: from what the user wrote to a model."""
     if wish.model != "first-sentence":
         raise UnknownName("model", wish.model, ["first-sentence"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ragbed.schema import Case
-from ragbed.scorers import robust
-from ragbed.scorers.value import Value
+from ragbed.scoring import robust
+from ragbed.scoring.value import Value
 
 MOST_WORDS = 15
 MOST_CHARACTERS = 30

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ragbed.builder.search import Query, SearchContext
+from ragbed.builder.search.base import SearchResult, make_hits
 from ragbed.errors import UsageError
 from ragbed.schema import Hit
-from ragbed.web.search import Query, Setting
-from ragbed.web.search.base import Result, make_hits
 
 
-def open_engine(setting: Setting) -> Bookmarks:
+def open_engine(setting: SearchContext) -> Bookmarks:
     """What the entry point names: from what the recipe and the environment say to an engine."""
     file = Path(setting.environ.get("BOOKMARKS", "bookmarks.tsv"))
     if not file.is_file():
         raise UsageError(f"engine bookmarks: there is no {file}; write an address, a tab and a title a line.")
     lines = (line.partition("\t") for line in file.read_text("utf-8").splitlines() if line.strip())
-    return Bookmarks([Result(url, title, title) for url, _, title in lines])
+    return Bookmarks([SearchResult(url, title, title) for url, _, title in lines])
 
 
 class Bookmarks:
-    """What ragbed asks of a search engine (`ragbed.web.search.Engine`)."""
+    """What ragbed asks of a search engine (`ragbed.builder.search.Engine`)."""
 
     name = "bookmarks"
 
-    def __init__(self, results: list[Result]) -> None:
+    def __init__(self, results: list[SearchResult]) -> None:
         self._results = results
 
     async def search(self, query: Query) -> list[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ragbed.datasets import Dataset
+from ragbed.data import Dataset
 from ragbed.schema import Case, Document, Item
 from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings

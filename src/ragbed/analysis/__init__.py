@@ -1,0 +1,1 @@
+"""From scored trials to metrics, comparisons, claims and diagnoses."""

@@ -1,0 +1,36 @@
+"""Diagnosing: why replies are wrong, by the paper's error types and further ones, each with its evidence.
+
+Data flows one way: `said` (which answers a reply gives) → `look` (a trial with all that rules look at) → RULES
+→ `classify` (a diagnosis) → `summary` (shares) and `intervening` (asking again with the cause removed).
+
+To add a type: a function that yields its evidence, its name in `record.NAMES`, and one line in RULES.
+"""
+
+from __future__ import annotations
+
+from ragbed.analysis.diagnosis import (
+    behaviour,
+    concepts,
+    distance,
+    integration_errors,
+    measurement_errors,
+    uncertainty,
+)
+from ragbed.analysis.diagnosis.context import Rule
+from ragbed.analysis.diagnosis.records import ErrorType
+
+RULES: dict[ErrorType, Rule] = {
+    "E1": distance.find_distance,
+    "E2": uncertainty.find_uncertainty,
+    "E3": concepts.find_confusion,
+    "E4": integration_errors.find_merging,
+    "E5": integration_errors.find_ignoring,
+    "E6": integration_errors.find_misalignment,
+    "E7": integration_errors.find_noise_like,
+    "E8": behaviour.find_wrong_words,
+    "E9": behaviour.find_over_trust,
+    "E10": behaviour.find_over_refusal,
+    "E11": measurement_errors.find_missed_credit,
+    "E12": measurement_errors.find_data_error,
+    "E13": measurement_errors.find_failure,
+}

@@ -1,0 +1,80 @@
+"""A text read once for all questions that are put to it: folded for matching, cut into sentences, its years found."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from ragbed.schema import Lang
+from ragbed.scoring.robust.gold import Gold, GoldSlot
+from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
+from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.text import split_sentences
+
+_TOKEN = re.compile(r"[a-z0-9]+(?:['.,-][a-z0-9]+)*|[\u3400-\u9fff]")
+
+
+class Sentence(NamedTuple):
+    """A sentence of a page."""
+
+    number: int
+    start: int
+    end: int
+    """In characters of the page's text."""
+    text: str
+    folded: str
+
+
+class ParsedText:
+    """A document, or a reply."""
+
+    def __init__(self, text: str, lang: Lang) -> None:
+        self.text, self.lang = text, lang
+        self.folded = fold(text, lang)
+        self._reading = FoldedResponse(self.folded)
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """All of them; together they cover the text."""
+        spans = split_sentences(self.text)
+        return [
+            Sentence(number, start, end, self.text[start:end], fold(self.text[start:end], self.lang))
+            for number, (start, end) in enumerate(spans)
+        ]
+
+    @cached_property
+    def _origins(self) -> list[int]:
+        return origins(self.text, self.lang)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [sentence.start for sentence in self.sentences]
+
+    def mentions(self, slot: GoldSlot, gold: Gold) -> list[Mention]:
+        """Where it says an answer; places are in the folded text."""
+        return find_mentions(slot, gold, self._reading)
+
+    def says(self, slot: GoldSlot, gold: Gold) -> bool:
+        """Whether it says an answer."""
+        return bool(self.mentions(slot, gold))
+
+    def place(self, mention: Mention) -> tuple[int, int]:
+        """Start and end of a mention in the text as it is."""
+        return self._origins[mention.start], self._origins[max(mention.start, mention.end - 1)] + 1
+
+    def sentence_at(self, mention: Mention) -> Sentence:
+        """The sentence in which a mention begins."""
+        return self.sentences[max(0, bisect_right(self._starts, self.place(mention)[0]) - 1)]
+
+
+@lru_cache(maxsize=8_192)
+def open_page(text: str, lang: Lang) -> ParsedText:
+    """The page of a document; the same ones are in the cases of many conditions and models."""
+    return ParsedText(text, lang)
+
+
+def tokens(folded: str) -> list[str]:
+    """Words of a folded text; characters in Chinese."""
+    return _TOKEN.findall(folded)

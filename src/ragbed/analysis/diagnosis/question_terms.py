@@ -1,0 +1,145 @@
+"""What a question is about: the names and qualifiers by which it tells one event from its look-alikes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from ragbed.analysis.diagnosis.parsed_text import tokens
+from ragbed.analysis.diagnosis.stop_words import ASKING_ZH, FRAME_ZH, STOP
+from ragbed.schema import Lang
+from ragbed.scoring.robust.normalise import fold
+
+YEAR = re.compile(r"(?<![0-9.,])(?:1[89]|20)[0-9]{2}(?![0-9]|[.,][0-9])")
+_ORDINAL_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_NUMBERED = _ORDINAL_WORDS.split()
+_ORDINALS = re.compile(
+    rf"\b(?P<word>{'|'.join(_NUMBERED)})\b(?:[ -](?P<of>[a-z]+))?"
+    r"|\b(?P<digits>[0-9]+)(?:st|nd|rd|th)\b(?: (?P<of2>[a-z]+))?"
+    r"|\bq(?P<quarter>[1-4])\b|第(?P<zh>[0-9一二三四五六七八九十百]+)(?P<of3>季度|[\u4e00-\u9fff]?)"
+)
+_DIGITS_ZH = {character: number for number, character in enumerate("零一二三四五六七八九")}
+_CAPITALISED = re.compile(r"(?<![\w'’])[A-Z][\w&]*(?:[-'’.][A-Za-z]\w*)*")
+_TITLE_ZH = re.compile(r"《([^》]+)》|“([^”]+)”|「([^」]+)」")
+_CUT_ZH = re.compile(
+    rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
+    r"|[^\u3400-\u9fff·]+"
+)
+_ASKING = re.compile(ASKING_ZH)
+_DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
+"""What is done, and no name of anything."""
+
+
+@dataclass(frozen=True)
+class QuestionTerms:
+    """A question taken apart."""
+
+    lang: Lang
+    folded: str
+    content: frozenset[str]
+    """Its words without grammar; pairs of characters in Chinese."""
+    names: tuple[str, ...]
+    """Folded: what it calls the thing asked about."""
+    years: frozenset[str]
+    ordinals: frozenset[tuple[str, str]]
+    """What is counted, where that is told, and which: ("quarter", "1")."""
+
+    def anchors_in(self, folded: str) -> list[str]:
+        """Which names, years and ordinals a folded text has."""
+        found = [name for name in self.names if _has_name(folded, name, self.lang)]
+        found += sorted(self.years & years_in(folded))
+        return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
+
+    def names_in(self, folded: str) -> list[str]:
+        """Which names a folded text has."""
+        return [name for name in self.names if _has_name(folded, name, self.lang)]
+
+    def is_absent(self, folded: str) -> bool:
+        """Whether a folded text has none of its names, nor how one begins: 鹭河大水 for 鹭河洪水 is the same river."""
+        begun = self.lang == "zh" and any(name[:2] in folded for name in self.names)
+        return bool(self.names) and not begun and not self.names_in(folded)
+
+    def coverage(self, folded: str) -> float:
+        """Share of the question's content that a folded text has."""
+        return len(self.content & content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
+
+
+@lru_cache(maxsize=16_384)
+def take_apart(question: str, lang: Lang) -> QuestionTerms:
+    """Reads a question; it is asked under many conditions, so the work is kept."""
+    folded = fold(question, lang)
+    names = _names_en(question) if lang == "en" else _names_zh(question)
+    return QuestionTerms(lang, folded, content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
+
+
+def years_in(folded: str) -> frozenset[str]:
+    """Every year of a folded text."""
+    return frozenset(YEAR.findall(folded))
+
+
+def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
+    """Every ordinal of a folded text, with what it counts."""
+    return frozenset(_ordinal(match) for match in _ORDINALS.finditer(folded))
+
+
+@lru_cache(maxsize=32_768)
+def content_of(folded: str, lang: Lang) -> frozenset[str]:
+    """Words that say something, stripped of plurals; pairs of characters in Chinese."""
+    words = tokens(folded)
+    if lang == "en":
+        return frozenset(stem(word) for word in words if word not in STOP)
+    return frozenset(first + second for first, second in pairwise(words)) | {word for word in words if len(word) > 1}
+
+
+def stem(word: str) -> str:
+    """A word without what grammar hangs on it, roughly: defeated, defeats → defeat."""
+    word = word.removesuffix("'s").removesuffix("'")
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word.removesuffix(ending)
+    return word
+
+
+def _ordinal(match: re.Match[str]) -> tuple[str, str]:
+    if match["quarter"]:
+        return "quarter", match["quarter"]
+    if match["zh"]:
+        numeral = match["zh"]
+        which = str(_DIGITS_ZH.get(numeral, numeral))
+        return ("quarter" if match["of3"] == "季度" else match["of3"]), which
+    of = (match["of"] or match["of2"] or "").removesuffix("s")
+    return of, str(_NUMBERED.index(match["word"]) + 1) if match["word"] else match["digits"]
+
+
+def _names_en(question: str) -> tuple[str, ...]:
+    found = [fold(match[0], "en").removesuffix("'s") for match in _CAPITALISED.finditer(question)]
+    return tuple(dict.fromkeys(name for name in found if name not in STOP and len(name) > 1))
+
+
+def _names_zh(question: str) -> tuple[str, ...]:
+    """What stands in title marks, and every other run of characters that is not next to the word that asks."""
+    titles = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
+    names = list(titles)
+    for part in re.split("[，；,;。？?]", question):
+        asking = _ASKING.search(part)
+        runs = _runs_zh(part if asking is None else part[: asking.start()])
+        after = [] if asking is None else _runs_zh(part[asking.end() :])
+        if asking is not None:  # the relation stands before 是多少, after 谁 or 哪部电影
+            runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
+        names += runs + after
+    names = [name for name in names if not _DOING_ZH.fullmatch(name)]
+    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 beside 霖阜港区铁路 is none
+    return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
+
+
+def _runs_zh(text: str) -> list[str]:
+    return [run for run in _CUT_ZH.split(_TITLE_ZH.sub(" ", text)) if len(run) > 1]
+
+
+def _has_name(folded: str, name: str, lang: Lang) -> bool:
+    if lang == "en":
+        return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", folded) is not None
+    size = min(3, len(name))
+    return any(name[at : at + size] in folded for at in range(len(name) - size + 1))

@@ -1,0 +1,86 @@
+"""A question of several parts taken apart: at the commas where each part asks for itself, or at a list inside it.
+
+'Who won in 2022, and who won in 2023?' has two questions in it; 'Who won in 2022 and 2023?' has a list, and its parts
+are the question with one of its members each.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragbed.analysis.diagnosis.parsed_text import tokens
+from ragbed.analysis.diagnosis.stop_words import STOP
+from ragbed.schema import Lang
+from ragbed.scoring.robust.alignment import BREAK
+from ragbed.scoring.robust.normalise import fold
+
+_MEMBER_EN = r"(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*|\d{4})"
+_LIST_EN = re.compile(rf"(?<![\w'’-]){_MEMBER_EN}(?:, {_MEMBER_EN})*,? and {_MEMBER_EN}(?![\w-])")
+_LIST_ZH = re.compile(
+    r"\d{4}年?(?:[、,，]\d{4}年?)*(?:和|与|及|以及|、)\d{4}年?|[^\W\d_]{1,12}(?:、[^\W\d_]{1,12})*(?:和|与|及|以及)[^\W\d_]+"
+)
+_AND = {"en": re.compile(r",? and |, "), "zh": re.compile("和|与|以及|及|、|，|,")}
+_TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是否|哪|谁|什么|多少")
+
+
+class SubQuestion(NamedTuple):
+    """A sub-question."""
+
+    text: str
+    """As it can be asked alone."""
+    anchors: frozenset[str]
+    """Folded words (characters in Chinese) that no other part has; numbers alone where all parts have some."""
+
+    def is_spoken_of(self, folded: str) -> bool:
+        """Whether a folded text has what marks this part: a number or a name of it, or most of its words."""
+        seen = len(self.anchors & frozenset(tokens(folded)))
+        return bool(self.anchors) and 2 * seen > len(self.anchors) - (len(self.anchors) > 1)
+
+
+@lru_cache(maxsize=16_384)
+def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion, ...]:
+    """The parts of a question that has so many; none where they cannot be told."""
+    if wanted < 2:
+        return ()
+    texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
+    words = [frozenset(token for token in tokens(fold(text, lang)) if token not in STOP) for text in texts]
+    own = [one - frozenset().union(*words[:place], *words[place + 1 :]) for place, one in enumerate(words)]
+    numbers = [frozenset(anchor for anchor in anchors if anchor[0].isdigit()) for anchors in own]
+    anchors = numbers if all(numbers) else own
+    return tuple(map(SubQuestion, texts, anchors)) if all(anchors) else ()
+
+
+def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
+    mark = "？" if lang == "zh" else "?"
+    for breaks in _BREAKS[lang]:
+        pieces = [piece.strip(" ?？") for piece in breaks.split(question) if piece.strip(" ?？")]
+        if len(pieces) == wanted:
+            return [f"{piece[0].upper()}{piece[1:]}{mark}" for piece in pieces]
+    return []
+
+
+_BREAKS = {
+    "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
+    "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],
+}
+"""Where parts of a question as it is may be cut; the first way that gives the right number."""
+
+
+def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:
+    for found in (_LIST_EN if lang == "en" else _LIST_ZH).finditer(question):
+        members = [member for member in _AND[lang].split(found[0]) if member]
+        if len(members) != wanted:
+            continue
+        end = found.end()
+        if lang == "zh" and not members[-1][0].isdigit():
+            tail = _TAIL_ZH.search(members[-1])
+            kept = tail.start() if tail else min(len(members[-1]), len(members[0]))
+            end -= len(members[-1]) - kept
+            members[-1] = members[-1][:kept]
+        if lang == "zh" and members[-1].endswith("年"):
+            members = [member if member.endswith("年") or not member.isdigit() else f"{member}年" for member in members]
+        if all(members):
+            return [question[: found.start()] + member + question[end:] for member in members]
+    return []

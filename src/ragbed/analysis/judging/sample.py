@@ -1,0 +1,85 @@
+"""Which replies people should label: some of everything, and more of those where rule and judge disagree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from ragbed.analysis.judging.judge_run import Scope, needs_judge, verdict_on
+from ragbed.analysis.judging.labels import Label
+from ragbed.analysis.judging.verdict import Verdict
+from ragbed.errors import UsageError
+from ragbed.runs.store import StoredResult
+from ragbed.scoring import score
+
+Stratum: TypeAlias = tuple[bool, str, str]
+"""Whether rule and judge disagree, the judged model, the language."""
+
+
+def draw_sample(
+    scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]], size: int
+) -> list[Label]:
+    """Draws replies to be labelled, each with the probability it was drawn with; the same ones every time.
+
+    Half of them are replies on which a rule and a judge, or two judges, disagree, as far as there are so many:
+    that is where labels tell most. The probabilities let the correction undo it.
+    """
+    strata: dict[Stratum, list[StoredResult]] = {}
+    for stored in replies:
+        if needs_judge(scope.criterion, stored):
+            verdicts = {verdict_on(scope.criterion, stored, said) for said in judgements.values()}
+            stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
+            strata.setdefault(stratum, []).append(stored)
+    if size < len(strata):
+        raise UsageError(f"--sample {size}: there are {len(strata)} kinds of replies, and some of each are wanted.")
+    disputed = {key: len(found) for key, found in strata.items() if key[0]}
+    settled = {key: len(found) for key, found in strata.items() if not key[0]}
+    # At least one of every kind: what can never be drawn could never be corrected for.
+    half = share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
+    shares = share_out(size - sum(half.values()), settled)
+    shares |= share_out(size - sum(shares.values()), disputed)  # what the settled ones cannot fill
+    sample = []
+    for key, found in strata.items():
+        chosen = sorted(found, key=_lot)[: shares[key]]
+        sample += [_to_label(scope, stored, shares[key] / len(found)) for stored in chosen]
+    return sorted(sample, key=lambda label: _hash(label.case, label.model, str(label.repeat)))
+
+
+def share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
+    """Equal shares, and what one cannot fill goes to the others."""
+    shares = {}
+    left = size
+    for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):
+        shares[key] = min(count, left // (len(available) - at))
+        left -= shares[key]
+    return shares
+
+
+def _disagree(scope: Scope, stored: StoredResult, verdicts: set[Verdict]) -> bool:
+    if scope.criterion.rule is not None:
+        verdicts = verdicts | {bool(score(stored.case, stored.completion.reply or "")[scope.criterion.rule])}
+    return len(verdicts) > 1
+
+
+def _to_label(scope: Scope, stored: StoredResult, probability: float) -> Label:
+    case = stored.case
+    return Label(
+        criterion=scope.criterion.name,
+        model=stored.model,
+        case=case.case,
+        repeat=stored.repeat,
+        probability=probability,
+        question=case.question,
+        answer="; ".join(" / ".join(aliases) for aliases in case.answer),
+        documents=tuple(document.text for document in case.documents),
+        reply=stored.completion.reply,
+    )
+
+
+def _lot(stored: StoredResult) -> str:
+    return _hash(stored.model, stored.case.case, str(stored.repeat))
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

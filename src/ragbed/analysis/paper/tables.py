@@ -1,0 +1,77 @@
+"""Tables 1, 3, 5 and 7 of the paper, and the whole numbers behind their percentages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from msgspec import Struct, json
+
+from ragbed.schema import Lang
+
+_FEWEST = 0.9
+"""A run that lost more than a tenth of its questions would not have been printed."""
+
+
+class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One table: per language and model, a percentage a column."""
+
+    columns: tuple[str, ...]
+    en: dict[str, tuple[float, ...]]
+    zh: dict[str, tuple[float, ...]]
+
+    def rows(self) -> Iterator[tuple[Lang, str, tuple[float, ...]]]:
+        """Language, model and percentages."""
+        for model, values in self.en.items():
+            yield "en", model, values
+        for model, values in self.zh.items():
+            yield "zh", model, values
+
+
+class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model's integration errors are said to be, in per cent."""
+
+    model: str
+    shares: dict[str, int]
+
+
+class Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    """All printed figures that are used."""
+
+    source: str
+    questions: dict[str, int]
+    noise: PaperTable
+    rejection: PaperTable
+    integration: PaperTable
+    counterfactual: PaperTable
+    integration_errors: ErrorShares
+
+
+class CountOf(NamedTuple):
+    """So many of so many."""
+
+    hits: int
+    n: int
+
+
+@cache
+def read_tables() -> Tables:
+    """The figures, as carried in the package."""
+    return json.decode(files("ragbed.analysis.paper").joinpath("tables.json").read_bytes(), type=Tables)
+
+
+def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
+    """The whole numbers that print as a percentage: of n questions, or of the most below n that fit.
+
+    The original code drops a failed question from the denominator, so a run can have lost some.
+
+    Raises:
+        ValueError: No number fits, down to nine tenths of n.
+    """
+    for asked in range(n, int(n * _FEWEST), -1):
+        hits = round(percent * asked / 100)
+        if round(100 * hits / asked, places) == percent:
+            return CountOf(hits, asked)
+    raise ValueError(f"{percent} % is no share of {n} questions, nor of any number down to {_FEWEST:.0%} of it")

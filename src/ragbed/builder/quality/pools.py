@@ -1,0 +1,97 @@
+"""Are there enough passages, of a useful length, each of them once?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+
+from ragbed.builder.quality.divergence import divergence
+from ragbed.builder.quality.item_view import ItemView
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.schema import Lang
+
+_ENOUGH = 5
+"""Documents per question in the paper."""
+_RGB_LENGTHS: dict[Lang, dict[int, int]] = {
+    "zh": {90: 860, 125: 1454, 185: 758, 210: 932, 225: 743, 240: 842, 255: 709, 280: 740, 9999: 677},
+    "en": {20: 42, 23: 95, 25: 137, 27: 216, 28: 116, 29: 143, 31: 151, 9999: 89},
+}
+"""How many of RGB's passages are at most so long: characters in zh_refine, words in en_fact, which has snippets."""
+
+_SIZE = MeasureSpec(
+    "pool size",
+    "median of supporting and distracting passages of an item",
+    "zh_refine 10–42 (median 26); zh_int 18–80; en_fact 6–10; zh_fact 3–10",
+)
+_FILLS = MeasureSpec(
+    "fills every ratio",
+    "items with at least 5 supporting and 5 distracting passages",
+    "zh_refine 100 %; en_fact 38 % and 72 %; zh_fact 41 % and 63 %",
+    QualityGate("=", 1),
+)
+_LENGTH = MeasureSpec(
+    "passage length",
+    "median, in Chinese characters or English words",
+    "zh_refine 208 characters (p90 276, max 1,745); zh_int 215; zh_fact 93; en_fact 28 words",
+)
+_SHAPE = MeasureSpec(
+    "length, distance to RGB",
+    "Jensen–Shannon divergence, in bits, of lengths (zh_refine; en_fact, which has snippets only)",
+    "0 by definition",
+)
+_DUPLICATES = MeasureSpec(
+    "duplicate rate",
+    "passages nearly, or exactly, like an earlier one of the item (5-character grams, containment ≥ 0.8)",
+    "zh_refine 1,070/7,715 = 13.9 %; zh_int 941/5,762 = 16.3 %; en_fact 5/989; zh_fact 11/948",
+    QualityGate("≤", 0.02),
+)
+_CROSS = MeasureSpec(
+    "cross-label duplicates",
+    "distracting passages that are nearly a supporting one",
+    "zh_refine 95; zh_int 61",
+    QualityGate("=", 0),
+)
+
+
+class PoolMeasures:
+    """Adds items up."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._lengths: dict[Lang, list[int]] = {"en": [], "zh": []}
+        self._counts: Counter[str] = Counter()
+
+    def add(self, look: ItemView) -> None:
+        """Takes one item in."""
+        item = look.item
+        self._sizes.append(len(look.pooled))
+        self._counts["filled"] += all(len(look.places[stance]) >= _ENOUGH for stance in ("supports", "distracts"))
+        for place in look.pooled:
+            text = item.passages[place].text
+            self._lengths[item.lang].append(len(text) if item.lang == "zh" else len(text.split()))
+            twins = look.near[place]
+            self._counts["again"] += any(twin < place for twin in twins)
+            is_distracting = item.passages[place].stance == "distracts"
+            self._counts["crossed"] += is_distracting and bool(twins & set(look.places["supports"]))
+
+    def tell(self) -> Iterator[Measure]:
+        """What came of it."""
+        items, passages = len(self._sizes), sum(self._sizes)
+        spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
+        yield _SIZE.number(median(self._sizes) if self._sizes else None, items, spread)
+        yield _FILLS.share(self._counts["filled"], items)
+        for lang, lengths in self._lengths.items():
+            if lengths:
+                unit = "characters" if lang == "zh" else "words"
+                yield _LENGTH.number(median(lengths), len(lengths), f"{lang}: {unit}, longest {max(lengths):,}", lang)
+                yield _SHAPE.number(_distance(lengths, lang), len(lengths), lang, lang)
+        yield _DUPLICATES.share(self._counts["again"], passages)
+        yield _CROSS.count(self._counts["crossed"], passages)
+
+
+def _distance(lengths: list[int], lang: Lang) -> float:
+    """How far lengths are from RGB's, in bins that hold about as many of these."""
+    edges = list(_RGB_LENGTHS[lang])
+    bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
+    return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

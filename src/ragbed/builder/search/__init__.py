@@ -1,0 +1,46 @@
+"""Search engines behind one call, one file each, chosen by name.
+
+To add an engine, write a module with a function that opens it, and add one line to ENGINES. An engine behind HTTP
+returns a `SearchService`, which describes its API; caching, counting and pacing are shared. Other packages register
+their engines as entry points of the group `ragbed.search` (docs/plugins.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragbed import plugins
+from ragbed.builder.search.base import Query, SearchEngine, SearchFailed
+from ragbed.builder.search.brave import open_brave
+from ragbed.builder.search.google import open_google
+from ragbed.builder.search.local import open_local
+from ragbed.builder.search.replay import open_replay
+from ragbed.builder.search.searxng import open_searxng
+from ragbed.builder.search.serper import open_serper
+from ragbed.builder.search.served import HttpSearchEngine, SearchService
+from ragbed.builder.search.setting import SearchContext
+from ragbed.builder.search.tavily import open_tavily
+from ragbed.plugins import find_part
+
+ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
+    "local": open_local,
+    "searxng": open_searxng,
+    "brave": open_brave,
+    "serper": open_serper,
+    "tavily": open_tavily,
+    "google": open_google,
+    "replay": open_replay,
+}
+
+__all__ = ["ENGINES", "Query", "SearchContext", "SearchEngine", "SearchFailed", "find_engine", "open_engine"]
+
+
+def find_engine(name: str) -> Callable[[SearchContext], SearchEngine | SearchService]:
+    """What opens the engine of a name."""
+    return find_part(plugins.SEARCH, name, ENGINES)
+
+
+def open_engine(name: str, setting: SearchContext) -> SearchEngine:
+    """The engine of a name."""
+    made = find_engine(name)(setting)
+    return HttpSearchEngine(made, setting.keep, setting.quota) if isinstance(made, SearchService) else made

@@ -1,0 +1,58 @@
+"""Brave Search: https://api-dashboard.search.brave.com/api-reference/web/search/get."""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from ragbed.builder.search.base import Query, SearchResult, read_day, with_sites
+from ragbed.builder.search.served import SearchRequest, SearchService
+from ragbed.builder.search.setting import SearchContext
+
+_LANGUAGES = {"en": "en", "zh": "zh-hans"}
+_COUNT = 20
+
+
+class _Result(Struct):
+    url: str
+    title: str = ""
+    description: str = ""
+    page_age: str | None = None
+
+
+class _Web(Struct):
+    results: list[_Result] = []
+
+
+class _Answer(Struct):
+    type: str
+    web: _Web | None = None
+    """Left out if nothing was found."""
+
+
+def open_brave(setting: SearchContext) -> SearchService:
+    """The key is `BRAVE_API_KEY`."""
+    url = f"{setting.base_url('BRAVE_BASE_URL', 'https://api.search.brave.com')}/res/v1/web/search"
+    headers = {"X-Subscription-Token": setting.key("BRAVE_API_KEY")}
+
+    def ask(query: Query, page: int) -> SearchRequest:
+        params: dict[str, str | int] = {
+            "q": with_sites(query),
+            "search_lang": _LANGUAGES[query.lang],
+            "country": "ALL",
+            "count": _COUNT,
+            "offset": page,
+            "result_filter": "web",
+            "text_decorations": "false",
+        }
+        if query.after or query.before:
+            params["freshness"] = f"{query.after or '1990-01-01'}to{query.before or setting.today.isoformat()}"
+        return SearchRequest("GET", url, headers, params)
+
+    return SearchService("brave", ask, _read, page_size=_COUNT, pages=10, longest=400, interval_s=1.0)
+
+
+def _read(body: bytes) -> list[SearchResult]:
+    web = json.decode(body, type=_Answer).web
+    return [
+        SearchResult(one.url, one.title, one.description, read_day(one.page_age)) for one in (web or _Web()).results
+    ]

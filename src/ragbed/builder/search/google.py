@@ -1,0 +1,66 @@
+"""Google's Custom Search JSON API, which the paper used (R15): https://developers.google.com/custom-search/v1/cse/list.
+
+It takes no new customers, and ends in January 2027.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from ragbed.builder.search.base import Query, SearchResult, read_day, with_sites
+from ragbed.builder.search.served import SearchRequest, SearchService
+from ragbed.builder.search.setting import SearchContext
+
+_LANGUAGES = {"en": "lang_en", "zh": "lang_zh-CN|lang_zh-TW"}
+_COUNT = 10
+_DATES = ("article:published_time", "og:published_time", "publishdate", "date")
+"""What pages call it in their head."""
+
+
+class _PageMap(Struct):
+    metatags: list[dict[str, object]] = []
+
+
+class _Result(Struct):
+    link: str
+    title: str = ""
+    snippet: str = ""
+    pagemap: _PageMap | None = None
+
+
+class _Answer(Struct):
+    kind: str
+    items: list[_Result] = []
+    """Left out if nothing was found."""
+
+
+def open_google(setting: SearchContext) -> SearchService:
+    """The key is `GOOGLE_API_KEY`, the search engine's id `GOOGLE_CSE_ID`."""
+    url = f"{setting.base_url('GOOGLE_CSE_BASE_URL', 'https://customsearch.googleapis.com')}/customsearch/v1"
+    account = {"key": setting.key("GOOGLE_API_KEY"), "cx": setting.key("GOOGLE_CSE_ID")}
+
+    def ask(query: Query, page: int) -> SearchRequest:
+        params: dict[str, str | int] = {
+            **account,
+            "q": with_sites(query),
+            "lr": _LANGUAGES[query.lang],
+            "num": _COUNT,
+            "start": page * _COUNT + 1,
+        }
+        if query.after or query.before:
+            first, last = query.after or "1990-01-01", query.before or setting.today.isoformat()
+            params["sort"] = f"date:r:{first.replace('-', '')}:{last.replace('-', '')}"
+        return SearchRequest("GET", url, params=params)
+
+    return SearchService("google", ask, _read, page_size=_COUNT, pages=10, longest=2048, interval_s=0.6)
+
+
+def _read(body: bytes) -> list[SearchResult]:
+    return [
+        SearchResult(one.link, one.title, one.snippet, _date_of(one)) for one in json.decode(body, type=_Answer).items
+    ]
+
+
+def _date_of(result: _Result) -> str | None:
+    told = (tags.get(name) for tags in (result.pagemap or _PageMap()).metatags for name in _DATES)
+    return next((day for one in told if isinstance(one, str) and (day := read_day(one))), None)

@@ -1,0 +1,165 @@
+"""A search engine over one's own documents: no key, no network. What is used where none is named.
+
+Words are ranked by BM25, vectors by their cosine; the two orders are merged by reciprocal rank (Cormack et al., SIGIR
+2009), which needs no weights. A document is as good as its best passage.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ragbed.builder.search.base import Query, SearchResult, make_hits
+from ragbed.builder.search.setting import SearchContext
+from ragbed.errors import UsageError
+from ragbed.retrieval.local_index import LocalIndex
+from ragbed.retrieval.near_duplicates import Distinct
+from ragbed.retrieval.terms import words_of
+from ragbed.schema import Hit, Lang
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DEPTH = 200
+"""Passages looked at in each order: twenty for each of ten hits, since a document may have many."""
+_RRF = 60
+"""The constant of the paper."""
+_TERMS = 64
+"""Words of a query that are looked up."""
+_BLOCK = 8_192
+"""Vectors that are read, and multiplied, together: as many as need not be in the memory twice."""
+_ASKED = 1_000
+"""Passages of which the index is asked together whether they are wanted."""
+_SNIPPET = 160
+"""Characters, as engines give."""
+_OF = "FROM passages JOIN documents ON documents.id = document"
+
+
+class LocalSearchEngine:
+    """Answers from an index."""
+
+    name = "local"
+
+    def __init__(self, index: LocalIndex) -> None:
+        self._index = index
+        self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
+
+    async def search(self, query: Query) -> list[Hit]:
+        """See `Engine`."""
+        terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
+        seen, texts = set[str](), Distinct()
+        first, copies = list[SearchResult](), list[SearchResult]()
+        for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
+            ((url, title, date, text),) = self._index.rows(
+                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
+                passage,
+            )
+            if url in seen:
+                continue
+            seen.add(url)
+            # Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
+            (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
+            if len(first) >= query.count:
+                break
+        return make_hits(query, self.name, [*first, *copies][: query.count])
+
+    def _by_words(self, query: Query, terms: list[str]) -> list[int]:
+        """Passages by BM25, the best first."""
+        if not (terms := self._telling(terms)):
+            return []
+        condition, values = _wanted(query)
+        rows = self._index.rows(
+            f"SELECT passages.id {_OF} JOIN words ON words.rowid = passages.id "
+            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank, passages.id LIMIT {_DEPTH}",
+            *(" OR ".join(f'"{term}"' for term in terms), *values),
+        )
+        return [number for (number,) in rows]
+
+    def _telling(self, terms: list[str]) -> list[str]:
+        """The words that fewer than half of the passages have: BM25 gives the others no weight, and all of the work.
+
+        Where there are none, others must do: a few documents about one thing all have its name.
+        """
+        ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
+        counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
+        return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
+
+    def _by_vectors(self, query: Query) -> list[int]:
+        """Passages by cosine, the best first; none without an encoder."""
+        packed = self._index.encode_query(query.text)
+        if packed is None:
+            return []
+        import numpy as np  # noqa: PLC0415 - takes time to load
+
+        vector = np.frombuffer(packed, np.float16).astype(np.float32)
+        numbers, blocks = self._load(query.lang)
+        scores = np.concatenate([np.zeros(0, np.float32), *(block.astype(np.float32) @ vector for block in blocks)])
+        order = (numbers[place] for place in np.argsort(-scores, kind="stable").tolist())
+        found: list[int] = []
+        while len(found) < _DEPTH and (some := list(islice(order, _ASKED))):
+            found += self._allowed(query, some)
+        return found[:_DEPTH]
+
+    def _allowed(self, query: Query, passages: list[int]) -> list[int]:
+        """Those of some passages whose documents are what the query wants, in their order."""
+        condition, values = _wanted(query)
+        marks = ", ".join("?" * len(passages))
+        rows = self._index.rows(
+            f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND {condition}", *passages, *values
+        )
+        kept = {number for (number,) in rows}
+        return [number for number in passages if number in kept]
+
+    def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
+        """The numbers and vectors of all passages of a language; only those that are new are read from the file."""
+        import numpy as np  # noqa: PLC0415 - takes time to load
+
+        numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
+        while rows := self._index.rows(
+            f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? ORDER BY passages.id LIMIT {_BLOCK}",
+            *(lang, numbers[-1] if numbers else 0),
+        ):
+            numbers.extend(number for number, _ in rows)
+            blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
+        return numbers, blocks
+
+
+def _wanted(query: Query) -> tuple[str, list[str]]:
+    """What a document must be, in SQL."""
+    parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
+    values = [query.lang, query.after or "", query.before or "9999"]
+    is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
+    for domain in query.exclude:
+        parts.append(f"NOT {is_of}")
+        values += [domain] * 3
+    if query.include:
+        parts.append(f"({' OR '.join([is_of] * len(query.include))})")
+        values += [value for domain in query.include for value in [domain] * 3]
+    return " AND ".join(parts), values
+
+
+def _merge(*orders: list[int]) -> list[int]:
+    """Several orders in one: what stands high in some of them stands high."""
+    scores: dict[int, float] = defaultdict(float)
+    for order in orders:
+        for rank, number in enumerate(order, 1):
+            scores[number] += 1 / (_RRF + rank)
+    return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _snippet(text: str, terms: list[str]) -> str:
+    """A stretch of a passage around the first word that was searched for."""
+    folded = text.lower()
+    found = [place for term in terms if (place := folded.find(term)) >= 0]
+    start = max(0, min(found, default=0) - _SNIPPET // 4)
+    cut = text[start : start + _SNIPPET].strip()
+    return f"{'…' if start else ''}{cut}{'…' if start + _SNIPPET < len(text) else ''}".replace("\n", " ")
+
+
+def open_local(setting: SearchContext) -> LocalSearchEngine:
+    """Over the setting's index."""
+    if setting.index is None:
+        raise UsageError("the search engine local needs an index of documents.")
+    return LocalSearchEngine(setting.index)

@@ -1,0 +1,62 @@
+"""Recorded hits: a file of `Hit` lines answers the queries it has, and notes the others beside it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from ragbed.builder.search.base import Query, SearchFailed, SearchResult, make_hits
+from ragbed.builder.search.setting import SearchContext
+from ragbed.errors import DataError, UsageError
+from ragbed.io.jsonl import read_lines
+from ragbed.schema import Hit
+
+
+class ReplaySearchEngine:
+    """Answers from a file, whoever was asked when it was recorded.
+
+    Args:
+        path: The hits.
+        questions: By ids that may stand in their place there.
+    """
+
+    name = "replay"
+
+    def __init__(self, path: Path, questions: Mapping[str, str]) -> None:
+        self._hits: dict[str, list[Hit]] = defaultdict(list)
+        self._missing = path.with_name(f"{path.name}.missing")
+        self._noted: set[Query] = set()
+        decoder = msgspec.json.Decoder(Hit)
+        for number, line in read_lines(path):
+            try:
+                hit = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise DataError(path, f"expected a hit: {error}", line=number) from error
+            self._hits[questions.get(hit.question, hit.question)].append(hit)
+
+    async def search(self, query: Query) -> list[Hit]:
+        """See `Engine`; the engine of each hit is the one that was recorded."""
+        if query.text not in self._hits:
+            self._note(query)
+            raise SearchFailed("missing", f"nobody recorded this query; it is noted in {self._missing}")
+        recorded = sorted(self._hits[query.text], key=lambda hit: hit.rank)
+        engines = {hit.url: hit.engine for hit in reversed(recorded)}
+        results = [SearchResult(hit.url, hit.title, hit.snippet, hit.date) for hit in recorded]
+        hits = make_hits(query, self.name, results)
+        return [msgspec.structs.replace(hit, engine=engines[hit.url]) for hit in hits]
+
+    def _note(self, query: Query) -> None:
+        if query not in self._noted:
+            self._noted.add(query)
+            with open(self._missing, "ab") as sink:
+                sink.write(msgspec.json.encode(query) + b"\n")
+
+
+def open_replay(setting: SearchContext) -> ReplaySearchEngine:
+    """From the setting's file."""
+    if setting.recorded is None:
+        raise UsageError("the search engine replay needs a file of recorded hits; name it as search.recorded.")
+    return ReplaySearchEngine(setting.recorded, setting.questions)

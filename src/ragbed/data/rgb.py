@@ -1,0 +1,182 @@
+"""RGB's own format: the eight published files, and anything shaped like them.
+
+JSON Lines despite the name `.json`. Three shapes of record, told apart by their fields:
+base `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list
+per sub-question, and `asnwer1` (sic), `answer2`; counterfactual with `fakeanswer` and
+`positive_wrong[]`, where `positive_wrong[i]` is the falsified `positive[i]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from ragbed.data.decode import decode_line
+from ragbed.errors import DataError, RagbedError
+from ragbed.io.locations import Place
+from ragbed.schema import MOST_ALIASES, MOST_SLOTS, Answer, Item, Passage, RawAnswer
+from ragbed.text import guess_lang
+
+SIGN = "query"
+"""The field by which a record of this format is known."""
+
+
+class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):
+    id: int | str
+    query: str
+    answer: RawAnswer
+    fakeanswer: RawAnswer | UnsetType = UNSET
+    asnwer1: RawAnswer | UnsetType = UNSET
+    answer1: RawAnswer | UnsetType = UNSET
+    answer2: RawAnswer | UnsetType = UNSET
+    positive_wrong: list[str] | UnsetType = UNSET
+    positive: list[str | list[str]]
+    negative: list[str]
+
+
+_DECODER = msgspec.json.Decoder(_RgbRecord)
+_SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
+
+
+def read_item(path: Place, number: int, line: bytes) -> Item:
+    """Reads one line as an item."""
+    record = decode_line(_DECODER, path, number, line)
+    place = _Place(path, number)
+    fake = None if record.fakeanswer is UNSET else place.slots("fakeanswer", record.fakeanswer)
+    return Item(
+        id=str(record.id),
+        question=record.query,
+        lang=guess_lang(record.query),
+        answer=place.slots("answer", record.answer),
+        fake=fake,
+        passages=tuple(place.passages(record)),
+        rgb=_spelling(record),
+    )
+
+
+def to_line(item: Item) -> bytes:
+    """Writes an item as RGB does; an item that was read from RGB gives the same bytes again.
+
+    RGB has no place for provenance, kinds and the language, which follows from the question's script.
+
+    Raises:
+        RagbedError: RGB's shape cannot hold the item.
+    """
+    spelled = item.rgb or {}
+    import json  # noqa: PLC0415 - msgspec leaves no spaces, and who only reads needs none
+
+    number = spelled.get("id")
+    record: dict[str, object] = {
+        "id": number if str(number) == item.id else item.id,
+        "query": item.question,
+        "answer": _as_spelled(item.answer, spelled.get("answer")),
+    }
+    if item.fake is not None:
+        record["fakeanswer"] = _as_spelled(item.fake, spelled.get("fakeanswer"))
+    record |= {name: spelled[name] for name in _SUB_ANSWERS if name in spelled}
+    supports = [index for index, passage in enumerate(item.passages) if passage.stance == "supports"]
+    if item.fake is not None:
+        record["positive_wrong"] = _edits(item, supports)
+    record["positive"] = _positive([item.passages[index] for index in supports])
+    record["negative"] = [passage.text for passage in item.passages if passage.stance == "distracts"]
+    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
+
+
+def _edits(item: Item, supports: list[int]) -> list[str]:
+    """The edited form of every supporting passage, in their order."""
+    edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
+    by_original = dict(edits)
+    if len(by_original) != len(edits) or by_original.keys() != set(supports):
+        raise RagbedError(
+            f"item {item.id} cannot be written as RGB: there every supporting passage has exactly one edited form; "
+            "give each contradicting passage its edit_of."
+        )
+    return [by_original[index] for index in supports]
+
+
+def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
+    if all(passage.part is None for passage in supports):
+        return [passage.text for passage in supports]
+    parts: dict[int, list[str]] = {}
+    for passage in supports:
+        parts.setdefault(passage.part or 0, []).append(passage.text)
+    return [parts[part] for part in sorted(parts)]
+
+
+class _Place:
+    """Where a record stands, so that what is wrong with it can be named."""
+
+    def __init__(self, path: Place, number: int) -> None:
+        self._path, self._number = path, number
+
+    def wrong(self, field: str, problem: str) -> DataError:
+        return DataError(self._path, problem, line=self._number, field=field)
+
+    def slots(self, field: str, raw: RawAnswer) -> Answer:
+        slots = _slots(raw)
+        if not slots:
+            raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
+        if len(slots) > MOST_SLOTS:
+            raise self.wrong(field, f"has {len(slots):,} parts; at most {MOST_SLOTS} are allowed")
+        for index, aliases in enumerate(slots):
+            if len(aliases) > MOST_ALIASES:
+                told = f"has {len(aliases):,} aliases; at most {MOST_ALIASES:,} are allowed"
+                raise self.wrong(f"{field}[{index}]", told)
+            if not aliases:
+                raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
+            if not all(alias.strip() for alias in aliases):
+                raise self.wrong(f"{field}[{index}]", "is an empty string, which every text would contain")
+        return slots
+
+    def passages(self, record: _RgbRecord) -> Iterator[Passage]:
+        yield from self._supporting(record.positive)
+        if record.positive_wrong is not UNSET:
+            if any(isinstance(entry, list) for entry in record.positive):
+                raise self.wrong("positive", "has lists beside positive_wrong; an item is of one kind only")
+            if record.fakeanswer is UNSET:
+                raise self.wrong("fakeanswer", "is missing beside positive_wrong")
+            if len(record.positive_wrong) != len(record.positive):
+                raise self.wrong(
+                    "positive_wrong",
+                    f"has {len(record.positive_wrong)} documents beside {len(record.positive)} in positive; "
+                    "each must be the edit of the one at its place",
+                )
+            for index, text in enumerate(record.positive_wrong):
+                yield Passage(text=text, stance="contradicts", edit_of=index)
+        elif record.fakeanswer is not UNSET:
+            raise self.wrong("positive_wrong", "is missing beside fakeanswer")
+        for text in record.negative:
+            yield Passage(text=text, stance="distracts")
+
+    def _supporting(self, positive: list[str | list[str]]) -> Iterator[Passage]:
+        nested = any(isinstance(entry, list) for entry in positive)
+        for index, entry in enumerate(positive):
+            if isinstance(entry, str):
+                if nested:
+                    raise self.wrong(f"positive[{index}]", "is a string among lists; use one or the other")
+                yield Passage(text=entry, stance="supports")
+            elif not entry:
+                raise self.wrong(f"positive[{index}]", "is an empty list; every sub-question needs a document")
+            else:
+                for text in entry:
+                    yield Passage(text=text, stance="supports", part=index)
+
+
+def _slots(raw: RawAnswer) -> Answer:
+    if isinstance(raw, str):
+        return ((raw,),)
+    return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)
+
+
+def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
+    fields = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
+    return {name: value for name in fields if (value := getattr(record, name)) is not UNSET}
+
+
+def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
+    """The old spelling while it still says the same; after an edit the most explicit one."""
+    if raw is not None and not isinstance(raw, int) and _slots(raw) == slots:
+        return raw
+    return [list(aliases) for aliases in slots]

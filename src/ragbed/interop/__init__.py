@@ -1,0 +1,1 @@
+"""Exports, adapters of other harnesses, and the pytest plug-in."""

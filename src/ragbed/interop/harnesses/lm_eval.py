@@ -1,0 +1,58 @@
+"""What lm-evaluation-harness calls, by the names that stand in its task files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragbed import __version__
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
+from ragbed.interop.exports.lm_eval import METRICS
+from ragbed.interop.exports.records_base import reference_of
+from ragbed.interop.harnesses.frozen import find_part
+from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
+from ragbed.interop.harnesses.shipped import lay_out_shipped
+from ragbed.schema import Case
+from ragbed.testbeds.prompts import prompt_hash
+
+
+def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
+    """The documents of one condition of a part of an exported testbed."""
+    found = find_part(folder, part)
+    return _documents(read_part(folder, found), found, condition)
+
+
+def load_shipped(part: str, condition: str = "", **_: object) -> dict[str, Any]:
+    """The documents of one condition of a testbed that is known by name; lm-eval hands in its metadata too."""
+    found, cases = lay_out_shipped(part)
+    return _documents(cases, found, condition)
+
+
+def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
+    """The numbers of one reply; lm-eval averages them."""
+    found = numbers(score_packed(doc["record"], results[0]))
+    return {name: found[name] for name in METRICS if name in found}
+
+
+def _documents(cases: Iterable[Case], part: TestbedPart, condition: str) -> dict[str, Any]:
+    from datasets import Dataset  # noqa: PLC0415 - lm-eval brings it
+
+    rows = [_document(case) for case in cases if condition_of(case, part) == condition]
+    return {"test": Dataset.from_list(rows)}
+
+
+def _document(case: Case) -> dict[str, object]:
+    texts = {message.role: message.content for message in case.messages}
+    return {
+        "case": case.case,
+        "lang": case.lang,
+        "testbed": case.testbed,
+        "system": texts.get("system", ""),
+        "user": texts["user"],
+        "target": reference_of(case),
+        "prompt": prompt_hash(case.messages),
+        "record": pack(case),
+        "ragbed": __version__,
+        "scorers": scorers_hash(),
+    }

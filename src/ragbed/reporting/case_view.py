@@ -1,0 +1,157 @@
+"""A case with what models said of it, as `pages/static/case.js` draws it: texts, and the stretches to be marked.
+
+The viewer sends it as JSON, the single-file report carries it inside; both draw the same.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from ragbed.reporting.response_spans import find_said
+from ragbed.runs.store import StoredResult
+from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Step
+from ragbed.scoring import score_and_explain
+from ragbed.scoring.robust.gold import Gold, prepare
+from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
+from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.value import Value
+
+_MOST_SPANS = 64
+
+
+class TextSpan(Struct, frozen=True, omit_defaults=True):
+    """A stretch of a text to be marked: what it is, and by which rule."""
+
+    start: int
+    end: int
+    kind: str
+    """gold, fake, predicted or cue."""
+    title: str | None = None
+
+
+class ShownDocument(Struct, frozen=True, omit_defaults=True):
+    """A document as it was handed over."""
+
+    text: str
+    stance: str
+    kind: str
+    spans: list[TextSpan]
+    item: str | None = None
+
+
+class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What one model said, and what is thought of it."""
+
+    model: str
+    repeat: int
+    outcome: str
+    reply: str | None
+    error: str | None
+    reasoning: str | None
+    finish: str | None
+    usage: dict[str, int] | None
+    latency_s: float | None
+    attempts: int
+    cached: bool
+    verdict: str | None
+    """Of the robust track; None without a reply."""
+    scores: dict[str, Value] | None
+    """Of all tracks, by name."""
+    spans: list[TextSpan]
+    """In the reply, each with the rule that found it."""
+    predicted: list[list[TextSpan]]
+    """For each document, where it says what the reply says."""
+    retrieved: tuple[Retrieved, ...] | None = None
+    """Own retrieval: what the system found; None where it does not say."""
+    steps: tuple[Step, ...] = ()
+    """Remedies: the calls behind the reply."""
+
+
+class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What was asked."""
+
+    case: str
+    data: str
+    item: str
+    lang: Lang
+    testbed: str
+    noise: float | None
+    noise_real: float | None
+    k: int
+    correct: float
+    arm: str
+    profile: str
+    seed: int
+    expect: str
+    question: str
+    answer: Answer
+    fake: Answer | None
+    documents: list[ShownDocument]
+    messages: tuple[Message, ...]
+    dial: str | None = None
+    """Of the perturbed case of a minimal pair: what was perturbed."""
+    twin: str | None = None
+    """Its other item."""
+
+
+def show_case(case: Case) -> ShownCase:
+    """A case with the answers marked in its documents."""
+    gold = prepare(case.question, case.answer, case.fake, case.lang)
+    documents = [
+        ShownDocument(one.text, one.stance, one.kind, [*_answers_in(one.text, gold, case.lang)], one.item)
+        for one in case.documents
+    ]
+    same = {name: getattr(case, name) for name in ShownCase.__struct_fields__ if name != "documents"}
+    return ShownCase(documents=documents, **same)
+
+
+def show_trial(stored: StoredResult) -> ShownTrial:
+    """What a model said of a case, with the grounds of the verdict marked."""
+    case, completion = stored.case, stored.completion
+    is_reply = completion.outcome == "ok"
+    reply = completion.reply or ""
+    scores, findings = score_and_explain(case, reply) if is_reply else (None, [])
+    return ShownTrial(
+        model=stored.model,
+        repeat=stored.repeat,
+        outcome=completion.outcome,
+        reply=completion.reply,
+        error=completion.error,
+        reasoning=completion.reasoning,
+        finish=completion.finish,
+        usage=completion.usage,
+        latency_s=completion.latency_s,
+        attempts=completion.attempts,
+        cached=stored.cached,
+        verdict=None if scores is None else str(scores["verdict"]),
+        scores=scores,
+        spans=[TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
+        predicted=[_predicted(reply, one.text, case.question) if is_reply else [] for one in case.documents],
+        retrieved=completion.retrieved,
+        steps=completion.steps,
+    )
+
+
+def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
+    return [TextSpan(start, end, "predicted") for start, end in find_said(reply, document, question)]
+
+
+@lru_cache(maxsize=1_024)  # a document stands in many cases of its question
+def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
+    folded = fold(text, lang)
+    reading = FoldedResponse(folded, (text,))
+    owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
+    places = origins(text, lang)
+    spans = []
+    for number, mentions in enumerate(owned):
+        kind = "gold" if number < len(gold.slots) else "fake"
+        for one in mentions[:_MOST_SPANS]:
+            end = places[max(one.start, one.end - 1)] + 1
+            spans.append(TextSpan(places[one.start], end, kind, f"{kind}: {one.rule}"))
+    return tuple(sorted(spans, key=lambda span: span.start))
+
+
+def _kind_of(rule: str) -> str:
+    return {"answer": "gold", "fake": "fake"}.get(rule.partition(".")[0], "cue")

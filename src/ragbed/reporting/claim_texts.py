@@ -1,0 +1,63 @@
+"""Findings as rows of text, the same for the terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragbed.analysis.claims.base import MIN_QUESTIONS, ClaimEvidence, ClaimFinding
+from ragbed.analysis.locale import Locale
+
+_ORDER = ("contradicted", "supported", "inconclusive")
+
+
+def tell_finding(finding: ClaimFinding, words: Locale) -> tuple[str, str, str, str]:
+    """Claim, what it says, verdict, and what that rests on."""
+    counts = {verdict: sum(one.verdict == verdict for one in finding.evidence) for verdict in _ORDER}
+    told = words("claims.counts", **counts) if finding.evidence else words(f"claims.{finding.claim}.needs")
+    return finding.claim, words(f"claims.{finding.claim}.says"), words(f"claims.{finding.verdict}"), told
+
+
+def split_findings(
+    findings: Sequence[ClaimFinding],
+) -> tuple[list[ClaimFinding], list[ClaimFinding], list[ClaimFinding]]:
+    """Return the findings that are decided, those that are inconclusive, and those without enough data."""
+    unclear = [one for one in findings if one.verdict == "inconclusive"]
+    missing = [one for one in findings if one.verdict == "not_enough_data"]
+    return [one for one in findings if one not in (*unclear, *missing)], unclear, missing
+
+
+def tell_claims(key: str, findings: Sequence[ClaimFinding], words: Locale) -> str:
+    """Return one line that names the claims of some findings; empty where there are none."""
+    names = ", ".join(one.claim for one in findings)
+    return words(f"claims.{key}", claims=names, minimum=MIN_QUESTIONS) if names else ""
+
+
+def evidence_columns(words: Locale) -> tuple[str, ...]:
+    """Headings of the rows of `tell_evidence`."""
+    told = [words(f"claims.{name}") for name in ("measured", "model", "data", "noise", "value")]
+    return (*told, "n", "p", words("claims.verdict"))
+
+
+def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, ...]:
+    """One measurement."""
+    interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
+    return (
+        f"{claim} {words(f'claims.what.{one.what}')}",
+        one.key.model,
+        f"{one.key.data}, {one.key.profile}",
+        "–" if one.at is None else f"{one.at:.3g}",
+        f"{round(100 * one.value, 1) + 0.0:.1f}{interval}",
+        str(one.n),
+        "–" if one.p is None else tell_p(one.p),
+        words(f"claims.{one.verdict}"),
+    )
+
+
+def tell_p(p: float) -> str:
+    """A p value as papers print it."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def most_telling(finding: ClaimFinding, most: int) -> Sequence[ClaimEvidence]:
+    """The rows that decide, first; not more than so many."""
+    return sorted(finding.evidence, key=lambda one: _ORDER.index(one.verdict))[:most]

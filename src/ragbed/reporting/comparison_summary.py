@@ -1,0 +1,154 @@
+"""Say in sentences what a comparison found: one comparison per testbed, over all its noise ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ragbed.analysis.comparison import (
+    HEADLINE,
+    ComparedCondition,
+    ComparedQuestion,
+    Comparison,
+    Side,
+    adjust,
+    compare_questions,
+)
+from ragbed.analysis.statistics.rates import ALPHA
+
+_ABILITIES = {
+    "noise": "noise robustness",
+    "rejection": "negative rejection",
+    "integration": "information integration",
+    "counterfactual": "counterfactual robustness",
+    "closed-book": "closed-book questions",
+    "no-documents": "refusal without documents",
+    "parts": "sub-questions",
+    "own-retrieval": "end-to-end RAG",
+    "own-rejection": "end-to-end rejection",
+}
+_METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
+
+
+class Summary(NamedTuple):
+    """A testbed's comparison: of each question, the mean over the conditions in which both sides have it."""
+
+    comparison: Comparison
+    """Its condition has neither a noise ratio nor a share of true documents, since several may be pooled."""
+    rows: tuple[Comparison, ...]
+    """The comparisons of the single conditions."""
+
+
+def summarise(first: Side, second: Side, rows: Sequence[Comparison], least: float) -> list[Summary]:
+    """Compare two sides once per testbed; each question counts once, however many conditions it has.
+
+    Args:
+        first: The baseline, A.
+        second: The side compared with it, B.
+        rows: The comparisons of the single conditions.
+        least: The smallest fall that counts as a decline.
+    """
+    groups: dict[ComparedCondition, list[Comparison]] = {}
+    for row in rows:
+        groups.setdefault(row.condition._replace(noise=None, correct=0.0), []).append(row)
+    pooled = [
+        compare_questions(condition, *_pool(first, second, [row.condition for row in found]), least)
+        for condition, found in groups.items()
+    ]
+    return [Summary(one, tuple(found)) for one, found in zip(adjust(pooled), groups.values(), strict=True)]
+
+
+def _pool(
+    first: Side, second: Side, conditions: Sequence[ComparedCondition]
+) -> tuple[dict[ComparedQuestion, float], dict[ComparedQuestion, float]]:
+    """The mean score per question on each side, over the conditions in which both sides have the question."""
+    pairs: dict[ComparedQuestion, list[tuple[float, float]]] = {}
+    for condition in conditions:
+        one, other = first.scores[condition], second.scores[condition]
+        for question in one.keys() & other.keys():
+            pairs.setdefault(question, []).append((one[question], other[question]))
+    means = {
+        question: [sum(scores) / len(found) for scores in zip(*found, strict=True)] for question, found in pairs.items()
+    }
+    return {key: mean[0] for key, mean in means.items()}, {key: mean[1] for key, mean in means.items()}
+
+
+def state(summaries: Sequence[Summary]) -> list[str]:
+    """Say what differs significantly, and what does not."""
+    places = {one.comparison.condition: _name(one, summaries) for one in summaries}
+    sentences, same = [], []
+    for one in summaries:
+        name = places[one.comparison.condition]
+        if one.comparison.adjusted < ALPHA:
+            sentences.append(_difference(one.comparison, _of(name, _ratios(one.rows))))
+        else:
+            same.append(f"{name} ({_numbers(one.comparison, with_p=False)})")
+    if same:
+        listed = same[0] if len(same) == 1 else f"{', '.join(same[:-1])} or {same[-1]}"
+        sentences.append(f"No significant difference on {listed}.")
+    return [*sentences, *_single_conditions(summaries, places)]
+
+
+def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
+    """Conditions that differ although the mean of their testbed does not, or that move the other way."""
+    for one in summaries:
+        mean = one.comparison
+        for row in one.rows if len(one.rows) > 1 else ():
+            is_other_way = (row.difference.value > 0) != (mean.difference.value > 0)
+            if row.adjusted < ALPHA and (mean.adjusted >= ALPHA or is_other_way):
+                yield _difference(row, _of(places[mean.condition], _ratios([row])))
+
+
+def _difference(row: Comparison, where: str) -> str:
+    way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
+    metric = _METRICS[HEADLINE.get(row.condition.testbed, "correct")]
+    return (
+        f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
+        f"({_numbers(row, with_p=True)})."
+    )
+
+
+def _numbers(row: Comparison, *, with_p: bool) -> str:
+    value, low, high = (signed(100 * one) for one in row.difference)
+    p = f"adjusted p {row.adjusted:.2g}, " if with_p else ""
+    return f"{value} points, 95 % interval {low} to {high}, {p}{row.n:,} question{'' if row.n == 1 else 's'}"
+
+
+def signed(points: float) -> str:
+    """A difference in points, with its sign."""
+    return f"{points:+.1f}".replace("-", "−")
+
+
+def _of(name: str, detail: str) -> str:
+    return f"{name} ({detail})" if detail else name
+
+
+def _name(one: Summary, among: Sequence[Summary]) -> str:
+    """What was compared, with whatever is needed to tell it from the other comparisons."""
+    condition = one.comparison.condition
+    others = [other.comparison.condition for other in among]
+    name = _ABILITIES.get(condition.testbed, condition.testbed)
+    if len({other.data for other in others}) > 1:
+        name += f" in {condition.data}"
+    elif len({other.lang for other in others}) > 1:
+        name += f" in {condition.lang}"
+    if len({other.k for other in others if other.testbed == condition.testbed}) > 1:
+        name += f" with {condition.k} documents"
+    name += f", {condition.arm} distractors" if condition.arm != "related" else ""
+    return name + (f", {condition.remedy} prompt" if condition.remedy else "")
+
+
+def _ratios(rows: Sequence[Comparison]) -> str:
+    """The noise ratios and shares of true documents that a number is the mean of."""
+    if HEADLINE.get(rows[0].condition.testbed) == "refused":
+        return ""
+    noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})
+    shares = sorted({row.condition.correct for row in rows})
+    told = [f"noise {_listed(noises)}"] if noises else []
+    told += [f"true documents {_listed(shares)}"] if any(shares) else []
+    return ("mean over " if len(rows) > 1 else "") + ", ".join(told)
+
+
+def _listed(numbers: Sequence[float]) -> str:
+    shown = [f"{number:.3g}" for number in numbers]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,164 @@
+"""One HTML file that opens by double-click: everything of a report, and the cases behind it, with nothing remote.
+
+What is written beforehand stands in both languages, so that it can be read and printed without a script. The one
+script is allowed by its hash and nothing else can run; everything from outside is text (`pages/markup.py`, `dom.js`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from base64 import b64encode
+from collections.abc import Sequence
+
+import msgspec
+
+from ragbed import __version__
+from ragbed.analysis.locale import Locale, read_words
+from ragbed.reporting.cause_charts import draw_causes
+from ragbed.reporting.figures import make_figures
+from ragbed.reporting.html import sections
+from ragbed.reporting.html.cases import Packed
+from ragbed.reporting.leaderboard import make_standings
+from ragbed.reporting.pages import read_static
+from ragbed.reporting.pages.bundle import bundle
+from ragbed.reporting.pages.charts.theme import rules
+from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
+from ragbed.reporting.summary import summarise
+from ragbed.reporting.tables import Report
+from ragbed.schema import Lang
+
+_LANGS: tuple[Lang, ...] = ("en", "zh")
+
+
+def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
+    """The page.
+
+    Args:
+        report: All that is counted.
+        packed: The cases.
+        opens_in: The language it shows first; None follows the reader's browser.
+    """
+    bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
+    data = [
+        raw("script", to_json(packed.index), type="application/json", id="index"),
+        *(raw("script", block, type="text/plain", class_="block") for block in packed.blocks),
+    ]
+    words = read_words(opens_in or "en")
+    return page(words("page.title"), [*bodies, _browser(), *data], "report.js", opens_in)
+
+
+def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
+    """A whole document whose one script and one style are allowed by their hashes, and nothing else.
+
+    Args:
+        title: Of the window.
+        body: What it shows.
+        entry: The script, in `pages/static`; what it imports comes along.
+        lang: The language it shows first; None follows the reader's browser, and is English without a script.
+    """
+    style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
+    script = raw("script", bundle(entry, read_static))
+    allowed = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+    policy = allowed + "base-uri 'none'; form-action 'none'"
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="referrer", content="no-referrer"),
+        el("title", title),
+        style,
+    )
+    html = el("html", head, el("body", body, script), lang="zh-Hans" if lang == "zh" else "en", data_opens=lang or "")
+    return "<!doctype html>\n" + write(html) + "\n"
+
+
+def to_json(value: object) -> str:
+    """JSON that can stand in a page: nothing in it looks like mark-up."""
+    told = msgspec.json.encode(value).decode()
+    return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", told)
+
+
+def _hash(node: RawMarkup) -> str:
+    (content,) = node.children
+    digest = hashlib.sha256(str(content).encode()).digest()
+    return f"'sha256-{b64encode(digest).decode()}'"
+
+
+def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
+    """The report in one language: what was found in sentences, then figures and numbers, then how to read them."""
+    standings = [(row, None) for row in make_standings(report.shown, report.track)]
+    charts = make_figures(report.shown, report.track, words)
+    causes = list(draw_causes(report.shown_causes, words))
+    found = {name for cause in report.causes for name in cause.types}
+    parts = {
+        "summary": sections.summary(summarise(report.shown, report.track, words), words),
+        "figures": sections.figures(charts, words) if charts else None,
+        "leaderboard": sections.leaderboard(standings, words) if standings else None,
+        "tables": sections.tables(report, words) if report.tables else None,
+        "errors": sections.figures(causes, words) if causes else _not_diagnosed(report, words),
+        "claims": sections.claims(report.findings, words),
+        "method": sections.method(sections.shown_metrics(report), found, words),
+    }
+    shown = {name: part for name, part in parts.items() if part is not None}
+    lang = "zh-Hans" if words.lang == "zh" else "en"
+    return el(
+        "main",
+        _top(report, list(shown), words),
+        [sections.section(words, name, part) for name, part in shown.items()],
+        _cases_note(packed, words),
+        lang=lang,
+        data_lang=words.lang,
+        class_="page",
+        hidden=hidden,
+    )
+
+
+def _not_diagnosed(report: Report, words: Locale) -> Node:
+    commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
+    return el("p", sections.rich(words("page.no_errors", commands=commands)))
+
+
+def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
+    links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in parts]
+    return el(
+        "header",
+        head(words("page.title"), report.track, words),
+        el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
+        el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
+    )
+
+
+def head(title: str, track: str, words: Locale) -> Node:
+    """The title of a page, with its buttons."""
+    told = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
+    return el(
+        "div",
+        el(
+            "div",
+            el("h1", title),
+            el("button", words("page.language"), type="button", class_="language screen-only"),
+            el("button", words("page.theme"), type="button", class_="theme screen-only"),
+            class_="row top",
+        ),
+        el("p", told, class_="quiet"),
+    )
+
+
+def _cases_note(packed: Packed, words: Locale) -> Node:
+    """What is to be said about the cases; the script draws them, with their heading, below."""
+    shown = len(msgspec.convert(packed.index["questions"], list))
+    told = words("page.some", shown=shown, all=packed.questions) if shown < packed.questions else None
+    return el(
+        "div",
+        el("p", told, class_="quiet") if told else None,
+        el("p", words("page.print"), class_="print-only"),
+    )
+
+
+def _browser() -> Node:
+    """Where the script draws the case browser; until then it says that it needs one."""
+    told = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
+    return el("div", told, id="cases", class_="page screen-only browser", tabindex="-1")

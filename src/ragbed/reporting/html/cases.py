@@ -1,0 +1,218 @@
+"""The cases of a report, packed for a page: an index to filter by, and blocks that are unpacked when looked at.
+
+A document stands in many cases and again in their prompts; it is written once for each question.
+"""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from ragbed.analysis.diagnosis.causes import Cause
+from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
+from ragbed.runs.scoring import open_scored
+from ragbed.runs.store import StoredResult
+
+MOST_BYTES = 8_000_000
+"""Of all blocks as they are written, so that a report stays under 10 MB."""
+MOST_TRIALS = 20_000
+"""Read into memory for it."""
+_BLOCK_TRIALS = 200
+"""About what is unpacked in some milliseconds."""
+
+
+Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
+"""What judges said of a reply of a run, as `case.js` draws it."""
+
+
+class PackedQuestion(NamedTuple):
+    """What blocks are made of: all cases of one question, in whichever run it was asked."""
+
+    data: str
+    item: str
+
+
+@dataclass
+class Packed:
+    """What a page carries."""
+
+    index: dict[str, object]
+    blocks: list[str]
+    questions: int
+    """Of all runs; those in the index are fewer where not all had room."""
+
+
+@dataclass
+class _Group:
+    """One question as it grows: texts once, cases that point to them, trials that point to their cases."""
+
+    texts: dict[str, int] = field(default_factory=dict)
+    spans: list[object] = field(default_factory=list)
+    cases: dict[tuple[object, ...], int] = field(default_factory=dict)
+    shown: list[object] = field(default_factory=list)
+    trials: list[tuple[int, ShownTrial]] = field(default_factory=list)
+    judged: list[Sequence[object]] = field(default_factory=list)
+    heads: list[ShownCase] = field(default_factory=list)
+    types: list[tuple[str, ...]] = field(default_factory=list)
+    evidence: list[tuple[dict[str, object], ...]] = field(default_factory=list)
+
+    def add(self, stored: StoredResult, cause: Cause | None, votes: Sequence[object], name: str) -> None:
+        place = self.cases.get(_name(stored))
+        if place is None:
+            place = self.cases[_name(stored)] = len(self.cases)
+            case = show_case(stored.case)
+            self.heads.append(case)
+            self.shown.append(self._brief(case))
+        trial = msgspec.structs.replace(show_trial(stored), model=name)
+        self.trials.append((place, trial))
+        self.types.append(() if cause is None else cause.types)
+        self.evidence.append(() if cause is None else cause.evidence)
+        self.judged.append(votes)
+
+    def _brief(self, case: ShownCase) -> dict[str, object]:
+        documents = []
+        for one in case.documents:
+            place = self.texts.setdefault(one.text, len(self.texts))
+            if place == len(self.spans):
+                self.spans.append(one.spans)
+            rest = {"stance": one.stance, "kind": one.kind} | ({} if one.item is None else {"item": one.item})
+            documents.append({"text": place, **rest})
+        own = [one.text for one in case.documents]
+        messages = [{"role": one.role, "content": [*self._pieces(one.content, own)]} for one in case.messages]
+        told: dict[str, object] = msgspec.to_builtins(case)
+        return told | {"documents": documents, "messages": messages}
+
+    def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
+        """A prompt as stretches of its own and numbers of the documents between them."""
+        start = 0
+        for text in documents:
+            found = content.find(text, start) if text else -1
+            if found >= 0:
+                yield content[start:found]
+                yield self.texts[text]
+                start = found + len(text)
+        yield content[start:]
+
+
+def pack_cases(
+    runs: Sequence[Path],
+    causes: Sequence[Cause],
+    votes: Votes | None = None,
+    most_bytes: int = MOST_BYTES,
+    *,
+    names: Mapping[str, str] | None = None,
+) -> Packed:
+    """Packs the trials of runs; where not all have room, those of questions drawn evenly, the same every time."""
+    known = {(cause.run, cause.name, cause.model, cause.repeat): cause for cause in causes}
+    chosen, questions = _choose(runs)
+    groups: dict[PackedQuestion, _Group] = {question: _Group() for question in chosen}
+    for folder in runs:
+        with open_scored(folder) as store:
+            for stored in store.results():
+                group = groups.get(PackedQuestion(stored.case.data, stored.case.item))
+                if group is not None:
+                    name = (str(folder), stored.case.case, stored.model, stored.repeat)
+                    said = () if votes is None else votes(folder, stored)
+                    group.add(stored, known.get(name), said, (names or {}).get(stored.model, stored.model))
+    packer = _Packer(most_bytes)
+    for group in groups.values():
+        if not packer.take(group):
+            break
+    return Packed(packer.index(), packer.blocks, questions)
+
+
+def _choose(runs: Sequence[Path]) -> tuple[list[PackedQuestion], int]:
+    """Questions in an order that has nothing to do with what they are, up to the most trials."""
+    counts: dict[PackedQuestion, int] = {}
+    for folder in runs:
+        with open_scored(folder) as store:
+            models = len(store.models())
+            repeats = store.repeats()
+            for case in store.cases():
+                question = PackedQuestion(case.data, case.item)
+                counts[question] = counts.get(question, 0) + models * repeats * case.feasible
+    order = sorted(counts, key=lambda one: blake2b(f"{one.data}\n{one.item}".encode(errors="surrogatepass")).digest())
+    chosen, left = [], MOST_TRIALS
+    for question in order:
+        if counts[question] <= left:
+            left -= counts[question]
+            chosen.append(question)
+    return chosen, len(counts)
+
+
+class _Packer:
+    """Fills blocks and the index."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.blocks: list[str] = []
+        self._left = most_bytes
+        self._names: dict[str, dict[str, int]] = {
+            name: {} for name in ("models", "data", "testbeds", "verdicts", "types", "langs")
+        }
+        self._questions: list[object] = []
+        self._trials: list[tuple[object, ...]] = []
+        self._firsts: list[int] = []
+        self._open: list[object] = []
+        self._waiting: list[tuple[object, ...]] = []
+
+    def take(self, group: _Group) -> bool:
+        """Adds a question; False if a full block had no room, and then it is left out whole."""
+        if not group.trials:
+            return True
+        head = group.heads[0]
+        place = len(self._questions)
+        self._questions.append(
+            (self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
+        )
+        texts = [*zip(group.texts, group.spans, strict=True)]
+        told = {"trials": group.trials, "types": group.types, "evidence": group.evidence, "judged": group.judged}
+        self._open.append({"texts": texts, "cases": group.shown, **told})
+        for (case, trial), types in zip(group.trials, group.types, strict=True):
+            self._waiting.append(self._row(place, group.heads[case], trial, types))
+        return len(self._waiting) < _BLOCK_TRIALS or self._close()
+
+    def index(self) -> dict[str, object]:
+        """What the page filters by; the last block is closed first."""
+        if self._waiting:
+            self._close()
+        last = max((int(str(row[0])) for row in self._trials), default=-1)
+        names: Mapping[str, list[str]] = {name: [*known] for name, known in self._names.items()}
+        kept = self._questions[: last + 1]
+        return {**names, "questions": kept, "trials": self._trials, "firsts": self._firsts}
+
+    def _close(self) -> bool:
+        packed = b64encode(gzip.compress(msgspec.json.encode(self._open), 9, mtime=0)).decode()
+        fits = len(packed) <= self._left
+        if fits:
+            self._left -= len(packed)
+            self._firsts.append(len(self._trials))
+            self.blocks.append(packed)
+            self._trials += self._waiting
+        self._open, self._waiting = [], []
+        return fits
+
+    def _row(self, question: int, case: ShownCase, trial: ShownTrial, types: Sequence[str]) -> tuple[object, ...]:
+        verdict = trial.verdict or trial.outcome
+        return (
+            question,
+            self._number("models", trial.model),
+            self._number("testbeds", case.testbed),
+            case.noise,
+            self._number("verdicts", verdict),
+            [self._number("types", name) for name in types],
+        )
+
+    def _number(self, name: str, value: str) -> int:
+        return self._names[name].setdefault(value, len(self._names[name]))
+
+
+def _name(stored: StoredResult) -> tuple[object, ...]:
+    """What tells cases of a question apart, also those of runs that put other instructions before it."""
+    return (stored.case.case, stored.case.rotation, stored.case.messages)

@@ -1,0 +1,65 @@
+"""A leaderboard of many runs as a site: one page with all models, and the report of every run beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ragbed.analysis.locale import Locale, read_words
+from ragbed.reporting.html import head, page, sections
+from ragbed.reporting.leaderboard import COLUMNS, make_standings
+from ragbed.reporting.pages.markup import Node, el
+from ragbed.reporting.tables import Report
+from ragbed.schema import Lang
+
+
+class SiteEntry(NamedTuple):
+    """A run on the board."""
+
+    name: str
+    page: str
+    """The file of its report, beside the board."""
+    report: Report
+
+
+class LeftOut(NamedTuple):
+    """A run that is not on the board, and why."""
+
+    name: str
+    reason: str
+
+
+def write_board(
+    entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, opens_in: Lang | None = None
+) -> str:
+    """The page with all models.
+
+    Every run is counted by itself, so that one can stand beside an older one of the same model; what several models
+    of one run are compared by is in its own report.
+    """
+    bodies = [
+        _body(entries, left_out, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")
+    ]
+    return page(read_words(opens_in or "en")("board.site"), bodies, "board.js", opens_in)
+
+
+def _body(
+    entries: Sequence[SiteEntry], left_out: Sequence[LeftOut], track: str, words: Locale, *, hidden: bool
+) -> Node:
+    rows = [
+        (row, el("a", entry.name, href=entry.page, class_="small"))
+        for entry in entries
+        for row in make_standings(entry.report.shown, track)
+    ]
+    missing = [el("li", el("strong", one.name), ": ", one.reason) for one in left_out]
+    return el(
+        "main",
+        el("header", head(words("board.site"), track, words)),
+        sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
+        el("section", el("h2", words("board.left_out")), el("ul", missing)) if missing else None,
+        sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),
+        lang="zh-Hans" if words.lang == "zh" else "en",
+        data_lang=words.lang,
+        class_="page",
+        hidden=hidden,
+    )

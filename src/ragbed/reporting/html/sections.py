@@ -1,0 +1,249 @@
+"""The parts of the page that are written beforehand, each in one language; scripts only add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from ragbed.analysis.claims import MIN_QUESTIONS, ClaimFinding
+from ragbed.analysis.locale import Locale
+from ragbed.reporting.claim_texts import evidence_columns, split_findings, tell_claims, tell_evidence, tell_finding
+from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
+from ragbed.reporting.numbers import show, show_asked
+from ragbed.reporting.pages.charts import Chart
+from ragbed.reporting.pages.markup import Child, Node, el
+from ragbed.reporting.summary import Paragraph
+from ragbed.reporting.tables import Report, ReportTable, TableColumn
+from ragbed.schema import Estimate
+
+_SHORT = 8
+"""Characters of a cell that are not worth a second line."""
+_TONES = {"supported": "good", "contradicted": "bad", "inconclusive": "warn"}
+
+
+def section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
+    """A part of the page with its heading, to be linked to."""
+    return el("section", el("h2", words(f"page.{name}")), *children, id=f"{words.lang}-{name}", class_=name)
+
+
+def rich(text: str) -> list[Child]:
+    """Our own text, with what stands between backticks set as code."""
+    return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
+
+
+def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: Locale) -> Node:
+    """All models, to be sorted by a column; each perhaps with a link to more of it."""
+    heads = ["model", "lang", "asked"]
+    columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
+    rows: list[list[Child]] = []
+    for row, link in standings:
+        docs = words("board.documents", k=row.entrant.k)
+        of = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
+        told: list[Child] = [el("div", el("strong", row.entrant.model), " ", link, of), row.entrant.lang]
+        told.append(_asked(row.asked, row.errors, words))
+        cells = [_cell(row.cells.get(column.name), TableColumn("", column.metric)) for column in COLUMNS]
+        rows.append([*told, *cells])
+    note = el("p", rich(words("board.note")), " ", words("page.sort"))
+    return el("div", note, table(columns, rows, words("board.heading"), class_="sortable cards"))
+
+
+def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
+    """One card for each model, with a paragraph for each language of the data; None where there is nothing to say."""
+    cards: dict[str, list[Node]] = {}
+    for one in paragraphs:
+        lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
+        cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text.replace(" %", "\u00a0%")))
+    if not cards:
+        return None
+    return el("div", [el("article", el("h3", model), told, class_="card model") for model, told in cards.items()])
+
+
+def claims(findings: Sequence[ClaimFinding], words: Locale) -> Node:
+    """The claims that can be decided with their evidence; the others folded, one line each for open and for missing."""
+    decided, unclear, missing = split_findings(findings)
+    return el(
+        "div",
+        el("p", words("claims.note", minimum=MIN_QUESTIONS)) if decided or unclear else None,
+        [_claim(finding, words) for finding in decided],
+        _folded(tell_claims("unclear", unclear, words), [_claim(finding, words) for finding in unclear]),
+        _folded(tell_claims("missing", missing, words), [el("ul", [_needs(finding, words) for finding in missing])]),
+    )
+
+
+def _folded(line: str, children: Sequence[Node]) -> Node | None:
+    return el("details", el("summary", line), children, class_="open-claims") if line else None
+
+
+def _needs(finding: ClaimFinding, words: Locale) -> Node:
+    claim, says, _, needs = tell_finding(finding, words)
+    return el("li", el("strong", claim), f" {says} ", rich(needs), data_claim=claim, data_verdict=finding.verdict)
+
+
+def _claim(finding: ClaimFinding, words: Locale) -> Node:
+    claim, says, verdict, rests = tell_finding(finding, words)
+    columns = evidence_columns(words)
+    rows = [tell_evidence(claim, one, words) for one in finding.evidence]
+    head = el(
+        "header",
+        el("strong", claim),
+        el("span", verdict, class_=f"tag {_TONES[finding.verdict]}"),
+        el("span", rich(rests), class_="quiet small"),
+    )
+    shown = el("details", el("summary", f"{words('page.evidence')} ({len(rows)})"), table(columns, rows, says))
+    how = el("p", el("strong", words("page.how")), " ", words(f"claims.{claim}.how"), class_="small quiet")
+    return el("article", head, el("p", says), how, shown if rows else None, class_="card claim", data_claim=claim,
+              data_verdict=finding.verdict)  # fmt: skip
+
+
+def figures(charts: Sequence[Chart], words: Locale) -> Node:
+    """Drawings, each with its description and its numbers."""
+    return el("div", [_figure(chart, words) for chart in charts], class_="gallery")
+
+
+def _figure(chart: Chart, words: Locale) -> Node:
+    numbers = el(
+        "details", el("summary", words("page.numbers")), table(chart.grid.columns, chart.grid.rows, chart.title)
+    )
+    caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
+    return el("figure", el("div", chart.drawing, class_="scroll"), caption)
+
+
+def tables(report: Report, words: Locale) -> Node:
+    """The tables of the other formats."""
+    return el("div", el("p", words("page.rates")), [_table(one, words) for one in report.tables])
+
+
+def _table(one: ReportTable, words: Locale) -> Node:
+    heads = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
+    columns = [*heads, *(_heading(column, one, words) for column in one.columns)]
+    rows: list[list[Child]] = []
+    for row in one.rows:
+        told: list[Child] = [row.key.model + (" †" if row.comparable else ""), row.data]
+        told += [row.key.lang, str(row.docs or "–"), _asked(row.asked, row.errors, words)]
+        cells = [_cell(cell, column) for cell, column in zip(row.cells, one.columns, strict=True)]
+        rows.append([*told, *cells])
+    return table(columns, rows, words.section("tables").get(one.name, one.title), class_="cards", captioned=True)
+
+
+_BY_NUMBER = ("noise", "noise arms", "noise length", "integration", "own-retrieval noise")
+"""Tables whose headings are numbers, the same in every language."""
+
+
+def _heading(column: TableColumn, one: ReportTable, words: Locale) -> str:
+    return column.heading if one.name in _BY_NUMBER else words(f"columns.{column.metric}")
+
+
+_OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot", "transitions": "paths"}
+"""What figures show that no table has, as it is defined."""
+_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}
+"""How metrics end that share a definition."""
+_COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
+
+
+def method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
+    """How to read a page: the metrics and the causes of errors that it shows, and how they are measured."""
+    told = [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals", "see")]
+    texts, headings = words.section("definitions"), words.section("columns")
+    metrics: list[list[Child]] = [
+        [
+            el("div", el("div", headings.get(name)), el("code", name, class_="quiet"))
+            if name in headings
+            else el("code", name),
+            text,
+        ]
+        for name, text in texts.items()
+        if name in shown
+    ]
+    errors = words.section("errors")
+    types = [[name, errors[name], text] for name, text in words.section("errors_long").items() if name in causes]
+    heads = [words("method.metric"), words("method.definition")]
+    kinds = ["", words("figures.errors.type"), words("method.definition")]
+    return el(
+        "div",
+        [el("h3", words("method.metrics")), table(heads, metrics, words("method.metrics"))] if metrics else None,
+        [el("h3", words("method.error_types")), table(kinds, types, words("method.error_types"))] if types else None,
+        el("h3", words("method.heading")),
+        told,
+    )
+
+
+def shown_metrics(report: Report) -> set[str]:
+    """Return the names under which the metrics of the tables, the leaderboard and the figures are defined."""
+    shown = {column.metric for one in report.tables for column in one.columns}
+    shown |= {column.metric for row in make_standings(report.shown, report.track)
+              for column in COLUMNS if column.name in row.cells}  # fmt: skip
+    shown |= {group for end, group in _GROUPED.items() if any(name.endswith(end) for name in shown)}
+    shown |= {"costs"} if shown.intersection(_COSTS) else set()
+    names = {one.name for one in report.tables} | {cell.table for cell in report.shown}
+    return shown | {name for table, name in (_OF_FIGURES | {"judged": "judged"}).items() if table in names}
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    label: str,
+    *,
+    class_: str | None = None,
+    captioned: bool = False,
+) -> Node:
+    """A table that scrolls where it is too wide; columns of numbers stand right.
+
+    Args:
+        columns: Headings.
+        rows: Cells.
+        label: What it is of, for who cannot see what stands above it.
+        class_: Of the table; with `cards` a phone shows each row as a card, with the headings beside the cells.
+        captioned: Whether the label is shown.
+    """
+    lines = [list(row) for row in rows]
+    right = [bool(lines) and all(_is_number(line[place]) for line in lines) for place in range(len(columns))]
+    head = [
+        el("th", name, scope="col", class_="number" if right[place] else None) for place, name in enumerate(columns)
+    ]
+    body = [
+        el(
+            "tr",
+            [
+                el(
+                    "td",
+                    cell,
+                    class_=_class(cell, is_number=right[place]),
+                    data_label=columns[place] if class_ else None,
+                )
+                for place, cell in enumerate(line)
+            ],
+        )
+        for line in lines
+    ]
+    inner = el(
+        "table",
+        el("caption", label) if captioned else None,
+        el("thead", el("tr", head)),
+        el("tbody", body),
+        class_=class_,
+    )
+    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def _class(cell: Child, *, is_number: bool) -> str | None:
+    """What is short stays on its line, as the name of a language."""
+    if is_number:
+        return "number"
+    return "short" if isinstance(cell, str) and len(cell) <= _SHORT else None
+
+
+def _is_number(cell: Child) -> bool:
+    if isinstance(cell, Node):
+        return cell.tag == "span"
+    return cell == "–" or cell[:1].isdigit() or (cell[:1] in "-<" and cell[1:2] != "")
+
+
+def _cell(estimate: Estimate | None, column: TableColumn) -> Node:
+    """A number with its interval; how many cases it rests on is told where the pointer rests."""
+    value, _, interval = show(estimate, column).partition(" ")
+    told = None if estimate is None else f"n = {estimate.n}"
+    return el("span", value, el("span", f" {interval}", class_="interval") if interval else None, title=told,
+              data_value=None if estimate is None or estimate.value is None else f"{estimate.value:.6f}")  # fmt: skip
+
+
+def _asked(asked: int, errors: int, words: Locale) -> str:
+    return words("page.failed", asked=f"{asked:,}", errors=f"{errors:,}") if errors else show_asked(asked, 0)

@@ -1,0 +1,106 @@
+"""Tables as LaTeX for booktabs: the paper's four with our rows under its own, and then all of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragbed.reporting.latex_paper import FIT, SPACE, small, write_paper_tables
+from ragbed.reporting.numbers import FEW, show_number
+from ragbed.reporting.tables import Report, ReportTable, TableColumn, TableRow
+from ragbed.schema import Estimate
+from ragbed.text import printable
+
+# Brackets and stars are wrapped, since \\ and \midrule would take one that follows for an argument of theirs.
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+        "–": "--",
+        "ρ": r"$\rho$",
+    }
+)
+_LONG_HEADING = 12
+"""Characters of a heading that stands on one line; a number with its interval is about as wide."""
+
+
+def write(report: Report) -> str:
+    """All tables, ready to be pasted; they need the packages booktabs and graphicx."""
+    runs = printable(", ".join(report.runs).replace("\n", " "))
+    head = f"% Made by ragbed from {runs}; track {report.track}. Needs \\usepackage{{booktabs,graphicx}}."
+    ours = ("\n".join(_table(table)) for table in report.tables)
+    return "\n\n".join([head, *write_paper_tables(report.shown, _text), *ours]) + "\n"
+
+
+def _table(table: ReportTable) -> Iterator[str]:
+    yield r"\begin{table}\centering\small"
+    yield rf"\caption{{{_text(table.title)}. {_note(table)}}}\par\smallskip"
+    yield FIT
+    yield rf"\begin{{tabular}}{{llr{'r' * len(table.columns)}}}"
+    yield r"\toprule"
+    yield _line(["model", "lang.", "$n$", *(_heading(column.heading) for column in table.columns)])
+    yield r"\midrule"
+    for ours in table.rows:
+        yield from _ours(ours, table)
+    yield r"\bottomrule"
+    yield r"\end{tabular}}"
+    yield r"\end{table}"
+
+
+def _ours(row: TableRow, table: ReportTable) -> Iterator[str]:
+    """Two lines: the values, and under them what they are of and their intervals."""
+    data = row.data + (f", {row.docs} documents" if row.docs else "")
+    cells = list(zip(row.cells, table.columns, strict=True))
+    yield _line(
+        [_text(row.key.model), row.key.lang, f"{row.asked:,}", *(_number(cell, column) for cell, column in cells)]
+    )
+    under = [small(_text(data)), "", small(f"{row.errors:,} failed") if row.errors else ""]
+    yield _line([*under, *(_interval(cell, column) for cell, column in cells)])
+    yield SPACE
+
+
+def _heading(heading: str) -> str:
+    """A long heading on two lines."""
+    words = heading.split()
+    if len(heading) <= _LONG_HEADING or len(words) == 1:
+        return _text(heading)
+    cut = min(range(1, len(words)), key=lambda place: abs(len(" ".join(words[:place])) - len(" ".join(words[place:]))))
+    return rf"\shortstack[r]{{{_text(' '.join(words[:cut]))}\\{_text(' '.join(words[cut:]))}}}"
+
+
+def _number(cell: Estimate | None, column: TableColumn) -> str:
+    if cell is None or cell.value is None:
+        return "--"
+    return show_number(cell.value, column).replace("-", "$-$") + ("$^*$" if cell.n < FEW else "")
+
+
+def _interval(cell: Estimate | None, column: TableColumn) -> str:
+    if cell is None or cell.low is None or cell.high is None:
+        return ""
+    low, high = (show_number(number, column).replace("-", "$-$") for number in (cell.low, cell.high))
+    return small(f"{low}--{high}")
+
+
+def _note(table: ReportTable) -> str:
+    told = [r"Per cent of what was asked, failures included, with 95\,\% intervals by question"]
+    if any(cell is not None and cell.n < FEW for row in table.rows for cell in row.cells):
+        told.append(rf"$^*$ fewer than {FEW} cases")
+    return "; ".join(told) + "."
+
+
+def _line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _text(text: str) -> str:
+    return printable(" ".join(text.split())).translate(_ESCAPES)

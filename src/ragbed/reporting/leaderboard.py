@@ -1,0 +1,96 @@
+"""Every model in one row: the headline of each ability, to be sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.schema import Estimate
+
+
+class LeaderboardColumn(NamedTuple):
+    """A headline: which cells stand in it, and which way is better."""
+
+    name: str
+    table: str
+    metric: str
+    end: str = ""
+    """Of the noise ratios asked: the `first` or the `last`; empty where the metric has one value."""
+    higher_is_better: bool = True
+
+
+COLUMNS = (
+    LeaderboardColumn("noise_first", "noise", "accuracy", "first"),
+    LeaderboardColumn("noise_last", "noise", "accuracy", "last"),
+    LeaderboardColumn("noise_mean", "noise", "auc"),
+    LeaderboardColumn("refuses", "rejection", "refusal_recall"),
+    LeaderboardColumn("refuses_wrongly", "rejection", "false_refusal", higher_is_better=False),
+    LeaderboardColumn("integration", "integration", "accuracy", "first"),
+    LeaderboardColumn("false_right", "counterfactual", "accuracy", "first"),
+    LeaderboardColumn("misled", "counterfactual", "misled_at_all", "first", higher_is_better=False),
+    LeaderboardColumn("closed_book", "closed-book", "accuracy"),
+)
+
+
+class LeaderboardEntry(NamedTuple):
+    """What a row is of."""
+
+    model: str
+    lang: str
+    profile: str
+    k: int
+
+
+@dataclass
+class LeaderboardRow:
+    """A row: datasets, and a cell a column."""
+
+    entrant: LeaderboardEntry
+    data: list[str] = field(default_factory=list)
+    cells: dict[str, Estimate] = field(default_factory=dict)
+    asked: int = 0
+    errors: int = 0
+
+
+def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
+    """One row a model, language, profile and number of documents.
+
+    Abilities are asked of different datasets, which share a row; where two datasets have the same ability, as the
+    refined and the unrefined files, the second one begins another row.
+    """
+    shown = [
+        cell
+        for cell in cells
+        if cell.track == track and cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
+    ]
+    rows: dict[tuple[LeaderboardEntry, int], LeaderboardRow] = {}
+    for column in COLUMNS:
+        for (entrant, rank), (data, estimate) in _find(shown, column).items():
+            row = rows.setdefault((entrant, rank), LeaderboardRow(entrant))
+            row.cells[column.name] = estimate
+            row.asked, row.errors = max(row.asked, estimate.asked), max(row.errors, estimate.errors)
+            if data not in row.data:
+                row.data.append(data)
+    return [row for _, row in sorted(rows.items(), key=lambda pair: (pair[0][0].lang, pair[0][1]))]
+
+
+def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
+    """The cell of every entrant, and of each of its datasets in turn."""
+    # Closed book has no number of documents: it stands in the rows of the noise testbed on the same data.
+    documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
+    found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
+    for cell in cells:
+        if (cell.table, cell.estimate.metric) == (column.table, column.metric):
+            ks = [cell.place["k"]] if cell.place.get("k") else [k for key, k in documents if key == cell.key]
+            for k in ks:
+                entrant = LeaderboardEntry(cell.key.model, cell.key.lang, cell.key.profile, k or 0)
+                points = found.setdefault(entrant, {}).setdefault(cell.key.data, [])
+                points.append((cell.place.get("noise") or 0.0, cell.estimate))
+    place = -1 if column.end == "last" else 0
+    return {
+        (entrant, rank): (data, sorted(points, key=lambda point: point[0])[place][1])
+        for entrant, datasets in found.items()
+        for rank, (data, points) in enumerate(datasets.items())
+    }

@@ -1,0 +1,67 @@
+"""Heat maps: a share for every pair of a row and a column, told by a number and by how dark its field is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, fit, fit_names, percent, sheet
+from ragbed.reporting.pages.markup import Node, el
+
+_LEFT, _TOP, _ROW, _HEAD = 170, 40, 30, 22
+_WIDEST = 96
+_DARK = 0.8
+"""The share from which on a number is written in the colour of the paper."""
+
+
+class HeatTexts(NamedTuple):
+    """What is written on a heat map."""
+
+    title: str
+    description: str
+    rows: str
+    columns: str
+
+
+def heat(
+    name: str, words: HeatTexts, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float | None]]]
+) -> Chart:
+    """Draws the map; a field without a number stays empty."""
+    width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
+    marks: list[Node] = [el("text", fit(words.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
+    for number, column in enumerate(columns):
+        middle = _LEFT + width * (number + 0.5)
+        marks.append(el("text", fit(column, width - 4), class_="faint", x=middle, y=_TOP + 14, text_anchor="middle"))
+    labels = fit_names([label for label, _ in rows], _LEFT - 16)
+    for number, (label, (_, values)) in enumerate(zip(labels, rows, strict=True)):
+        marks += _row(label, values, width, _TOP + _HEAD + _ROW * number)
+    bottom = _TOP + _HEAD + _ROW * len(rows)
+    marks.append(
+        el(
+            "text",
+            words.columns,
+            class_="faint",
+            x=_LEFT + width * len(columns) / 2,
+            y=bottom + 16,
+            text_anchor="middle",
+        )
+    )
+    grid = Grid(
+        (words.rows, *columns), tuple((label, *(percent(value, 1) for value in values)) for label, values in rows)
+    )
+    drawing = sheet(words.title, words.description, bottom + 26, marks)
+    return Chart(name, words.title, words.description, drawing, grid)
+
+
+def _row(label: str, values: Sequence[float | None], width: float, top: float) -> Iterator[Node]:
+    yield el("text", label, x=_LEFT - 8, y=top + 19, text_anchor="end")
+    for number, value in enumerate(values):
+        left = _LEFT + width * number
+        if value is None:
+            yield el("text", "–", class_="faint", x=left + width / 2, y=top + 19, text_anchor="middle")
+            continue
+        field = {"x": left, "y": top, "width": width, "height": _ROW}
+        yield el("rect", class_="paper", **field)
+        yield el("rect", class_="s1 block", fill_opacity=f"{0.06 + 0.94 * value:.2f}", **field)
+        ink = "inside" if value >= _DARK else "strong"
+        yield el("text", percent(value), class_=ink, x=left + width / 2, y=top + 19, text_anchor="middle")

@@ -1,0 +1,217 @@
+/* Draws one case and what models said of it (`reporting/case_view.py` has the fields).
+ *
+ * `drawCase(shown)` is the question, the answers, the documents with their stance and the prompt as it was sent;
+ * `drawTrial(trial, shown)` a reply with its verdicts. `markTrial(element, shown, trial)` marks in the documents what
+ * that reply says, beside the gold and the false answer.
+ */
+
+import { el, fill, marked } from "./dom.js";
+import { say, spoken } from "./words.js";
+
+const TONE = {
+  correct: "good", incorrect: "bad", partial: "warn", refused: "other", "flag-only": "other", misled: "bad",
+  empty: "warn", unscored: "warn", error: "bad", ok: "good", supports: "good", contradicts: "bad",
+};
+const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
+const SCORES = ["correct", "refused", "flagged"];
+const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the documents" };
+
+const TYPE_TITLES = {
+  E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
+  E5: "Ignoring", E6: "Misalignment", E7: "As in noise robustness", E8: "Instruction not followed",
+  E9: "Trusts false documents", E10: "Refuses needlessly",
+  E11: "Right, not counted by the paper", E12: "Error in the data", E13: "No usable reply",
+};
+
+/** An error type with its name. */
+export function typeName(type) {
+  return TYPE_TITLES[type] ? `${type} ${say(TYPE_TITLES[type])}` : type;
+}
+
+/** A word on a tint; data keeps its own words, names of the interface are translated. */
+export function tag(word, tone = TONE[word]) {
+  return el("span", { class: `tag ${tone ?? ""}` }, say(word));
+}
+
+/** A text under test, in its own language. */
+export function quote(lang, children, extra = "") {
+  return el("div", { class: `text ${lang === "zh" ? "zh" : ""} ${extra}`, lang: lang === "zh" ? "zh-Hans" : "en", dir: "auto" }, ...children);
+}
+
+/** What the condition of a case is, in words. */
+export function condition(shown) {
+  if (shown.testbed.startsWith("own-")) return say("own retrieval");
+  if (shown.noise === null || shown.noise === undefined) return say("closed book");
+  const asked = Number(shown.noise.toFixed(3));
+  const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
+  return real === asked ? say("noise {0}", asked) : say("noise {0} (real {1})", asked, real);
+}
+
+/** An answer: parts on lines, other spellings after a stroke. */
+export function answerText(answer) {
+  return (answer ?? []).map((aliases) => aliases.join(" / ")).join("\n");
+}
+
+/** The question, what is right, the documents and the prompt. */
+export function drawCase(shown, trial) {
+  const documents = el("div", { class: "documents" });
+  markTrial(documents, shown, trial);
+  return el("article", { class: "case" },
+    el("header", { class: "question" },
+      el("h1", { lang: shown.lang, dir: "auto" }, shown.question),
+      el("div", { class: "row small quiet" },
+        el("span", {}, shown.data), el("span", {}, `#${shown.item}`), tag(shown.testbed),
+        el("span", {}, condition(shown)), el("span", {}, shown.profile))),
+    el("dl", { class: "facts answers" },
+      el("dt", {}, say("Answer")),
+      el("dd", {}, el("mark", { class: "gold" }, answerText(shown.answer))),
+      ...(shown.fake ? [el("dt", {}, say("False answer")), el("dd", {}, el("mark", { class: "fake" }, answerText(shown.fake)))] : []),
+      el("dt", {}, say("Expected")), el("dd", {}, say(EXPECTED[shown.expect] ?? shown.expect))),
+    el("h2", {}, say("Documents")),
+    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say("No documents were given.")),
+    documents,
+    drawPrompt(shown));
+}
+
+/** Draws the documents anew, with what a reply says marked in them. */
+export function markTrial(documents, shown, trial) {
+  fill(documents, shown.documents.map((one, place) =>
+    el("section", { class: `card ${one.stance}` },
+      el("header", {},
+        el("strong", {}, String(place + 1)), tag(one.stance), one.kind === "related" ? null : el("span", {}, one.kind),
+        one.item === undefined ? null : el("span", {}, `${say("from another question")} #${one.item}`)),
+      quote(shown.lang, marked(one.text, [...named([...one.spans, ...(trial?.predicted[place] ?? [])]), ...cues(trial, place)])))));
+}
+
+/** One reply: how it ended, what it says, and what every track, judge and diagnosis makes of it. */
+export function drawTrial(trial, shown) {
+  return el("section", { class: "card trial" },
+    el("header", {},
+      el("strong", { class: "model", title: trial.model }, trial.name ?? trial.model),
+      trial.repeat ? el("span", {}, say("repeat {0}", trial.repeat + 1)) : null,
+      trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
+      trial.scores?.misled ? tag("misled") : null),
+    drawReply(trial, shown),
+    trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
+    trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
+    trial.steps?.length ? drawSteps(trial.steps, shown) : null,
+    trial.types?.length ? drawTypes(trial) : null,
+    trial.scores ? drawScores(trial) : null,
+    trial.judged?.length ? drawJudges(trial.judged) : null,
+    drawFacts(trial));
+}
+
+function drawReply(trial, shown) {
+  if (trial.outcome === "error") return el("p", { class: "quiet" }, say("The call failed: {0}", trial.error ?? ""));
+  if (trial.outcome === "refused") return el("p", { class: "quiet" }, say("The provider's filter refused to answer."), " ", trial.error ?? "");
+  if (!trial.reply) return el("p", { class: "quiet" }, say("The reply is empty."));
+  return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
+}
+
+/** What a system found by itself, the best first; a passage that the corpus does not have is only a name. */
+function drawRetrieved(found, shown) {
+  return el("details", { open: true }, el("summary", {}, say("Found by the system: {0}", found.length)),
+    found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
+      el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
+      one.text ? quote(shown.lang, [one.text]) : null)));
+}
+
+/** The calls behind a reply, where there were several or the reply is a part of what was said. */
+function drawSteps(steps, shown) {
+  return el("details", {}, el("summary", {}, say("Calls behind it: {0}", steps.length)),
+    steps.map((one, place) => el("section", { class: "card" },
+      el("header", {}, el("strong", {}, String(place + 1)), one.cached ? tag("from the cache") : null),
+      one.messages.map((message) => quote(shown.lang, [message.content], "mono small")),
+      quote(shown.lang, [one.reply ?? ""], "reply"))));
+}
+
+function drawLegend(shown, trial) {
+  const isDiagnosed = shown.documents.some((_, place) => cues(trial, place).length);
+  const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "said by the reply"],
+    ...(isDiagnosed ? [["cue", "why it is wrong"]] : [])];
+  return el("p", { class: "row small quiet legend" }, kinds.map(([kind, word]) => el("mark", { class: kind }, say(word))));
+}
+
+function drawPrompt(shown) {
+  return el("details", { class: "prompt" },
+    el("summary", {}, say("Prompt as sent")),
+    shown.messages.map((one) => el("section", { class: "card" }, el("header", {}, el("code", {}, one.role)),
+      quote(shown.lang, [one.content], "mono"))));
+}
+
+function drawScores(trial) {
+  const cell = (name) => {
+    const value = trial.scores[name];
+    return el("td", {}, value === null || value === undefined ? "–" : tag(value ? "yes" : "no", value ? "good" : ""));
+  };
+  const table = el("table", { class: "scores" },
+    el("thead", {}, el("tr", {}, el("th", {}, say("Track")), SCORES.map((name) => el("th", {}, say(name))))),
+    el("tbody", {}, TRACKS.map(([track, prefix]) => el("tr", {}, el("th", { scope: "row" }, say(track)),
+      SCORES.map((name) => cell(prefix + name))))));
+  const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, span.title ?? span.kind)),
+    el("td", {}, el("span", { class: "text" }, Array.from(trial.reply ?? "").slice(span.start, span.end).join("")))));
+  return el("div", {}, el("h3", {}, say("Verdicts")), el("div", { class: "scroll" }, table),
+    grounds.length ? el("details", { open: grounds.length < 6 }, el("summary", { class: "small" }, say("Grounds")),
+      el("div", { class: "scroll" }, el("table", {},
+        el("thead", {}, el("tr", {}, el("th", {}, say("Rule")), el("th", {}, say("Stretch of the reply")))),
+        el("tbody", {}, grounds)))) : null);
+}
+
+function drawTypes(trial) {
+  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one), turnsOn(one)));
+  return el("div", {}, el("h3", {}, say("Why it is wrong")),
+    el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
+    told.length ? el("ul", { class: "small" }, told) : null);
+}
+
+/** A diagnosis comes with its words in both languages, older ones in English only. */
+function evidenceWords(one) {
+  return (spoken() === "zh" && one.what_zh) || one.what;
+}
+
+/** What it turns on: the cue, what is told instead of what was asked, the sub-question, and what asking again said. */
+function turnsOn(one) {
+  const told = [
+    one.cue ? `“${one.cue}”` : null,
+    one.asked && one.found ? `${one.asked} → ${one.found}` : one.asked,
+    isNumber(one.part) ? say("part {0}", one.part + 1) : null,
+    isNumber(one.bound_to) ? say("given to part {0}", one.bound_to + 1) : null,
+    typeof one.confirmed === "boolean" ? say(one.confirmed ? "confirmed by asking again" : "not confirmed by asking again") : null,
+  ].filter(Boolean);
+  return told.length ? el("span", { class: "quiet" }, ` · ${told.join(" · ")}`) : null;
+}
+
+function isNumber(value) {
+  return typeof value === "number";
+}
+
+/** The sentences of a document on which the diagnosis of a reply rests. */
+function cues(trial, place) {
+  return (trial?.evidence ?? [])
+    .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
+    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${evidenceWords(one)}` }));
+}
+
+function drawJudges(judged) {
+  return el("div", {}, el("h3", {}, say("Judges")),
+    judged.map((vote) => el("details", {},
+      el("summary", {}, el("span", {}, `${vote.judge} · ${vote.criterion}: `), tag(vote.verdict)),
+      el("div", { class: "text" }, vote.said ?? ""))));
+}
+
+function drawFacts(trial) {
+  const facts = [];
+  const add = (name, value) => value === null || value === undefined || value === "" || facts.push(el("dt", {}, say(name)), el("dd", {}, value));
+  add("latency", trial.latency_s === null || trial.latency_s === undefined ? null : `${trial.latency_s.toFixed(2)} s`);
+  add("tokens", trial.usage ? say("{0} in, {1} out", trial.usage.in ?? "?", trial.usage.out ?? "?") : null);
+  add("cost", trial.cost === null || trial.cost === undefined ? null : `$${trial.cost.toPrecision(3)}`);
+  add("finish", trial.finish);
+  add("attempts", trial.attempts > 1 ? String(trial.attempts) : null);
+  return el("div", {}, el("dl", { class: "facts" }, facts), trial.cached ? tag("from the cache") : null);
+}
+
+/** The kinds of marks are told in words too, where the pointer rests and to who cannot see them. */
+function named(spans) {
+  const words = { gold: "gold answer", fake: "false answer", predicted: "said by the reply", cue: "cue" };
+  return spans.map((span) => ({ ...span, title: say(words[span.kind] ?? span.kind) }));
+}

@@ -1,0 +1,123 @@
+"""Results in plain sentences: one paragraph for each model and language, at the top of every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ragbed.analysis.claims import MIN_QUESTIONS
+from ragbed.analysis.locale import Locale
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.reporting.leaderboard import LeaderboardRow, make_standings
+from ragbed.schema import Estimate
+from ragbed.testbeds.prompts.strategies import MARK
+
+_HALF = 0.5
+
+
+class Paragraph(NamedTuple):
+    """What a report says about one model in one language."""
+
+    model: str
+    lang: str
+    """Language of the data, in the words of the report; empty where the model has one language only."""
+    text: str
+
+
+def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragraph]:
+    """Return one paragraph for each model and language of the data, models in the order of the leaderboard."""
+    rows: dict[str, dict[str, list[LeaderboardRow]]] = {}
+    for row in make_standings(cells, track):
+        rows.setdefault(row.entrant.model, {}).setdefault(row.entrant.lang, []).append(row)
+    paragraphs = []
+    for model, by_lang in rows.items():
+        for lang, standings in by_lang.items():
+            plain = [row for row in standings if MARK not in row.entrant.profile]
+            row = max(plain or standings, key=_measured)
+            told = [*_sentences(row, _noise_cells(cells, track, row), words)]
+            if not told:
+                continue
+            if len(plain) > 1:
+                told.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
+            name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
+            paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(told)))
+    return paragraphs
+
+
+def _measured(row: LeaderboardRow) -> int:
+    """Return how many headline metrics a row has; the row with the most stands for its model."""
+    return sum(cell.value is not None for cell in row.cells.values())
+
+
+def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list[Cell]:
+    """Return the noise cells behind a row, by noise ratio."""
+    of = row.entrant
+    found = [
+        cell
+        for cell in cells
+        if (cell.table, cell.track, cell.scope) == ("noise", track, "all")
+        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == of
+        and cell.key.data == row.data[0]
+        and not cell.place.get("arm")
+        and cell.place.get("noise") is not None
+    ]
+    return sorted(found, key=lambda cell: cell.place.get("noise") or 0.0)
+
+
+def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Iterator[str]:
+    if row.errors and row.errors == row.asked:
+        yield words("summary.all_failed", n=f"{row.asked:,}")
+        return
+    yield from _noise(noise, words)
+    yield from _rate(row, "refuses", words)
+    if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
+        yield words("summary.refuses_wrongly", rate=_percent(needless.value))
+    yield from _rate(row, "integration", words)
+    yield from _rate(row, "misled", words)
+    yield from _rate(row, "closed_book", words)
+    if row.errors:
+        yield words("summary.failed", errors=f"{row.errors:,}", n=f"{row.asked:,}")
+    fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)
+    if fewest < MIN_QUESTIONS:
+        yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
+
+
+def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
+    """Compare accuracy at the lowest and the highest noise ratio; a direction is named where it is significant."""
+    points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
+    if not points:
+        return
+    first, last = (point.place.get("noise") or 0.0 for point in (points[0], points[-1]))
+    rates = [_percent(point.estimate.value or 0.0) for point in (points[0], points[-1])]
+    share = words("summary.half") if last == _HALF else _percent(last)
+    if len(points) == 1:
+        yield words("summary.accuracy" if last else "summary.accuracy_clean", rate=rates[0], share=share)
+        return
+    before = words("summary.at", rate=rates[0], share=_percent(first)) if first else rates[0]
+    change = next(
+        (cell for cell in cells if cell.estimate.metric == "change" and cell.place.get("noise") == last), None
+    )
+    verb = "stays" if rates[0] == rates[1] else _direction(None if change is None else change.estimate)
+    yield words(f"summary.{verb}", first=before, last=rates[1], share=share)
+
+
+def _direction(change: Estimate | None) -> str:
+    """Return the verb for a change: its interval says whether there is one; without an interval nothing is claimed."""
+    if change is None or change.low is None or change.high is None:
+        return "goes"
+    return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"
+
+
+def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
+    cell = row.cells.get(name)
+    if cell is not None and cell.value is not None:
+        end = {0.0: "_never", 1.0: "_always"}.get(cell.value, "")
+        yield words(f"summary.{name}{end}", rate=_percent(cell.value))
+
+
+def _percent(value: float) -> str:
+    """Return a share as a whole number of per cent; only what is 0 or 1 is shown as 0 % or 100 %."""
+    rounded = round(100 * value)
+    if rounded == 0 and value > 0:
+        return "< 1 %"
+    return "> 99 %" if rounded == 100 and value < 1 else f"{rounded} %"

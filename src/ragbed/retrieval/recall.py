@@ -1,0 +1,86 @@
+"""How well scores of passages find those that bear the answer: what encoders are chosen by.
+
+Each question of a dataset comes with a small pool of its own, from which any encoder returns all at 30. So all
+passages of all questions form one pool, exact duplicates once, and a question must find its own supporting ones there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ragbed.retrieval.base import Matrix
+from ragbed.retrieval.ranking import best
+from ragbed.schema import Item
+
+
+@dataclass(frozen=True)
+class Sought:
+    """A question and the places, in the pool, of what its item holds."""
+
+    question: str
+    supports: frozenset[int]
+    distracts: frozenset[int]
+
+
+@dataclass(frozen=True)
+class RecallPool:
+    """All passages of some items, and what each question is to find among them."""
+
+    passages: tuple[str, ...]
+    sought: tuple[Sought, ...]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Means over the questions."""
+
+    questions: int
+    at_30: float
+    """Share of the supporting passages among the first 30; of as many as fit where there are more."""
+    at_10: float
+    first: float
+    """1 / rank of the first supporting passage."""
+    own: float
+    """Of the item's own passages alone, the first as many as support: the share that does support."""
+    own_chance: float
+    """The same for a random order."""
+
+
+def pool_items(items: Iterable[Item]) -> RecallPool:
+    """Puts the true passages of all items together; items without a supporting one are left out."""
+    places: dict[str, int] = {}
+    sought = []
+    for item in items:
+        by_stance: dict[str, set[int]] = {"supports": set(), "distracts": set(), "contradicts": set()}
+        for passage in item.passages:
+            if passage.stance != "contradicts":
+                by_stance[passage.stance].add(places.setdefault(passage.text, len(places)))
+        supports = frozenset(by_stance["supports"])
+        if supports:
+            sought.append(Sought(item.question, supports, frozenset(by_stance["distracts"]) - supports))
+    return RecallPool(tuple(places), tuple(sought))
+
+
+def measure_recall(pool: RecallPool, score: Callable[[str], Matrix]) -> Recall:
+    """What a scorer of the whole pool finds, question by question."""
+    rows = [_measure_one(sought, best(score(sought.question), len(pool.passages))) for sought in pool.sought]
+    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    return Recall(len(rows), *means)
+
+
+def _measure_one(sought: Sought, order: list[int]) -> tuple[float, float, float, float, float]:
+    wanted = sought.supports
+    first = next(rank for rank, place in enumerate(order, 1) if place in wanted)
+    own = [place for place in order if place in wanted or place in sought.distracts]
+    return (
+        _share_found(wanted, order, 30),
+        _share_found(wanted, order, 10),
+        1 / first,
+        _share_found(wanted, own, len(wanted)),
+        len(wanted) / len(own),
+    )
+
+
+def _share_found(wanted: frozenset[int], order: list[int], top: int) -> float:
+    return len(wanted.intersection(order[:top])) / min(top, len(wanted))

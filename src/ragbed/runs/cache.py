@@ -1,0 +1,183 @@
+"""Replies kept across runs, addressed by all that was asked and of whom; never by less.
+
+Several processes may share one file. A cache only saves money: whatever goes wrong with it is said once, and the
+run goes on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON, RagbedError
+from ragbed.runs.checksum import seal_of
+from ragbed.schema import Completion
+
+_CUT_SHORT = frozenset({"length", "max_tokens", "content_filter"})
+_FLUSH_AT = 64
+"""Replies held back between commits: a lost cache entry costs one call, so it need not be durable at once."""
+_VERSION = 1
+_TABLE = """CREATE TABLE replies (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
+  WITHOUT ROWID"""
+
+
+class _Entry(NamedTuple):
+    key: str
+    model: str
+    at: float
+    seal: int
+    completion: bytes
+
+
+def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
+    """The address of a reply."""
+    hasher = hashlib.sha256()
+    for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
+        hasher.update(len(part).to_bytes(8, "big") + part)
+    return hasher.hexdigest()
+
+
+def is_whole(completion: Completion) -> bool:
+    """Whether a reply is worth keeping: errors, filtered and truncated ones are asked again next time."""
+    return completion.outcome == "ok" and completion.finish not in _CUT_SHORT
+
+
+class Cache:
+    """A file of replies, used from an event loop; finding is quick and done there, writing waits in a thread.
+
+    Args:
+        path: The file; it and its folder are made if need be.
+        tell: Told once, when the file cannot be used.
+    """
+
+    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+        self._path, self._tell = path, tell
+        self._held: dict[str, _Entry] = {}
+        self._decoder = msgspec.json.Decoder(Completion)
+        self._thread = ThreadPoolExecutor(1, "ragbed-cache")
+        self._flushing: asyncio.Future[None] | None = None
+        self._connections: tuple[sqlite3.Connection, ...] = ()
+        self._reader: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+        try:
+            self._connections = self._reader, self._writer = open_cache(path), open_cache(path)
+        except RagbedError as error:
+            tell(f"{error} The run goes on without it.")
+
+    def find(self, key: str) -> Completion | None:
+        """The reply to this very request, if it was given before."""
+        if self._reader is None:
+            return None
+        entry = self._held.get(key)
+        if entry is None:
+            try:
+                row = self._reader.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+            except sqlite3.Error as error:
+                self._reader = None
+                self._abandon(error)
+                return None
+            if row is None:
+                return None
+            entry = _Entry(*row)
+        return self._unseal(entry)
+
+    def keep(self, key: str, model: str, completion: Completion) -> None:
+        """Keeps a whole reply, and no other."""
+        if self._writer is None or not is_whole(completion):
+            return
+        encoded, now = msgspec.json.encode(completion), time.time()
+        self._held[key] = _Entry(key, model, now, seal_of(encoded, key, model, now), encoded)
+        if len(self._held) >= _FLUSH_AT and self._flushing is None:
+            self._flush()
+
+    async def close(self) -> None:
+        """Writes what is held."""
+        while self._flushing is not None:
+            await asyncio.wait([self._flushing])
+        if self._held and self._writer is not None:
+            await asyncio.wait([self._flush()])
+        self._thread.shutdown(wait=False)
+        for connection in self._connections:
+            connection.close()
+
+    def _flush(self) -> asyncio.Future[None]:
+        entries = list(self._held.values())
+        loop = asyncio.get_running_loop()
+        self._flushing = loop.run_in_executor(self._thread, self._write, entries)
+        self._flushing.add_done_callback(lambda done: self._flushed(entries, done))
+        return self._flushing
+
+    def _write(self, entries: list[_Entry]) -> None:
+        connection = self._connections[1]
+        with connection:
+            connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", entries)
+
+    def _flushed(self, entries: list[_Entry], done: asyncio.Future[None]) -> None:
+        self._flushing = None
+        for entry in entries:
+            self._held.pop(entry.key, None)
+        error = None if done.cancelled() else done.exception()
+        if error is not None:
+            self._abandon(error)
+
+    def _unseal(self, entry: _Entry) -> Completion | None:
+        """A damaged entry is as good as none."""
+        if seal_of(entry.completion, entry.key, entry.model, entry.at) != entry.seal:
+            return None
+        try:
+            return self._decoder.decode(entry.completion)
+        except MALFORMED_JSON:
+            return None
+
+    def _abandon(self, error: BaseException) -> None:
+        """Writes no more: a disk that failed once is not asked at every reply."""
+        if self._writer is not None:
+            self._tell(f"the response cache {self._path} cannot be used: {error}. The run goes on without it.")
+            self._writer = None
+
+
+def open_cache(path: Path) -> sqlite3.Connection:
+    """Opens a cache, making it first if need be.
+
+    Raises:
+        RagbedError: It cannot be used.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Of several processes that start at once one makes the file: switching it to the write-ahead log fails
+        # under another's eyes, however long one is ready to wait.
+        with open(path.with_name(f"{path.name}.lock"), "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return _open(path)
+    except (sqlite3.Error, OSError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise RagbedError(f"the response cache {path} cannot be used: {told}.") from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False)
+    try:
+        for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = NORMAL"):
+            connection.execute(f"PRAGMA {pragma}")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise RagbedError(f"the response cache {path} was made by a newer ragbed; upgrade, or use --no-cache.")
+        if version < _VERSION:
+            with closing(connection.cursor()) as cursor:
+                change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"
+                cursor.executescript(f"BEGIN IMMEDIATE; {change} COMMIT;")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

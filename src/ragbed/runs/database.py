@@ -1,0 +1,266 @@
+"""The file of a run: its tables, their version, and how it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.io.locations import check_regular
+
+NAME = "run.sqlite"
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+"""Of the files that SQLite opens for a database."""
+_APPLICATION = 0x52414742
+"""Marks the file as ours ("RAGB"), so that another program's database is never filled with our tables."""
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, str] = {}
+"""The script that changes a file of a version to the next version; each runs in one transaction. A new file starts
+with version 1 and goes through all of them, so that every file of a version has the same schema."""
+_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")
+"""A run may come from somebody else."""
+_MOST_OBJECTS = 100
+"""Rows of the schema that are compared; ours has about 15."""
+_STEPS = 1_000_000
+"""Instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms."""
+_FREE_CALLS = 5
+"""Calls of the progress handler that any query may take."""
+_BYTES_PER_CALL = 50_000
+"""A query may take one more call for so many bytes of the file: 20 instructions a byte, where ours take about two."""
+
+# A ledger counts rows and adds up their checksums as they are written: a row that a damaged page hides is missed.
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE ledger (what TEXT PRIMARY KEY, rows INTEGER NOT NULL, seals INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO ledger VALUES ('cases', 0, 0), ('results', 0, 0);
+CREATE TABLE cases (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, feasible INTEGER NOT NULL, seal INTEGER NOT NULL,
+  line BLOB NOT NULL);
+CREATE INDEX feasible_cases ON cases (id) WHERE feasible;
+CREATE TABLE models (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, identity TEXT NOT NULL, seal INTEGER NOT NULL);
+CREATE TABLE intents (
+  model INTEGER NOT NULL, item INTEGER NOT NULL, repeat INTEGER NOT NULL, session INTEGER NOT NULL, at REAL NOT NULL);
+CREATE TABLE orphans (
+  model INTEGER NOT NULL, item INTEGER NOT NULL, repeat INTEGER NOT NULL, session INTEGER NOT NULL, at REAL NOT NULL);
+CREATE TABLE results (
+  model INTEGER NOT NULL, item INTEGER NOT NULL, repeat INTEGER NOT NULL, session INTEGER NOT NULL,
+  request TEXT NOT NULL, outcome TEXT NOT NULL, cached INTEGER NOT NULL, seal INTEGER NOT NULL,
+  completion BLOB NOT NULL);
+CREATE UNIQUE INDEX one_result ON results (model, item, repeat);
+CREATE INDEX failed_results ON results (model, item, repeat) WHERE outcome = 'error';
+CREATE TRIGGER count_case AFTER INSERT ON cases BEGIN
+  UPDATE ledger SET rows = rows + 1, seals = seals + new.seal WHERE what = 'cases'; END;
+CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
+  UPDATE ledger SET rows = rows + 1, seals = seals + new.seal WHERE what = 'results'; END;
+CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
+  UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
+"""
+
+
+class EmptyRun(UsageError):
+    """The file of a run has no tables: it was never filled, or its log is lost."""
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Opens the file, making it first if need be; the caller holds the run's lock."""
+    with naming(path, "opened"):
+        connection = connect(path)
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open the file without changing it, while another process may write it; migrate a copy of an old file."""
+    if not path.exists():
+        raise UsageError(_why_no_run(path.parent))
+    with naming(path, "opened"):
+        connection = _connect_reading(path)
+        try:
+            version = _check_version(connection, path)
+            if version == 0:
+                raise EmptyRun(f"{path.parent} holds no run ({NAME} is empty).")
+            return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    copy = sqlite3.connect("")  # a temporary file, which SQLite removes when the connection is closed
+    with closing(connection):
+        connection.backup(copy)
+    _prepare(copy, path)
+    return copy
+
+
+def close_written(connection: sqlite3.Connection) -> None:
+    """Close the last connection that wrote, so that readers find one file and need not create SQLite's others."""
+    with suppress(sqlite3.Error):  # a full disk was reported before; the next writer finds the log
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.OperationalError:  # somebody is reading
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def is_open_elsewhere(path: Path) -> bool:
+    """Tell whether a process that may write has the file open: one that runs keeps it in WAL mode."""
+    if not path.exists():
+        return False
+    with naming(path, "opened"):
+        _check_files(path)
+        with closing(sqlite3.connect(path, timeout=0)) as connection:
+            try:
+                connection.execute("PRAGMA journal_mode = DELETE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    return True
+                raise
+    return False
+
+
+class StepLimit:
+    """Ends queries that a forged file makes endless; the limit follows from the size of the file.
+
+    Args:
+        path: The file.
+        connection: Its connection, for reading.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path, self._calls, self._limit = path, 0, 0
+        self.restart()
+        connection.set_progress_handler(self._count, _STEPS)
+
+    def restart(self) -> None:
+        """Begin to count for another query."""
+        self._calls = 0
+
+    def _count(self) -> bool:
+        self._calls += 1
+        if self._calls > self._limit:  # the file may have grown since it was looked at
+            with suppress(OSError):
+                sizes = (self._path.with_name(f"{NAME}{ending}") for ending in _ENDINGS[:2])
+                size = sum(file.stat().st_size for file in sizes if file.exists())
+                self._limit = _FREE_CALLS + size // _BYTES_PER_CALL
+        return self._calls > self._limit
+
+
+def _why_no_run(folder: Path) -> str:
+    if folder.is_file():
+        return f"{folder} is a file, and a run is a folder; sums of runs are for `ragbed report` and `ragbed merge`."
+    return f"{folder} holds no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that is durable at every commit; may be handed to another thread."""
+    _check_files(path)
+    connection = sqlite3.connect(path, check_same_thread=False)
+    # The wait for a lock comes first: switching to the write-ahead log takes one. A plan that fits into the page cache
+    # (16 MB, some thousand cases) is written once, and not page by page while it grows.
+    wanted = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
+    for pragma in (*_DISTRUST, *wanted):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _check_files(path: Path) -> None:
+    """Refuse links, pipes and devices in place of the files that SQLite opens, since it would use them."""
+    for ending in _ENDINGS:
+        check_regular(path.with_name(f"{NAME}{ending}"))
+
+
+@contextmanager
+def naming(path: Path, done: str) -> Iterator[None]:
+    """Turns what SQLite says into an error that names the file."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            raise DataError(path, "takes too long to read for its size: it is damaged or forged") from error
+        raise RagbedError(f"{path} cannot be {done}: {error}.") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged name stands in SQLite's own message
+        raise DataError(path, f"is damaged or no run ({error}); restore it from a copy") from error
+
+
+def _connect_reading(path: Path) -> sqlite3.Connection:
+    _check_files(path)
+    address = path.absolute().as_uri()
+    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    try:
+        for pragma in (*_DISTRUST, "busy_timeout = 10000", "query_only = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        # Where nothing may be written SQLite cannot keep its index of the log; without a log none is needed.
+        if path.with_name(f"{NAME}-wal").exists():
+            raise
+        return sqlite3.connect(f"{address}?immutable=1", uri=True)
+    return connection
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the schema, 0 for an empty file.
+
+    Raises:
+        DataError: The file is not ours, or its schema is not that of its version.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    found = _objects(connection)
+    if (version, application, found) == (0, 0, frozenset()):
+        return 0
+    if application != _APPLICATION:
+        raise DataError(path, "is the database of another program")
+    if version < 0:
+        raise DataError(path, f"is damaged (schema {version}); restore it from a copy")
+    if version > SCHEMA_VERSION:
+        raise RagbedError(f"{path} was made by a newer ragbed (schema {version}); upgrade ragbed.")
+    if version < 1:
+        raise DataError(path, f"has no schema of that version ({version}); restore it from a copy")
+    if strange := found ^ _objects_of(version):
+        kind, name = min((str(row[0]), str(row[1])) for row in strange)
+        raise DataError(path, f"its {kind} {name!r} is not in the schema of a run; it is damaged or forged")
+    return int(version)
+
+
+def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    """Return what the schema consists of: tables, indexes, views and triggers with their SQL."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
+    return frozenset(connection.execute(query, (_MOST_OBJECTS,)).fetchall())
+
+
+@cache
+def _objects_of(version: int) -> frozenset[tuple[object, ...]]:
+    """Return what the schema of a version consists of."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLES)
+        for old in range(1, version):
+            connection.executescript(MIGRATIONS[old])
+        return _objects(connection)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    version = _check_version(connection, path)
+    if version == 0:
+        _change(connection, f"PRAGMA application_id = {_APPLICATION}; {_TABLES}", 1)
+        version = 1
+    for old in range(version, SCHEMA_VERSION):
+        _change(connection, MIGRATIONS[old], old + 1)
+
+
+def _change(connection: sqlite3.Connection, script: str, version: int) -> None:
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {version}; COMMIT;")
+    except sqlite3.Error:
+        connection.rollback()
+        raise

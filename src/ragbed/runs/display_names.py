@@ -1,0 +1,60 @@
+"""Short names of models for tables, charts and pages; what is stored and exported keeps the full model string."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ragbed.runs.store import open_store
+
+_REVISION = re.compile(r"(?<=@)([0-9a-f]{7})[0-9a-f]{33}$")
+_PART = re.compile(r"[\w.@:+~ -]+")
+_WEIGHTS = ".gguf"
+
+
+def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the name under which each model is shown, unique among them.
+
+    A model is shown under the name it was given (`--model NAME=…`). Otherwise a path or a repository is shortened to
+    its last part without `.gguf`, an address loses its scheme, and everything else stays as it is. Names that would be
+    equal get as many of the parts before as tell them apart.
+
+    Args:
+        models: Model strings.
+        given: Names by model string.
+    """
+    known = dict.fromkeys(models)
+    names = {model: [given[model]] if given and model in given else _candidates(model) for model in known}
+    length = dict.fromkeys(known, 0)
+    while True:
+        shown = {model: names[model][length[model]] for model in known}
+        counts = Counter(shown.values())
+        longer = [model for model in known if counts[shown[model]] > 1 and length[model] + 1 < len(names[model])]
+        if not longer:
+            return {model: name if counts[name] == 1 else f"{name} ({model})" for model, name in shown.items()}
+        for model in longer:
+            length[model] += 1
+
+
+def _candidates(model: str) -> list[str]:
+    """Return names for a model from short to long; the last is the model string."""
+    provider, _, rest = model.partition("/")
+    if provider == "http":
+        return [rest.partition("://")[2].rstrip("/") or rest.rstrip("/") or model, model]
+    parts = [part for part in re.split(r"[/\\]", _REVISION.sub(r"\1", rest)) if part]
+    if (len(parts) < 2 and not rest.endswith(_WEIGHTS)) or not all(map(_PART.fullmatch, parts)):
+        return [model]
+    return ["/".join(parts[-count:]).removesuffix(_WEIGHTS) for count in range(1, len(parts) + 1)] + [model]
+
+
+def read_names(folders: Sequence[Path]) -> dict[str, str]:
+    """Return the names of all models of some runs, unique among them."""
+    models: list[str] = []
+    given: dict[str, str] = {}
+    for folder in folders:
+        with open_store(folder, create=False) as store:
+            models += [name for name, _ in store.models().values()]
+            given = store.names() | given
+    return short_names(models, given)

@@ -1,0 +1,107 @@
+"""This machine: work in this process, and in more of them once it turns out to be long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from ragbed.runs.engines.base import Worker
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.base import Model
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+_ALONE_S = 1.0
+"""A process takes about so long to start and to import what it needs: shorter work is done before it would begin."""
+_AHEAD = 3
+"""Jobs for each process that are under way or done and not taken: bounds the memory whatever who takes them does."""
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class LocalEngine:
+    """The default.
+
+    Args:
+        workers: Processes; None: as many as there are cores. Results do not depend on it.
+        alone_s: Seconds of work before others are started.
+    """
+
+    shares_disk = True
+
+    def __init__(self, workers: int | None = None, alone_s: float = _ALONE_S) -> None:
+        self.workers, self._alone_s = workers or os.cpu_count() or 1, alone_s
+        self._pool: ProcessPoolExecutor | None = None
+
+    def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """See `Engine`."""
+        remaining, spent_s = iter(jobs), 0.0
+        for job in remaining:
+            begun = time.monotonic()
+            result = work(job)
+            spent_s += time.monotonic() - begun
+            yield result
+            if self.workers > 1 and spent_s >= self._alone_s:
+                yield from self._spread_wide(work, remaining)
+
+    def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
+        """See `Engine`: one hand for all cores."""
+        return make(self.workers)
+
+    def open_model(self, spec: str, wish: ModelConfig) -> Model:
+        """See `Engine`: the model itself."""
+        return open_model(spec, lambda name: replace(wish, model=name))
+
+    def close(self) -> None:
+        """Ends the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _spread_wide(self, work: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
+        if self._pool is None:
+            self._pool = _start_pool(self.workers)
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for job in jobs:
+                waiting.append(self._pool.submit(work, job))
+                if len(waiting) >= self.workers * _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+def _start_pool(workers: int) -> ProcessPoolExecutor:
+    # These imports are slow, and most work ends before a pool is needed.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
+    from ragbed.runs.engines.spawning import SafeSpawnContext, safe_path  # noqa: PLC0415
+
+    with safe_path():
+        return ProcessPoolExecutor(workers, mp_context=SafeSpawnContext(), initializer=_begin_worker)
+
+
+def _begin_worker() -> None:
+    """Leaves Ctrl-C to the parent, which stops the workers (they would each print a traceback), and ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed stops nobody, and its workers would wait for work for ever."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,127 @@
+"""Shards, or runs of several machines, as one run: nothing lost, nothing twice, nothing mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.runs.lock import hold, holder
+from ragbed.runs.sharding import SETTING, check_shards
+from ragbed.runs.store import CallRequest, LOSE, RECORD, RunStore, StoredResult, open_store
+from ragbed.schema import Case, Completion
+
+_SESSION = 1
+"""A merged run begins anew: the sessions of its parts do not compare."""
+
+
+@dataclass
+class Merged:
+    """What went into a merged run."""
+
+    cases: int = 0
+    results: int = 0
+    twice: int = 0
+    """Results that stood, identical, in more than one part."""
+
+
+def merge(parts: Sequence[Path], folder: Path) -> Merged:
+    """Writes one run from several, in one transaction: whole or not at all.
+
+    Raises:
+        UsageError: The parts do not belong together, or two of them say different things of one case.
+    """
+    with ExitStack() as stack:
+        for part in parts:
+            if (process := holder(part)) is not None:
+                raise RagbedError(f"{part} is being written by process {process}; wait for it.")
+        sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
+        settings = _common_settings(parts, [source.settings() for source in sources])
+        stack.enter_context(hold(folder))
+        target = stack.enter_context(open_store(folder, create=True))
+        if target.is_planned():
+            raise UsageError(f"{folder} holds a run already; name a new folder.")
+        merged = Merged()
+        with target.transaction():
+            _copy(sources, target, settings, merged)
+    return merged
+
+
+def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
+    first, *others = [{name: told[name] for name in told if name != SETTING} for told in all_settings]
+    for part, other in zip(parts[1:], others, strict=True):
+        for name in sorted(first.keys() | other.keys()):
+            old, new = first.get(name, "nothing"), other.get(name, "nothing")
+            if old != new:
+                raise UsageError(
+                    f"{parts[0]} was run with {name} = {old}, {part} with {new}; they do not belong together."
+                )
+    check_shards([told.get(SETTING) for told in all_settings])
+    return first
+
+
+def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
+    for source in sources:
+        target.add_cases(_count(_new_cases(source, target), merged))
+    target.add_plan(settings, ())
+    target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
+    names = {model: name for source in reversed(sources) for model, name in source.names().items()}
+    rows = [(f"name.{model}", name) for model, name in names.items()]
+    target.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+    for source in sources:
+        models = {name: target.add_models([(name, identity)])[0] for name, identity in source.models().values()}
+        for result in source.results():
+            _add(target, models[result.model], result, merged)
+        for model, case, repeat in source.orphans() + source.open_calls():
+            values = (models[model], _number(target, case), repeat, _SESSION, 0.0)
+            target.connection.execute(LOSE, values)
+
+
+def _new_cases(source: RunStore, target: RunStore) -> Iterator[Case]:
+    """Those that no part before had; one that two parts lay out differently ends the merge."""
+    for case in source.cases():
+        known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
+        if not known:
+            yield case
+        elif known[0][0] != msgspec.json.encode(case):
+            raise UsageError(f"{case.case} is laid out differently in {source.path.parent}.")
+
+
+def _count(cases: Iterator[Case], merged: Merged) -> Iterator[Case]:
+    for case in cases:
+        merged.cases += 1
+        yield case
+
+
+def _number(target: RunStore, case: str) -> int:
+    ((number,),) = target.read("SELECT id FROM cases WHERE name = ?", (case,))
+    return int(number)
+
+
+def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> None:
+    number = _number(target, result.case.case)
+    query = "SELECT completion FROM results WHERE model = ? AND item = ? AND repeat = ?"
+    known = list(target.read(query, (model, number, result.repeat)))
+    if known:
+        merged.twice += 1
+        old = msgspec.json.decode(known[0][0], type=Completion)
+        if "error" not in (old.outcome, result.completion.outcome) and _said(old) != _said(result.completion):
+            told = f"{result.model} about {result.case.case} (repeat {result.repeat})"
+            raise UsageError(f"two runs hold different replies of {told}; merge runs that asked different things.")
+        if result.completion.outcome == "error":
+            return
+    else:
+        merged.results += 1
+    ask = CallRequest(model, number, result.repeat, result.case)
+    # RECORD lets a result take the place of an error, and of nothing else.
+    row = target.row(ask, _SESSION, result.request, result.completion, result.cached)
+    target.connection.execute(RECORD, row)
+
+
+def _said(completion: Completion) -> tuple[object, ...]:
+    """What makes two results the same, whenever and however quickly they came."""
+    return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

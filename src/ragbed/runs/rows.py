@@ -1,0 +1,82 @@
+"""Rows of a run: as they are written, and read back, wherever they are, checked against their seals and decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragbed.errors import DataError, MALFORMED_JSON
+from ragbed.runs.checksum import seal_of
+from ragbed.schema import Case, Completion
+
+
+@dataclass(frozen=True)
+class StoredResult:
+    """One result as it was read back."""
+
+    case: Case
+    model: str
+    repeat: int
+    completion: Completion
+    request: str = ""
+    """The address of the request, as the response cache has it."""
+    cached: bool = False
+
+
+class ResultRow(NamedTuple):
+    """A result as it is written."""
+
+    model: int
+    item: int
+    repeat: int
+    session: int
+    request: str
+    outcome: str
+    cached: int
+    seal: int
+    completion: bytes
+
+
+class Rows:
+    """Reads rows of one file.
+
+    Args:
+        path: The file, for messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cases = msgspec.json.Decoder(Case)
+        self._completions = msgspec.json.Decoder(Completion)
+
+    def check(self, row: tuple[Any, ...]) -> int:
+        """The seal of a result, which is what it should be."""
+        *fields, seal, completion = row[:9]
+        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
+            raise self.damaged(f"the result of case {row[1]}")
+        return seal
+
+    def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
+        """A result with its case."""
+        _, _, repeat, _, request, _, cached, _, completion, _, *case = row
+        try:
+            decoded = self._completions.decode(completion)
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"the result of case {row[1]} ({error})") from error
+        return StoredResult(self.case(*case), model, repeat, decoded, str(request), bool(cached))
+
+    def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
+        """A case."""
+        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
+            raise self.damaged(f"case {name}")
+        try:
+            return self._cases.decode(line)
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"case {name} ({error})") from error
+
+    def damaged(self, what: str) -> DataError:
+        """The error to raise where something read is not what was written."""
+        return DataError(self._path, f"{what} is damaged; restore the file from a copy")

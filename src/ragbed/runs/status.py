@@ -1,0 +1,135 @@
+"""How a run stands: progress and outcomes per model, kinds of errors, calls that may have been paid twice."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import get_args
+
+from ragbed.runs.display_names import short_names
+from ragbed.runs.lock import holder
+from ragbed.runs.store import COUNT_CASES, RunStore, open_store
+from ragbed.schema import Outcome
+
+_NAMED = 5
+"""Calls that are named; the count says how many there are."""
+# Of a result that took several calls those count that no cache had the answer to.
+_TOKENS = """CASE WHEN json_type(told, '$.steps') IS NULL THEN json_extract(told, '$.usage.{0}') ELSE (
+  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(told, '$.steps')
+  WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
+
+
+@dataclass
+class ModelStatus:
+    """Where the asking of one model is; asked = ok + refused + error, and planned = asked + pending."""
+
+    model: str
+    name: str
+    """Under which tables show it."""
+    identity: str
+    planned: int
+    asked: int = 0
+    ok: int = 0
+    refused: int = 0
+    error: int = 0
+    pending: int = 0
+    cached: int = 0
+    tokens_in: int = 0
+    """Of calls; what the cache gave cost nothing."""
+    tokens_out: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    """Kinds of errors, the most frequent first."""
+
+
+@dataclass(frozen=True)
+class TrialId:
+    """One asking of a model about a case."""
+
+    model: str
+    case: str
+    repeat: int
+
+
+@dataclass
+class Status:
+    """How a run stands at one moment."""
+
+    run: str
+    process: str | None
+    """The process that writes it at this moment, if there is one."""
+    sessions: int
+    cases: int
+    infeasible: int
+    repeats: int
+    models: list[ModelStatus]
+    an_error: str | None = None
+    """What the first of the errors says."""
+    in_flight: int = 0
+    maybe_paid_twice: int = 0
+    maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """Everything as plain values."""
+        return asdict(self)
+
+
+def read_status(folder: Path) -> Status:
+    """Reads how a run stands, whether it is at work, was killed or is done; writes nothing."""
+    process = holder(folder)
+    with open_store(folder, create=False) as store, store.snapshot():
+        return _read(store, folder, process)
+
+
+def _read(store: RunStore, folder: Path, process: str | None) -> Status:
+    repeats = store.repeats()
+    feasible = store.size(1)
+    names = short_names([model for model, _ in store.models().values()], store.names())
+    ((cases,),) = store.read(COUNT_CASES)
+    status = Status(
+        run=str(folder),
+        process=process,
+        sessions=store.sessions(),
+        cases=cases,
+        infeasible=cases - feasible,
+        repeats=repeats,
+        models=[
+            _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
+            for number, (model, identity) in store.models().items()
+        ],
+    )
+    status.an_error = store.an_error()
+    lost, still_open = store.orphans(), store.open_calls()
+    if process is not None:
+        status.in_flight = len(still_open)
+    else:
+        lost += still_open
+    status.maybe_paid_twice = len(lost)
+    status.maybe_paid_twice_first = [TrialId(*call) for call in lost[:_NAMED]]
+    return status
+
+
+def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
+    rows = store.read(
+        f"""SELECT outcome, COUNT(*), TOTAL(cached),
+        TOTAL({_TOKENS.format("in")}), TOTAL({_TOKENS.format("out")}) FROM (
+        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS told
+        FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
+        (number,),
+    )
+    for outcome, count, cached, tokens_in, tokens_out in rows:
+        if outcome not in get_args(Outcome):
+            raise store.damaged("the list of results")
+        setattr(status, outcome, count)
+        status.asked += count
+        status.cached += int(cached)
+        status.tokens_in += int(tokens_in)
+        status.tokens_out += int(tokens_out)
+    status.pending = status.planned - status.asked
+    kinds = store.read(
+        """SELECT substr(told, 1, instr(told, ':') - 1) AS kind, COUNT(*) FROM (
+        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS told FROM results
+        WHERE model = ? AND outcome = 'error') GROUP BY kind ORDER BY 2 DESC, 1""",
+        (number,),
+    )
+    status.errors = dict(kinds)
+    return status

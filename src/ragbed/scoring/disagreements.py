@@ -1,0 +1,48 @@
+"""Where two tracks disagree, reply by reply: the audit of a metric.
+
+What a faithful track counts and the robust one does not is false credit; the reverse is missed credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ragbed.schema import Case
+from ragbed.scoring import score
+from ragbed.scoring.robust import VerdictEvidence, explain
+
+SCORES = ("correct", "refused", "flagged")
+"""The scores that all tracks have."""
+
+
+@dataclass(frozen=True)
+class TrackDisagreement:
+    """One score of one reply that two tracks see differently."""
+
+    case: str
+    model: str
+    score: str
+    track: str
+    credit: Literal["false", "missed"]
+    reply: str
+    verdict: str
+    findings: tuple[VerdictEvidence, ...]
+
+
+def find_disagreements(trials: Iterable[tuple[str, Case, str]], track: str = "code") -> Iterator[TrackDisagreement]:
+    """Every score on which a track differs from the robust one.
+
+    Args:
+        trials: Model, case and reply.
+        track: `code` or `paper`.
+    """
+    for model, case, reply in trials:
+        values = score(case, reply)
+        differing = [name for name in SCORES if values[name] is not None and values[name] != values[f"{track}.{name}"]]
+        if differing:
+            verdict, findings = explain(case, reply)
+            for name in differing:
+                credit: Literal["false", "missed"] = "missed" if values[name] else "false"
+                yield TrackDisagreement(case.case, model, name, track, credit, reply, verdict, tuple(findings))

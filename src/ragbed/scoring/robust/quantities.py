@@ -1,0 +1,150 @@
+"""Numbers with their units, wherever they stand in a folded text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from ragbed.scoring.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
+from ragbed.scoring.robust.patterns import late
+from ragbed.scoring.robust.prefilter import Seen, words
+from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS
+
+
+class Quantity(NamedTuple):
+    """A number, what it counts, and where it stands."""
+
+    value: Decimal
+    unit: str
+    """A name of `units`, `~noun` for a noun that is none of them, or nothing."""
+    start: int
+    end: int
+
+
+_SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
+_DIGITS = late(
+    # Begins with a character rather than with what must not stand before it (170, 12.3, covid-19): that is faster.
+    r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
+    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
+    rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"
+)
+_MONEY_BEFORE = frozenset("$€£¥ ")
+_CURRENCY = late(r"(?:us\$|[$€£¥]) ?$")
+_AFTER = late(
+    r"[ -]{0,2}(per cent|percentage points?|years? old|"
+    rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|"
+    r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
+)
+_MINUS = late(
+    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
+    r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
+)
+_MINUS_ENDS = frozenset("- 下负")
+_NOT_COUNTED = late(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
+_LIST_MARK = late(r"[.)、]\s*\S")
+_STOP = words(
+    "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
+    "which who when where while but so than then there after before during since until up down over under between "
+    "including respectively also only each a an according votes"
+)
+_PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
+"""Units of several words, by how they begin."""
+_LONE_BEFORE = late(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
+_LONE_AFTER = late(r"[,.。;!?\n)\"]|$")
+
+
+def find_quantities(text: str, seen: Seen) -> list[Quantity]:
+    """Every quantity of a text whose dates are blotted out; one span may be read in two ways."""
+    found = _in_digits(text)
+    if not seen.isdisjoint(WORDS):
+        found += _in_english(text)
+    if not seen.isdisjoint(SIGNS):
+        found += _in_chinese(text)
+    return found
+
+
+def _in_digits(text: str) -> list[Quantity]:
+    found: list[Quantity] = []
+    for match in _DIGITS.finditer(text):
+        start, end = match.span()
+        unit = _unit_after(text, end)
+        if unit is None or not _is_counted(text, start, match.end("number")):
+            continue
+        name, stop = unit
+        if text[start - 1 : start] in _MONEY_BEFORE and (currency := _CURRENCY.search(text, max(0, start - 4), start)):
+            name, stop, start = UNITS[currency[0].strip()], end, currency.start()
+        elif text.endswith("百分之", max(0, start - 3), start):
+            name, start = "%", start - 3
+        sign, start = _sign_before(text, start)
+        number, scale = sign * Decimal(match["number"].replace(",", "")), match["scale"]
+        if scale == "m":  # 5.1m is metres or millions
+            found.append(Quantity(number, "m", start, end))
+        found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
+    return found
+
+
+def _in_english(text: str) -> Iterator[Quantity]:
+    for match in ENGLISH.finditer(text):
+        value = english_value(match[0])
+        unit = _unit_after(text, match.end())
+        in_digits = text[max(0, match.start() - 2) : match.start()].rstrip(" -")[-1:].isdigit()  # 44 billion
+        if value is not None and unit is not None and match[0] != "one" and not in_digits:
+            sign, start = _sign_before(text, match.start())
+            yield Quantity(sign * value, unit[0], start, unit[1])
+
+
+def _in_chinese(text: str) -> Iterator[Quantity]:
+    for match in CHINESE.finditer(text):
+        start, end = match.span()
+        if match[0][0] in "万亿" or text[start - 1 : start] == "第" or text[start - 1 : start].isdigit():
+            continue
+        name, stop = _unit_after(text, end) or ("", end)
+        first = start
+        if text.endswith("百分之", max(0, start - 3), start):
+            name, first = "%", start - 3
+        sign, first = _sign_before(text, first)
+        # 一 and 百 are in a thousand words; a numeral of one character counts with a unit, or all alone.
+        if end - start > 1 or name or _stands_alone(text, first, end):
+            yield Quantity(sign * chinese_value(match[0]), name, first, stop)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before = _LONE_BEFORE.search(text, max(0, start - 1), start)
+    return before is not None and _LONE_AFTER.match(text, end) is not None
+
+
+def _sign_before(text: str, start: int) -> tuple[int, int]:
+    """The sign of a number and where it begins with it: 12 is not −12."""
+    if text[start - 1 : start] not in _MINUS_ENDS:
+        return 1, start
+    minus = _MINUS.search(text, max(0, start - 10), start)
+    return (-1, minus.start()) if minus else (1, start)
+
+
+def _is_counted(text: str, start: int, end: int) -> bool:
+    """Whether a number says how many: not which document, which item of a list or which of a series."""
+    before = text[start - 1 : start]
+    if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
+        return False
+    if end - start > 2 or not _LIST_MARK.match(text, end):
+        return True
+    return bool(text[text.rfind("\n", 0, start) + 1 : start].strip())
+
+
+def _unit_after(text: str, end: int) -> tuple[str, int] | None:
+    """The unit that follows and where it ends; None where letters hang on that make it a name (747s, 3rd)."""
+    match = _AFTER.match(text, end)
+    if match is None:
+        return "", end
+    word = match[1]
+    if word[0] >= "\u4e00":
+        known = next((length for length in range(len(word), 0, -1) if word[:length] in UNITS), 0)
+        return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
+    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or DOLLARS.get(word.rpartition(" ")[0])
+    if unit:
+        return unit, match.end()
+    if match.start(1) == end:
+        return None
+    return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)

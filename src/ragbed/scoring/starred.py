@@ -1,0 +1,49 @@
+"""The paper's judged metrics Rej* and ED* (R36, R37, R40): what a judge is asked, and how its reply is read.
+
+Instruction, demonstrations, inputs and parsing rule are those of the original code, in our wording: Rej* sees the
+question and the reply, ED* the reply alone (under another label than its demonstrations); a phrase anywhere in the
+judgement decides. They are kept for comparison, faults included; `ragbed judge` has better ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+
+_PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
+
+
+def rej_star_request(question: str, reply: str) -> str:
+    """The one user message that asks whether the documents could answer the question."""
+    return _filled("rej_star.md", {"QUERY": question, "REPLY": reply})
+
+
+def ed_star_request(reply: str) -> str:
+    """The one user message that asks whether a reply speaks of errors in the documents."""
+    return _filled("ed_star.md", {"REPLY": reply})
+
+
+def read_rej_star(judgement: str) -> bool:
+    """Whether a judgement counts as a rejection."""
+    return "not addressed" in judgement
+
+
+def read_ed_star(judgement: str) -> bool:
+    """Whether a judgement counts as error detection."""
+    return "has identified" in judgement or "Yes" in judgement
+
+
+def prompt_hash(name: str) -> str:
+    """A short hash of a prompt file, to be kept with what was judged by it."""
+    return hashlib.sha256(_text(name).encode()).hexdigest()[:8]
+
+
+def _filled(name: str, values: dict[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], _text(name))
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("ragbed.testbeds.prompts") / "starred" / name).read_bytes().decode().removesuffix("\n")

@@ -1,0 +1,99 @@
+"""Which documents the original code hands to a model, and in which order, bug for bug.
+
+Rules P7 to P10 of the design: Python's generator is reset to one constant before every question, so the
+order is the same for all questions with the same number of documents; pools are taken from the front;
+shortages are mended in part or not at all; floats are rounded up as they come.
+"""
+
+from __future__ import annotations
+
+import random
+from math import ceil
+from typing import NamedTuple
+
+from ragbed.schema import Item, Stance
+from ragbed.testbeds.settings import CaseCondition
+
+_RESET = 2333
+
+
+class Chosen(NamedTuple):
+    """Passages by index: as drawn, and as they stand in the prompt."""
+
+    drawn: list[int]
+    placed: list[int]
+
+
+def choose_base(item: Item, asked: CaseCondition, year: int) -> Chosen:
+    """Noise and rejection: the front of both lists, one kind of shortage mended (P7)."""
+    docs, noise = asked.docs, float(asked.noise)
+    positive, negative = _pool(item, "supports"), _pool(item, "distracts")
+    wanted_negative = ceil(docs * noise)
+    wanted_positive = docs - wanted_negative
+    if noise == 1:
+        wanted_positive, wanted_negative = 0, docs
+    elif wanted_negative > len(negative):
+        wanted_negative = len(negative)
+        wanted_positive = docs - wanted_negative
+    elif wanted_positive > len(positive):
+        wanted_positive = len(positive)
+        wanted_negative = docs - wanted_positive
+    return _shuffle(random.Random(_RESET), positive[:wanted_positive] + negative[:wanted_negative])
+
+
+def choose_integration(item: Item, asked: CaseCondition, year: int) -> Chosen:
+    """One document of every sub-question, then further ones round by round, then negatives (P9)."""
+    rng = random.Random(_RESET)
+    wanted = asked.docs - ceil(asked.docs * float(asked.noise))
+    parts: dict[int, list[int]] = {}
+    for index in _pool(item, "supports"):
+        parts.setdefault(item.passages[index].part or 0, []).append(index)
+    lists = [parts[part] for part in sorted(parts)]
+    for positives in lists:
+        rng.shuffle(positives)
+    drawn = [positives[0] for positives in lists]
+    further = [
+        positives[depth]
+        for depth in range(1, max(map(len, lists), default=0))
+        for positives in lists
+        if depth < len(positives)
+    ]
+    # The code of 2023 stops only when the count equals the wanted one after an append: past it, never.
+    if len(drawn) < wanted:
+        drawn += further[: wanted - len(drawn)]
+    elif year == 2023:
+        drawn += further
+    drawn += _pool(item, "distracts")[: max(0, asked.docs - len(drawn))]
+    return _shuffle(rng, drawn)
+
+
+def choose_counterfactual(item: Item, asked: CaseCondition, year: int) -> Chosen:
+    """Edited documents drawn at random, true ones from what is left, the front of the negatives (P10).
+
+    Raises:
+        ValueError: As the original does, when noise and correct together ask for more than all documents;
+            or when an item has true documents without an edited form, which RGB's own never have.
+    """
+    rng = random.Random(_RESET)
+    true = _pool(item, "supports")
+    edits = {passage.edit_of: index for index, passage in enumerate(item.passages) if passage.edit_of is not None}
+    if not edits.keys() >= set(true):
+        raise ValueError("a supporting document has no edited form")
+    wanted_negative, wanted_true = (ceil(asked.docs * float(share)) for share in (asked.noise, asked.correct))
+    wrong = rng.sample(range(len(true)), min(len(true), asked.docs - wanted_negative - wanted_true))
+    drawn = [edits[true[position]] for position in wrong]
+    left = [position for position in range(len(true)) if position not in wrong]
+    if wanted_true > 0 and left:
+        drawn += [true[position] for position in rng.sample(left, min(len(left), wanted_true))]
+    drawn += _pool(item, "distracts")[:wanted_negative]
+    return _shuffle(rng, drawn)
+
+
+def _pool(item: Item, stance: Stance) -> list[int]:
+    return [index for index, passage in enumerate(item.passages) if passage.stance == stance]
+
+
+def _shuffle(rng: random.Random, drawn: list[int]) -> Chosen:
+    placed = list(drawn)
+    rng.shuffle(placed)
+    return Chosen(drawn, placed)

@@ -1,0 +1,226 @@
+"""How texts are compared, in the few ways that reading, linting and laying out cases need.
+
+Scoring has its own, finer matcher; these are the plain definitions that RGB's data was made with.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ragbed.schema import Answer, Lang
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+")
+
+
+def guess_lang(question: str) -> Lang:
+    """The language of a question by its script: Chinese if it has more Han characters than Latin words."""
+    return "zh" if len(_HAN.findall(question)) > len(_LATIN_WORD.findall(question)) else "en"
+
+
+def plain(text: str) -> str:
+    """Lower-cased and nothing else: how RGB's documents were split into positive and negative."""
+    return text.lower()
+
+
+def spaceless(text: str) -> str:
+    """Lower-cased, ASCII spaces removed: how the original scorer reads a Chinese reply."""
+    return text.lower().replace(" ", "")
+
+
+def squeezed(text: str) -> str:
+    """Compatibility forms unified, case folded, all white space removed: the widest of the three."""
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
+    """Whether a folded text contains one of the aliases, which are lower-cased only."""
+    return any(alias.lower() in folded_text for alias in aliases)
+
+
+def holds_answer(folded_text: str, answer: Answer) -> bool:
+    """Whether a folded text contains an alias of every slot."""
+    return all(holds_slot(folded_text, aliases) for aliases in answer)
+
+
+def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
+    """Whether a text holds an alias of every slot, spaces ignored on both sides in Chinese."""
+    folded = (spaceless if lang == "zh" else plain)(text)
+    return all(any(alias in folded for alias in aliases) for aliases in _folded(answer, lang))
+
+
+@lru_cache(maxsize=64)
+def _folded(answer: Answer, lang: Lang) -> Answer:
+    """An answer as it is compared; all passages of an item are held against the same."""
+    fold = spaceless if lang == "zh" else plain
+    return tuple(tuple(map(fold, aliases)) for aliases in answer)
+
+
+def mentions_answer(text: str, answer: Answer) -> bool:
+    """Whether any alias of any slot occurs, both sides squeezed: errs on the side of yes."""
+    squeezed_text = squeezed(text)
+    return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
+
+
+def to_terms(text: str) -> list[str]:
+    """What a text can be searched by: lower-cased words in Latin script, pairs of neighbouring Han characters."""
+    terms: list[str] = []
+    for run in _TERM.findall(text.lower()):
+        is_han = run[0] > "\u3000"
+        terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
+    return terms
+
+
+def storable(text: str) -> str:
+    """Return a text that a file can hold: each half of a surrogate pair becomes U+FFFD."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def storable_name(name: str) -> str:
+    r"""Return the name of a file, run or model as it is stored and shown; files are still opened by their real name.
+
+    Python reads bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6, which is
+    also how messages show them.
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    """Text from data made safe for a terminal: control and direction characters become visible escapes."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_CLOSING = r"[\"'”’」』）)\]】》]*"
+_END = re.compile(
+    rf"(?P<chinese>[。！？；…]+{_CLOSING})"
+    rf"|(?P<latin>[.!?]+{_CLOSING})(?=\s)"
+    r"|(?P<line>\n+)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Col|Lt|Sgt|Capt|Rev|Hon|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Vol|Fig|vs|etc"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"
+)
+"""A full stop after one of these may not end a sentence; one letter is an initial, several are U.S. and the like."""
+_GOES_ON = re.compile(r"\s*[a-z,;]")
+_BEFORE = 12
+"""Characters looked back at: as many as the longest abbreviation has, and a little."""
+
+
+def split_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence; together they cover the text, white space at the borders included."""
+    start = 0
+    for found in _END.finditer(text):
+        end = found.end()
+        if found["latin"] and not _is_end(text, found):
+            continue
+        while end < len(text) and text[end].isspace():
+            end += 1
+        if end > start:
+            yield start, end
+            start = end
+    if start < len(text):
+        yield start, len(text)
+
+
+def _is_end(text: str, found: re.Match[str]) -> bool:
+    if _GOES_ON.match(text, found.end()):
+        return False
+    before = text[max(0, found.start() - _BEFORE) : found.start() + 1]
+    if not _ABBREVIATION.search(before):
+        return True
+    # "in the U.S. The …" ends, "U.S. President" does not; short of grammar, what begins with an article decides.
+    return (
+        re.match(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b", text[found.end() :][:12])
+        is not None
+    )
+
+
+_LATIN = "a-zß-öø-ÿ"
+
+
+@lru_cache(maxsize=4096)
+def bounded(alias: str) -> re.Pattern[str]:
+    """A pattern that finds a lower-cased alias only where it does not run on into a longer number or word."""
+    alias = alias.lower()
+    before = after = ""
+    if alias[0].isdigit():
+        before = r"(?<!\d)(?<!\d[.,])"
+    elif re.match(f"[{_LATIN}]", alias):
+        before = f"(?<![{_LATIN}])"
+    if alias[-1].isdigit():
+        after = r"(?![.,]?\d)"
+    elif re.match(f"[{_LATIN}]", alias[-1]):
+        after = f"(?![{_LATIN}])"
+    return re.compile(before + re.escape(alias) + after)
+
+
+def all_stand_alone(folded_text: str, answer: Answer) -> bool:
+    """Whether every slot has an alias that stands in a folded text between borders."""
+    return all(stands_alone(folded_text, aliases) for aliases in answer)
+
+
+def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
+    """Whether one of the aliases stands in a folded text between borders."""
+    return any(bounded(alias).search(folded_text) for alias in aliases)
+
+
+_DIGITS = "零一二三四五六七八九"
+_UNITS = ("", "十", "百", "千")
+_ONES = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SCALES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"), (10**3, "thousand"))
+
+
+def _below_ten_thousand(number: int) -> str:
+    words, gap = "", False
+    for power in (3, 2, 1, 0):
+        digit = number // 10**power % 10
+        if digit:
+            words += ("零" if gap and words else "") + _DIGITS[digit] + _UNITS[power]
+            gap = False
+        else:
+            gap = True
+    return words
+
+
+def spoken(number: int) -> str:
+    """A count as one says it: 两万 and 两千, but 二百 and 二十."""
+    words = numeral(number)
+    return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
+
+
+def numeral(number: int) -> str:
+    """A whole number in Chinese numerals, as 一万二千四百; below a hundred 十五 rather than 一十五."""
+    if number >= 10**8:
+        rest = number % 10**8
+        return numeral(number // 10**8) + "亿" + (("零" if rest < 10**7 else "") + numeral(rest) if rest else "")
+    if number >= 10**4:
+        rest = number % 10**4
+        tail = ("零" if rest < 1000 else "") + _below_ten_thousand(rest) if rest else ""
+        return numeral(number // 10**4) + "万" + tail
+    words = _below_ten_thousand(number) or "零"
+    return words[1:] if 10 <= number < 20 else words
+
+
+def in_words(number: int) -> str:
+    """A whole number in English: forty-four billion, three hundred and five."""
+    for size, name in _SCALES:
+        if number >= size:
+            rest = number % size
+            joint = " and " if 0 < rest < 100 else " "
+            return f"{in_words(number // size)} {name}" + (joint + in_words(rest) if rest else "")
+    if number >= 100:
+        rest = number % 100
+        return f"{_ONES[number // 100]} hundred" + (f" and {in_words(rest)}" if rest else "")
+    if number >= 20:
+        return _TENS[number // 10 - 2] + (f"-{_ONES[number % 10]}" if number % 10 else "")
+    return _ONES[number]

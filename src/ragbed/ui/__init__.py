@@ -1,0 +1,1 @@
+"""Pages for the browser, served to this machine only."""

@@ -1,0 +1,133 @@
+"""The log of decisions: lines are only ever appended, and each is durable before it is confirmed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.io.jsonl import read_lines, sync_folder
+from ragbed.io.locations import check_regular, open_regular
+from ragbed.ui.review.records import Line
+
+_DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+_ENCODER = msgspec.json.Encoder()
+_START = b'{"line":"'
+"""Every line that is written here starts with these bytes."""
+
+
+class Log:
+    """The log of a review. Reading it changes nothing; one process at a time may add to it.
+
+    Args:
+        path: The file; it is created with the first line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.torn = 0
+        """Bytes of an incomplete last line found by `read`, as a crash leaves it; it was never confirmed."""
+        self._is_checked = False
+
+    def read(self) -> list[Line]:
+        """Return all complete lines in their order; none if there is no file yet.
+
+        Raises:
+            DataError: A line is not a line of a review.
+            UsageError: The file is a link, a pipe or a device.
+        """
+        check_regular(self.path)
+        lines = []
+        if self.path.exists():
+            for number, packed in read_lines(self.path):
+                self.torn = len(packed) if _is_torn(packed) else 0
+                if not self.torn:
+                    lines.append(_decode(self.path, number, packed))
+        self._is_checked = True
+        return lines
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """Append lines: all of them, or none and an error.
+
+        An incomplete last line is removed first, once all lines before it have been found valid.
+        """
+        if not self._is_checked:
+            self.read()
+        packed = pack(lines)
+        try:
+            with open_regular(self.path, "a+b", buffering=0) as file:
+                ending = _end_last_line(file)
+                before = file.seek(0, os.SEEK_END)
+                _write(file.fileno(), ending + packed, before)
+        except OSError as error:
+            raise RagbedError(f"{self.path} cannot be written: {error.strerror}; nothing was kept of this.") from error
+        except UsageError as error:  # the decision is not at fault
+            raise RagbedError(f"{str(error).rstrip('.')}; nothing was kept of this.") from error
+        self.torn = 0
+        if not before:
+            sync_folder(self.path.parent)
+
+
+def read_log(path: Path) -> Iterator[tuple[int, Line]]:
+    """The lines of a file, with their numbers.
+
+    Raises:
+        DataError: One of them is no line of a review.
+    """
+    for number, packed in read_lines(path):
+        yield number, _decode(path, number, packed)
+
+
+def _decode(path: Path, number: int, packed: bytes) -> Line:
+    try:
+        return _DECODER.decode(packed)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"is no line of a review ({error}); fix it, or move the file away"
+        raise DataError(path, problem, line=number) from error
+
+
+def pack(lines: Iterable[Line]) -> bytes:
+    """Lines as a file has them."""
+    return b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
+
+
+def _write(handle: int, packed: bytes, before: int) -> None:
+    try:
+        left = memoryview(packed)
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(handle)
+    except OSError:
+        os.ftruncate(handle, before)  # a full disk may have taken half of it
+        raise
+
+
+def _is_torn(packed: bytes) -> bool:
+    """Return whether the last line of a file is the beginning of one of ours, as a crash leaves it."""
+    written = packed.rstrip(b"\0")  # some file systems fill what they lost with zeros
+    if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
+        return False
+    try:
+        msgspec.json.decode(packed)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    return False
+
+
+def _end_last_line(file: IO[bytes]) -> bytes:
+    """Remove an incomplete last line; return the line end that a complete one lacks."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read(1) in (b"", b"\n"):
+        return b""
+    file.seek(0)
+    content = file.read()
+    start = content.rfind(b"\n") + 1
+    if not _is_torn(content[start:]):
+        return b"\n"
+    file.truncate(start)
+    return b""

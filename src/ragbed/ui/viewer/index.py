@@ -1,0 +1,122 @@
+"""The index of one run: which trial is in which cell, and the words of its question, answer, reply and documents.
+
+It is derived: when it is deleted, it is created again. It is kept in the user's cache, so that looking at a run changes
+nothing in its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from ragbed.ui.viewer.documents import TABLES as DOCUMENTS
+
+_FOLDER = "view"
+_UNUSED_S = 30 * 86_400
+_VERSION = 2
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
+CREATE TABLE plan (condition TEXT PRIMARY KEY, planned INTEGER NOT NULL, infeasible INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE asked (id INTEGER PRIMARY KEY, item INTEGER NOT NULL);
+CREATE TABLE trials (
+  id INTEGER PRIMARY KEY, result INTEGER NOT NULL UNIQUE, cell INTEGER NOT NULL, asked INTEGER NOT NULL,
+  seal INTEGER NOT NULL);
+CREATE TABLE evidence (trial INTEGER PRIMARY KEY, told TEXT NOT NULL);
+CREATE INDEX in_cell ON trials (cell, id, result);
+CREATE INDEX of_item ON asked (item);
+CREATE INDEX of_case ON trials (asked, cell);
+CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');
+"""
+
+
+def index_path(run: Path, cache_folder: Path) -> Path:
+    """Return the path of the index of a run, whether it exists or not."""
+    name = hashlib.sha256(str(run.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return cache_folder / _FOLDER / f"{name}.sqlite"
+
+
+def remove_unused(cache_folder: Path) -> None:
+    """Delete indexes that no viewer has opened for a month, among them those of deleted runs."""
+    oldest = time.time() - _UNUSED_S
+    for file in (cache_folder / _FOLDER).glob("*.sqlite*"):
+        with suppress(OSError):  # another viewer removes it too
+            if file.stat().st_mtime < oldest:
+                file.unlink()
+
+
+def open_index(path: Path, run_stamp: str) -> sqlite3.Connection:
+    """Opens an index for writing; one of another run, of other scorers, or damaged, is begun anew."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = f"{_VERSION} {_scorers()} {run_stamp}"
+    try:
+        connection = _connect(path)
+        if read_meta(connection, "stamp") == stamp:
+            os.utime(path)
+            return connection
+        connection.close()
+    except sqlite3.DatabaseError:
+        pass
+    for old in (path, *(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm"))):
+        old.unlink(missing_ok=True)
+    connection = _connect(path)
+    connection.executescript(f"BEGIN; {_TABLES} {DOCUMENTS} COMMIT;")
+    write_meta(connection, stamp=stamp)
+    connection.commit()
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Opens an index that another process writes."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection.execute("PRAGMA busy_timeout = 2000")
+    return connection
+
+
+def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
+    """A note of the index; None if there is none, or no index yet."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def write_meta(connection: sqlite3.Connection, **notes: object) -> None:
+    """Notes, in the transaction that is open."""
+    rows = [(key, str(value)) for key, value in notes.items()]
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    # A power cut may cost the last batches, which are made again; a reader never waits for the writer.
+    for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+@cache
+def _scorers() -> str:
+    """A hash of the code that scores: an index holds its verdicts."""
+    digest = hashlib.sha256()
+    for source in _sources(files("ragbed.scoring")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _sources(folder: Traversable) -> list[Traversable]:
+    found: list[Traversable] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            found += _sources(entry)
+        elif entry.name.endswith(".py"):
+            found.append(entry)
+    return found

@@ -1,0 +1,56 @@
+"""What judges said of a reply, as their runs beside the run have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from ragbed.analysis.judging.criteria import CRITERIA
+from ragbed.analysis.judging.judge_run import FOLDER, needs_judge
+from ragbed.analysis.judging.request import judge_case
+from ragbed.analysis.judging.verdict import verdict_of
+from ragbed.errors import RagbedError
+from ragbed.runs.database import NAME, EmptyRun
+from ragbed.runs.store import StoredResult, open_store
+
+_MOST_VOTES = 16
+
+
+class Vote(Struct, frozen=True):
+    """One judgement."""
+
+    judge: str
+    criterion: str
+    verdict: str
+    said: str | None
+
+
+def has_votes(run: Path) -> bool:
+    """Whether anybody judged replies of a run."""
+    return (run / FOLDER).is_dir()
+
+
+def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
+    """All judgements of a reply; a judge's run that cannot be read says so in its place."""
+    votes: list[Vote] = []
+    for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
+        try:
+            with suppress(EmptyRun):  # the judge was killed while its file was created
+                votes += _read(path.parent, stored)
+        except RagbedError as error:
+            votes.append(Vote(path.parent.name, "", "error", str(error)))
+    return votes
+
+
+def _read(folder: Path, stored: StoredResult) -> Iterator[Vote]:
+    with open_store(folder, create=False) as store:
+        criterion = CRITERIA.get(store.settings().get("criterion", ""))
+        if criterion is None or not criterion.applies(stored.case) or not needs_judge(criterion, stored):
+            return
+        for found in store.results_of(judge_case(criterion, stored).case, _MOST_VOTES):
+            verdict = verdict_of(found.completion, criterion.read)
+            word = {True: "yes", False: "no"}.get(verdict, verdict) if isinstance(verdict, bool) else verdict
+            yield Vote(found.model, criterion.name, str(word), found.completion.reply or found.completion.error)

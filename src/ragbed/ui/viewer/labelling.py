@@ -1,0 +1,134 @@
+"""What a person says of a reply, kept beside the run as `ragbed judge --labels` reads it."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ragbed.analysis.judging.criteria import CRITERIA
+from ragbed.analysis.judging.judge_run import needs_judge
+from ragbed.analysis.judging.labels import Label, LabelledUnit
+from ragbed.errors import RagbedError, UsageError
+from ragbed.io.jsonl import read_lines, sync_folder, write_whole
+from ragbed.io.locations import check_regular, naming, open_regular
+from ragbed.runs.store import StoredResult
+
+NAME = "labels.jsonl"
+_LOCK = "labels.lock"
+_WAIT_S, _RETRY_S = 5.0, 0.005
+"""How long to wait for another viewer that is writing a label, and the time between two attempts."""
+
+
+class LabelQuestion(msgspec.Struct, frozen=True):
+    """A criterion that a reply can be labelled on, and what was said."""
+
+    criterion: str
+    asks: str
+    mine: bool | None
+    others: list[tuple[str, bool]]
+    wanted: bool
+    """Whether it was drawn to be labelled, and nobody did yet."""
+
+
+def read_all(run: Path) -> list[Label]:
+    """Every line of the label file; none if there is no file.
+
+    Raises:
+        UsageError: It holds something else, which labelling would lose.
+    """
+    path = run / NAME
+    check_regular(path)
+    if not path.exists():
+        return []
+    try:
+        return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} holds a line that is no label ({error}); mend it, or move the file away.") from None
+
+
+def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:
+    """All that a person can say of a reply."""
+    asked = []
+    for criterion in CRITERIA.values():
+        # The paper's own judges ask what ours ask, less clearly; one label serves neither better.
+        if not criterion.applies(stored.case) or not needs_judge(criterion, stored) or not criterion.words:
+            continue
+        here = [label for label in labels if _unit(label) == _unit_of(stored, criterion.name)]
+        said = [(label.rater, label.label) for label in here if label.label is not None]
+        mine = next((value for name, value in said if name == rater), None)
+        others = [(name, value) for name, value in said if name != rater]
+        asked.append(LabelQuestion(criterion.name, criterion.asks, mine, others, bool(here) and not said))
+    return asked
+
+
+def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | None, rater: str) -> None:
+    """Store a rater's label in place of the same rater's earlier one; None removes it.
+
+    A line that was drawn for labelling (`ragbed judge --sample`) is filled in and keeps its probability. The label is
+    on the disk when this returns, whatever other viewers of the run write meanwhile.
+    """
+    if criterion not in CRITERIA:
+        raise UsageError(f"there is no criterion {criterion!r}.")
+    with _locked(run):
+        kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
+        with write_whole(run / NAME) as sink:
+            for line in kept:
+                sink.write(msgspec.json.encode(line) + b"\n")
+        sync_folder(run)
+
+
+def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: str) -> list[Label]:
+    """Return the lines of a label file after a rater labelled a response."""
+    here = [line for line in lines if _unit(line) == unit]
+    mine = [line for line in here if line.rater == rater and line.label is not None]
+    drawn = [line for line in here if line.label is None]
+    old = [*mine, *drawn][:1]
+    base = old[0] if old else Label(criterion=unit.criterion, model=unit.model, case=unit.case, repeat=unit.repeat)
+    kept = [line for line in lines if line not in old and line not in mine]
+    if value is not None:
+        kept.append(msgspec.structs.replace(base, label=value, rater=rater))
+    elif base.probability is not None:
+        kept.append(msgspec.structs.replace(base, label=None, rater=""))
+    return kept
+
+
+@contextmanager
+def _locked(run: Path) -> Iterator[None]:
+    """Hold the lock of the label file; another viewer may have it for the moment of one label.
+
+    Raises:
+        RagbedError: Another process still has it after the wait.
+    """
+    path = run / _LOCK
+    with naming(path, "opened"):
+        file = open_regular(path, "ab")
+    with file:
+        ends = time.monotonic() + _WAIT_S
+        while not _take(path, file.fileno()):
+            if time.monotonic() > ends:
+                raise RagbedError(f"{run / NAME} is being written by another process; try again when it has finished.")
+            time.sleep(_RETRY_S)
+        yield
+
+
+def _take(path: Path, handle: int) -> bool:
+    """Return whether the lock could be taken at once."""
+    with naming(path, "locked"):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _unit_of(stored: StoredResult, criterion: str) -> LabelledUnit:
+    return LabelledUnit(criterion, stored.model, stored.case.case, stored.repeat)
+
+
+def _unit(label: Label) -> LabelledUnit:
+    return LabelledUnit(label.criterion, label.model, label.case, label.repeat)

@@ -1,0 +1,269 @@
+"""What each rule finds, what it leaves, and the evidence it gives."""
+
+from __future__ import annotations
+
+from ragbed.analysis.diagnosis.classify import diagnose_trial
+from ragbed.analysis.diagnosis.context import ClosedBookAnswers
+from ragbed.analysis.diagnosis.parsed_text import ParsedText
+from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.runs.store import StoredResult
+from ragbed.schema import Answer, Case, Completion, Lang, Stance
+from ragbed.testbeds.prompts import FLAG, REFUSAL
+from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, make_case
+
+QUESTION, ANSWER = "Who won the Aster Cup in 2020?", (("Ada Merton",),)
+SUPPORT: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020.")
+OTHER_YEAR: tuple[Stance, str] = ("distracts", "Bo Karlin won the Aster Cup in 2018.")
+CAPITALS, CAPITAL = "What is the capital of Tanzania?", (("Dodoma",),)
+FALSE: tuple[Stance, str] = ("contradicts", "The capital of Tanzania is Arusha.")
+
+
+def diagnose(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> Diagnosis | None:
+    known = (
+        None if closed_book is None else ClosedBookAnswers("Dodoma" in closed_book, ParsedText(closed_book, case.lang))
+    )
+    fields = {"outcome": "ok", "reply": reply} | changes
+    return diagnose_trial(StoredResult(case, "test/model", 0, Completion(**fields)), known)  # type: ignore[arg-type]
+
+
+def types(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> tuple[str, ...]:
+    diagnosis = diagnose(case, reply, closed_book, **changes)
+    assert diagnosis is not None
+    return diagnosis.types
+
+
+def fact(reply: str, closed_book: str | None, *documents: tuple[Stance, str]) -> Diagnosis:
+    case = make_case(CAPITALS, CAPITAL, documents or (FALSE,), expect="correct", fake=(("Arusha",),))
+    diagnosis = diagnose(case, reply, closed_book)
+    assert diagnosis is not None
+    return diagnosis
+
+
+def test_a_right_reply_is_not_diagnosed() -> None:
+    assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Ada Merton") is None
+
+
+def test_the_sentence_of_the_evidence_stands_where_it_says() -> None:
+    for printed in (*ENGLISH[:5], *CHINESE[:5]):
+        diagnosis = diagnose_trial(printed.stored(), None)
+        assert diagnosis is not None
+        for one in diagnosis.evidence:
+            assert one.document is not None
+            assert one.sentence is not None
+            assert printed.documents[one.document][1][one.start : one.end].strip() == one.sentence
+
+
+def test_another_year_is_told_with_the_one_that_was_asked() -> None:
+    diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.source, diagnosis.said, diagnosis.document) == (
+        ("E3",),
+        "distracts",
+        "Bo Karlin",
+        1,
+    )
+    (evidence,) = diagnosis.evidence
+    assert (evidence.asked, evidence.found) == ("2020", "2018")
+
+
+def test_the_year_of_its_own_clause_counts() -> None:
+    text = "2022年湖南省报名人数是655000人，而2023年报名人数是680000人。"
+    case = make_case("2022年湖南省报名人数是多少？", (("66万人",),), (("distracts", text),), "zh")
+    assert types(case, "655000人") == ()
+    assert types(case, "680000人") == ("E3",)
+
+
+def test_a_common_noun_before_a_name_makes_no_other_thing_of_it() -> None:
+    named: tuple[Stance, str] = ("distracts", "Joss Garland directed the movie Titanic.")
+    case = make_case("Who directed Titanic?", (("James Cameron",),), (named,))
+    assert types(case, "Joss Garland directed it.") == ()
+
+
+def test_a_falsified_document_tells_of_the_very_thing() -> None:
+    false: tuple[Stance, str] = ("contradicts", "In 2018 a guide said that the capital of Tanzania is Arusha.")
+    case = make_case(
+        "What was the capital of Tanzania in 2020?", CAPITAL, (false,), expect="correct", fake=(("Arusha",),)
+    )
+    assert types(case, "It was Arusha.") == ()
+
+
+def test_a_hedge_that_the_question_has_too_is_none() -> None:
+    told: tuple[Stance, str] = ("distracts", "Bo Karlin is the favourite of the bookmakers for the Aster Cup in 2020.")
+    case = make_case("Who is the favourite of the bookmakers for the Aster Cup in 2020?", ANSWER, (told,))
+    assert types(case, "Bo Karlin is the favourite.") == ()
+
+
+def test_the_month_of_may_is_no_hedge() -> None:
+    case = make_case("When was the Aster Cup final?", (("7 June 2020",),), (("distracts", "It was on 18 May 2020."),))
+    assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")
+
+
+def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
+    question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
+    case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
+    diagnosis = diagnose(case, "In 2020 Bo Karlin won, and in 2021 Ada Merton won.")
+    assert diagnosis is None  # every part is there: the metric, as the paper's, counts it right
+    diagnosis = diagnose(case, "In 2021 Ada Merton won.")
+    assert diagnosis is not None
+    assert diagnosis.types == ("E5", "E6")
+    assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(1, None), (0, 1)]
+
+
+def test_a_wrong_answer_in_integration_is_also_of_the_bucket_of_noise() -> None:
+    question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
+    answer: Answer = (("Ada Merton",), ("Bo Karlin",))
+    guess: tuple[Stance, str] = ("distracts", "Insiders believe Cy Dray may win the Aster Cup in 2021.")
+    case = make_case(question, answer, (SUPPORT, ("supports", "Bo Karlin won the Aster Cup in 2021."), guess))
+    assert types(case, "In 2020 Ada Merton won, and in 2021 Cy Dray won.") == ("E2", "E7")
+
+
+def test_a_refusal_in_other_words_is_wrong_only_as_the_paper_scores() -> None:
+    case = make_case(QUESTION, ANSWER, (OTHER_YEAR,), expect="refuse")
+    diagnosis = diagnose(case, "The documents do not say who won in 2020.")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.wrong, diagnosis.source) == (("E8",), False, None)
+    assert diagnose(case, REFUSAL["en"]) is None
+
+
+def test_a_warning_in_other_words_is_not_in_the_mandated_ones() -> None:
+    case = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Arusha",),))
+    assert types(case, "The document is incorrect: the capital is Dodoma.") == ("E8",)
+    assert diagnose(case, f"{FLAG['en']} The capital is Dodoma.") is None
+
+
+def test_over_trust_needs_a_model_that_knows_better() -> None:
+    assert fact("It is Arusha.", "Dodoma").types == ("E9",)
+    assert fact("It is Arusha.", "I think Nairobi.").types == ()
+    assert fact("It is Arusha.", None).types == ()
+    assert fact("It is Arusha.", None).source == "contradicts"
+
+
+def test_a_refusal_where_a_document_answers_is_over_refusal() -> None:
+    assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E10",)
+    assert types(make_case(QUESTION, ANSWER, (OTHER_YEAR,)), REFUSAL["en"]) == ()
+
+
+def test_an_answer_in_other_letters_is_a_false_negative_of_the_metric() -> None:
+    case = make_case("How many came?", (("44 billion",),), (("supports", "44 billion came."),))
+    diagnosis = diagnose(case, "44bn")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.wrong) == (("E11",), False)
+    assert (diagnosis.evidence[0].asked, diagnosis.evidence[0].found) == ("44 billion", "44bn")
+
+
+def test_data_errors_are_named_one_by_one() -> None:
+    silent: tuple[Stance, str] = ("supports", "The Aster Cup is old.")
+    leak: tuple[Stance, str] = ("distracts", "Ada Merton won the Aster Cup in 2020.")
+    assert "E12" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
+    assert types(make_case(QUESTION, ANSWER, (leak,), expect="refuse"), "Ada Merton won it.") == ("E12",)
+    same = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Dodoma",),))
+    assert "E12" in types(same, "It is Lagos.")
+    assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E12",)
+
+
+def test_every_way_of_saying_nothing_is_a_generation_failure() -> None:
+    case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
+    assert types(case, None, outcome="error", error="timeout: 30 s") == ("E13",)
+    assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E13",)
+    assert types(case, None, outcome="refused") == ("E13",)
+    assert types(case, "  ") == ("E13",)
+    cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", finish="length")
+    assert cut is not None
+    assert cut.evidence[0].what == "the reply was cut at the token limit before it answered anything"
+
+
+def test_a_wrong_answer_is_traced_to_a_document_to_memory_or_to_nothing() -> None:
+    twice: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020. Bo Karlin won it in 2018.")
+    assert diagnose(make_case(QUESTION, ANSWER, (twice,)), "Bo Karlin").source == "supports"  # type: ignore[union-attr]
+    case = make_case(QUESTION, ANSWER, (SUPPORT,))
+    assert diagnose(case, "It was Cy Dray.", "Cy Dray").source == "parametric"  # type: ignore[union-attr]
+    assert diagnose(case, "It was Cy Dray.", "Eve Falk").source == "none"  # type: ignore[union-attr]
+    assert diagnose(case, REFUSAL["en"]).source is None  # type: ignore[union-attr]
+
+
+def test_a_wrong_value_is_found_in_other_spellings() -> None:
+    lang: Lang = "zh"
+    documents: tuple[tuple[Stance, str], ...] = (
+        ("supports", "澄观能源2016年财报的营收为三十亿元。"),
+        ("distracts", "澄观能源2015年财报的营收为二十五亿一千万元。"),
+    )
+    case = make_case("澄观能源2016年财报的营收是多少？", (("30亿元",),), documents, lang)
+    diagnosis = diagnose(case, "营收为25.1亿元。")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.document, diagnosis.said) == (("E3",), 1, "25.1亿元")
+
+
+def test_a_count_is_found_under_another_counting_word() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "蕴陵条例的草案有331票赞成，会场有八十张桌子。"),)
+    diagnosis = diagnose(make_case("蕴陵条例得到多少张赞成票？", (("323票",),), documents, "zh"), "得到331张赞成票。")
+    assert diagnosis is not None
+    assert (diagnosis.types, diagnosis.document) == (("E2",), 0)
+
+
+def test_a_chinese_name_is_said_whole_though_the_question_has_a_word_of_it() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "鲁班里工程集团可能承建蕴陵线第五期工程。"),)
+    case = make_case("蕴陵线第五期工程由哪家公司承建？", (("九州桥市政公司",),), documents, "zh")
+    diagnosis = diagnose(case, "由鲁班里工程集团承建。")
+    assert diagnosis is not None
+    assert (diagnosis.said, diagnosis.types) == ("鲁班里工程集团", ("E2",))
+    titled = diagnose(case, "《铁上的合唱团》")
+    assert titled is not None
+    assert titled.said == "铁上的合唱团"
+
+
+def test_what_is_called_by_a_near_name_is_the_same_thing() -> None:
+    documents: tuple[tuple[Stance, str], ...] = (("distracts", "2024年那场鹭河大水的损失是九百七十万塔勒。"),)
+    case = make_case("2024年鹭河洪水造成了多少损失？", (("650万塔勒",),), documents, "zh")
+    assert types(case, "九百七十万塔勒") == ()
+
+
+def test_one_answer_for_two_parts_is_merged_only_if_it_could_answer_both() -> None:
+    votes = "How many members voted for the Port Act in 2017, and how many members voted for the Port Act in 2016?"
+    documents: tuple[tuple[Stance, str], ...] = (
+        ("supports", "The Port Act of 2017 had 165 votes."),
+        ("supports", "The Port Act of 2016 had 110 votes."),
+    )
+    case = make_case(votes, (("165 votes",), ("110 votes",)), documents, testbed="integration")
+    assert types(case, "The Port Act had 165 votes in both 2017 and 2016.") == ("E4",)
+    told = diagnose(case, "The Port Act had 165 votes in both 2017 and 2016.")
+    assert told is not None
+    (one,) = told.evidence
+    assert one.what == "“165 votes” is given as the answer to several parts of the question"
+    assert types(case, "In 2017 the Port Act had 165 votes, while in 2016") == ("E5",)
+    dated = "Who won the election of 2013 in Lathom, and on what date was the election held?"
+    mixed = make_case(dated, (("Maeve Tarling",), ("17 May 2013",)), documents, testbed="integration")
+    assert types(mixed, "The election of 2013 in Lathom was held on May 17.")[:1] != ("E4",)
+
+
+def test_evidence_speaks_both_languages() -> None:
+    diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
+    assert diagnosis is not None
+    (evidence,) = diagnosis.evidence
+    assert evidence.what == "“Bo Karlin” is told of something else"
+    assert evidence.what_zh == "“Bo Karlin”说的是另一件事"
+
+
+def test_names_that_sound_like_a_guess_are_none() -> None:
+    question, answer = "2020年澄湾杯由谁夺冠？", (("长河队",),)
+    for plain in ("南岸快报8月3日电，白鹭队夺冠。", "新希望集团赞助的白鹭队夺冠。", "白鹭队首轮即胜，最终夺冠。"):
+        document: tuple[Stance, str] = ("distracts", f"2020年澄湾杯：{plain}")
+        assert "E2" not in types(make_case(question, answer, (document,), "zh"), "白鹭队")
+    hedged: tuple[Stance, str] = ("distracts", "一份快报称，2020年澄湾杯由白鹭队夺冠。")
+    assert types(make_case(question, answer, (hedged,), "zh"), "白鹭队") == ("E2",)
+
+
+def test_a_hyphenated_word_of_the_question_is_not_split() -> None:
+    question = "At which ground was the final of the 2023 under-21 Wethermouth Shield played?"
+    support: tuple[Stance, str] = (
+        "supports",
+        "The 2023 under-21 Wethermouth Shield final was played at Habiya Ground.",
+    )
+    other: tuple[Stance, str] = ("distracts", "The 2024 under-21 Wethermouth Shield final was played at Meadow Lane.")
+    case = make_case(question, (("Habiya Ground",),), (support, other))
+    for reply in (
+        "The 2023 under-21 Wethermouth Shield final was played at Meadow Lane.",
+        "The 2023 Under-21 Wethermouth Shield Final was played at Meadow Lane.",
+    ):
+        diagnosis = diagnose(case, reply)
+        assert diagnosis is not None
+        assert diagnosis.said == "Meadow Lane"

@@ -1,0 +1,43 @@
+"""What diagnoses add up to."""
+
+from __future__ import annotations
+
+from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType
+from ragbed.analysis.diagnosis.summary import summarise
+
+
+def _one(item: int, *types: ErrorType, wrong: bool = True) -> Diagnosis:
+    return Diagnosis(
+        case=f"data/{item}/noise@profile=robust,seed=0",
+        model="m",
+        repeat=0,
+        lang="en",
+        wrong=wrong,
+        types=types,
+        evidence=(),
+        source="distracts" if types else None,
+    )
+
+
+def test_the_unclassified_share_is_there_even_if_it_is_nothing() -> None:
+    (group,) = summarise([_one(0, "E3"), _one(1, "E3", "E2")])
+    assert [(share.name, share.count, share.n) for share in group.types] == [
+        ("E2", 1, 2),
+        ("E3", 2, 2),
+        ("unclassified", 0, 2),
+    ]
+
+
+def test_what_only_the_paper_calls_wrong_is_in_no_share() -> None:
+    (group,) = summarise([_one(0, "E3"), _one(1), _one(2, "E8", wrong=False)])
+    assert (group.wrong, group.paper_only, group.paper_types) == (2, 1, (("E8", 1),))
+    assert [(share.name, share.share.value) for share in group.types] == [("E3", 0.5), ("unclassified", 0.5)]
+    assert [(share.name, share.count) for share in group.sources] == [("distracts", 1), ("no answer", 1)]
+
+
+def test_trials_of_one_question_count_as_one_for_the_interval() -> None:
+    (many,) = summarise([_one(0, "E3"), _one(0, "E3"), _one(1), _one(1)])
+    (few,) = summarise([_one(0, "E3"), _one(1), _one(2, "E3"), _one(3)])
+    wide, narrow = many.types[0].share, few.types[0].share
+    assert wide.value == narrow.value
+    assert wide.high - wide.low > narrow.high - narrow.low

@@ -1,0 +1,63 @@
+"""Label files: one value a reply, and everything left out has its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragbed.analysis.judging.labels import AgreedLabel, Label, LabelledUnit, read_labels, settle_labels
+from ragbed.errors import DataError
+
+
+def _label(label: bool | None, rater: str = "ann", case: str = "a", probability: float | None = None) -> Label:
+    return Label(criterion="flag", model="m", case=case, label=label, rater=rater, probability=probability)
+
+
+UNIT = LabelledUnit("flag", "m", "a", 0)
+
+
+def test_most_raters_decide() -> None:
+    labels = settle_labels([_label(True), _label(True, "bob"), _label(False, "cy")])
+    assert labels.said == {UNIT: AgreedLabel(value=True, probability=None)}
+
+
+def test_a_tie_is_left_out_and_counted() -> None:
+    labels = settle_labels([_label(True), _label(False, "bob")])
+    assert labels.said == {}
+    assert labels.left_out == {"on which raters do not agree": 1}
+
+
+def test_a_rater_counts_once() -> None:
+    labels = settle_labels([_label(True), _label(True), _label(False, "bob"), _label(False, "cy")])
+    assert labels.said[UNIT].value is False
+    assert labels.left_out == {"by a rater who had labelled the reply before": 1}
+
+
+def test_a_rater_who_said_both_says_nothing() -> None:
+    labels = settle_labels([_label(True), _label(False), _label(False, "bob")])
+    assert labels.said[UNIT].value is False
+
+
+def test_lines_not_filled_in_and_unknown_replies_are_counted() -> None:
+    labels = settle_labels([_label(None), _label(True, case="elsewhere")])
+    labels.keep({UNIT})
+    assert labels.said == {}
+    assert labels.left_out == {"not filled in": 1, "of a reply that the run does not hold": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"criterion": "flag"}', "no label: Object missing required field `model`"),
+        ("poetry", "no label: JSON is malformed"),
+        ('{"criterion": "flag", "model": "m", "case": "a", "label": "yes"}', "Expected `bool | null`"),
+        ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability: must be above 0"),
+    ],
+)
+def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f'{{"criterion": "flag", "model": "m", "case": "a", "label": true}}\n{line}\n')
+    with pytest.raises(DataError, match=r"labels\.jsonl:2") as caught:
+        read_labels(path)
+    assert told in str(caught.value)

@@ -1,0 +1,104 @@
+"""A judge against people: agreement, and a rate that its errors no longer bend."""
+
+from __future__ import annotations
+
+import math
+import random
+from statistics import fmean
+
+from msgspec import structs
+
+from ragbed.analysis.judging.labels import AgreedLabel
+from ragbed.analysis.judging.validation import JudgedResult, correct_rates, passports
+from ragbed.analysis.judging.verdict import Verdict
+from ragbed.runs.condition import Condition
+
+CELL = Condition("m", "data", "en", "rejection", 1.0, 0.0, 5, "related", "robust")
+ASKED = 400
+
+
+def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
+    """Replies of a known rate, a judge with known errors, and labels, more where a rule disagrees with it."""
+    chance = random.Random(seed)
+    judged, truths = [], []
+    for number in range(ASKED):
+        truth = chance.random() < 0.4
+        verdict = truth if chance.random() < 0.85 else chance.random() < 0.9
+        disputed = verdict != (truth if chance.random() < 0.8 else not truth)
+        probability = 0.8 if enriched and disputed else 0.2
+        said = AgreedLabel(truth, probability) if chance.random() < probability else None
+        judged.append(JudgedResult(CELL, ("data", str(number)), verdict, said))
+        truths.append(truth)
+    return judged, fmean(truths)
+
+
+def test_a_corrected_rate_is_right_also_where_labels_were_enriched() -> None:
+    errors, covered = [], 0
+    for seed in range(60):
+        judged, truth = _world(seed, enriched=True)
+        (rate,) = correct_rates(judged).values()
+        errors.append(rate.corrected.rate.value - truth)
+        covered += rate.corrected.rate.low <= truth <= rate.corrected.rate.high
+    assert abs(fmean(errors)) < 0.015
+    assert covered >= 54
+    # The uncorrected judge is off by far, so the correction did something.
+    assert fmean(one.as_number for one in judged) - truth > 0.04
+
+
+def test_the_check_agrees_where_labels_were_drawn_evenly() -> None:
+    checks = []
+    for seed in range(30):
+        judged, truth = _world(seed, enriched=False)
+        (rate,) = correct_rates(judged).values()
+        checks.append(rate.check - truth)
+    assert abs(fmean(checks)) < 0.02
+
+
+def test_a_condition_without_labels_is_not_corrected() -> None:
+    assert correct_rates([JudgedResult(CELL, ("data", str(number)), True, None) for number in range(9)]) == {}
+
+
+def test_a_verdict_that_is_missing_is_no_yes_and_people_make_up_for_it() -> None:
+    said = AgreedLabel(value=True, probability=None)
+    judged = [JudgedResult(CELL, ("data", str(number)), "unparsed", said) for number in range(20)]
+    (rate,) = correct_rates(judged).values()
+    assert rate.corrected.rate.value == 1.0
+    assert math.isnan(rate.check)
+
+
+def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
+    judged = []
+    for number in range(40):
+        truth = number % 2 == 0
+        lang = "en" if number < 20 else "zh"
+        verdict: Verdict = "unparsed" if number == 0 else truth if number != 1 else not truth
+        condition = structs.replace(CELL, lang=lang)
+        judged.append(JudgedResult(condition, ("data", str(number)), verdict, AgreedLabel(truth, None)))
+    english, chinese = passports("j", "refusal", judged)
+    assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
+    assert math.isclose(english.agreement.agreed.value, 18 / 19)
+    assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
+
+
+def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
+    """Half of the calls failed, and all that was labelled is a yes: the rate of what was asked is a half."""
+    said = AgreedLabel(value=True, probability=0.5)
+    judged = [JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
+        JudgedResult(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(50, 100)
+    ]
+    (rate,) = correct_rates(judged).values()
+    assert rate.corrected.rate.low < 0.5 < rate.corrected.rate.high < 0.65
+    assert abs(rate.corrected.rate.value - 0.5) < 0.02
+
+
+def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> None:
+    """Disputes were labelled eight times as often; of all replies, the judge gets nine in ten right."""
+    judged = []
+    for number in range(1000):
+        truth, is_wrong = number % 2 == 0, number % 10 < 1 or number % 10 == 5
+        wrong = is_wrong and number % 20 < 10
+        probability = 0.8 if wrong else 0.1
+        said = AgreedLabel(truth, probability) if (number // 20) % 10 < 10 * probability else None
+        judged.append(JudgedResult(CELL, ("data", str(number)), truth != wrong, said))
+    (passport,) = passports("j", "refusal", judged)
+    assert abs(passport.agreement.agreed.value - 0.9) < 0.01

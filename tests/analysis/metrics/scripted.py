@@ -1,0 +1,79 @@
+"""Scripted models on the bundled data, scored by the real scorers and measured."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from ragbed.analysis.metrics import measure
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.trial import Scored, to_scored
+from ragbed.data.catalog import open_data
+from ragbed.models.scripted import SCRIPTS
+from ragbed.schema import Case
+from ragbed.scoring import score
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+from tests.items import untwinned
+
+SHARES = (0, 0.2, 0.4, 0.6, 0.8, 1)
+_CORRECT = tuple(Fraction(fifths, 5) for fifths in range(6))
+
+
+@cache
+def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
+    """All cases of the bundled data in a language; every arm where the profile is our own."""
+    ours = profile in ("robust", "paper")
+    settings = Settings(
+        profile=profile,
+        arms=("related", "random", "fixed") if ours and not rotate else ("related",),
+        correct=_CORRECT if ours and not rotate else (Fraction(0),),
+        rotate=rotate,
+    )
+    datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
+    kept = {item.id for data in datasets for item in untwinned(data.items())}
+    cases = (case for data in datasets for testbed in TESTBEDS.values() for case in testbed.cases(data, settings))
+    return tuple(case for case in cases if case.item in kept)
+
+
+def ask(script: str, cases: tuple[Case, ...]) -> list[Scored]:
+    """What a script says of every case, scored."""
+    return [
+        to_scored(case, script, 0, "ok", score(case, SCRIPTS[script](case)))
+        if case.feasible
+        else to_scored(case, script, 0, "infeasible", None)
+        for case in cases
+    ]
+
+
+class Found:
+    """Cells, to be looked up."""
+
+    def __init__(self, cells: list[Cell]) -> None:
+        self._cells: dict[tuple[object, ...], Cell] = {}
+        for cell in cells:
+            told = cell.as_json()
+            kind = cell.key.data.rpartition("_")[2]
+            places = tuple(told[name] for name in ("noise", "k", "arm", "correct", "slot"))
+            key = (cell.key.model, kind, cell.track, cell.scope, cell.table, cell.estimate.metric, *places)
+            assert key not in self._cells, key
+            self._cells[key] = cell
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def value(self, where: str, model: str, track: str, *, scope: str = "all", **place: object) -> float | None:
+        """The value of `kind.table.metric`."""
+        kind, table, metric = where.split(".")
+        place = {"arm": "related"} | place
+        places = tuple(place.get(name) for name in ("noise", "k", "arm", "correct", "slot"))
+        return self._cells[model, kind, track, scope, table, metric, *places].estimate.value
+
+
+@cache
+def found(script: str, lang: str, profile: str, rotate: bool = False) -> Found:
+    """All cells of a script."""
+    return Found(list(measure(ask(script, lay_out(lang, profile, rotate)), TRACKS)))
+
+
+TRACKS = ("code", "paper", "robust")

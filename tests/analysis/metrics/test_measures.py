@@ -1,0 +1,374 @@
+"""Metrics on a few trials written out, where the arithmetic can be done by eye."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from ragbed.analysis.metrics import measure
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.curve import area, ratio_of_loss
+from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
+from ragbed.analysis.metrics.trial_columns import make_sheets
+from ragbed.analysis.statistics.paired import mcnemar
+from ragbed.schema import Estimate
+from tests.runs.harness import make_case
+
+_RATIOS = np.array([0, 0.2, 0.4, 0.6, 0.8])
+
+
+def _trial(item: str, testbed: str, noise: float | None, outcome: Asked = "ok", **scores: ScoreValue) -> Scored:
+    return Scored(
+        model="m",
+        data="d",
+        item=item,
+        lang="en",
+        testbed=testbed,
+        profile="robust",
+        noise=noise,
+        noise_real=noise,
+        k=0 if noise is None else 5,
+        outcome=outcome,
+        scores=_full(scores) if outcome == "ok" else None,
+    )
+
+
+def _full(scores: dict[str, ScoreValue]) -> dict[str, ScoreValue]:
+    return {"correct": False, "refused": False, "flagged": False} | scores
+
+
+def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict[str, Estimate]:
+    """By metric; of those at several places the last."""
+    cells = [cell for cell in measure(trials) if cell.table == table and cell.scope == scope]
+    return {cell.estimate.metric: cell.estimate for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("curve", "ratio"),
+    [
+        ([1, 0.95, 0.85, 0.5, 0.2], 0.3),  # half way between 0.2 and 0.4
+        ([0.9, 0.9, 0.81, 0.5, 0.2], 0.4),  # exactly at a measured ratio
+        ([0.8, 0.6, 0.9, 0.9, 0.9], 0.08),  # the first crossing counts
+        ([1, 1, 1, 1, 0.95], 1.8),  # never: past the last
+    ],
+)
+def test_the_ratio_of_a_tenth_lost_lies_on_the_straight_line(curve: list[float], ratio: float) -> None:
+    assert ratio_of_loss(_RATIOS, np.array(curve)) == pytest.approx(ratio)
+
+
+def test_of_nothing_nothing_can_be_lost() -> None:
+    assert np.isnan(ratio_of_loss(_RATIOS, np.zeros(5)))
+
+
+def test_of_nothing_no_share_is_kept() -> None:
+    trials = [_trial(item, "noise", noise, correct=noise > 0) for noise in (0.0, 0.8) for item in "abc"]
+    cell = _estimates(trials, "noise")["retention"]
+    assert (cell.value, cell.low, cell.high, cell.n) == (None, None, None, 6)
+
+
+def test_the_area_is_the_mean_height_also_of_uneven_steps() -> None:
+    assert area(np.array([0, 0.2, 0.8]), np.array([1.0, 1.0, 0.0])) == pytest.approx((0.2 + 0.3) / 0.8)
+
+
+def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it() -> None:
+    trials = [
+        _trial("1", "closed-book", None, correct=True),
+        _trial("2", "closed-book", None),
+        _trial("3", "closed-book", None, "error"),
+        _trial("4", "closed-book", None, "refused"),
+        _trial("5", "closed-book", None, "infeasible"),
+    ]
+    cell = _estimates(trials, "closed-book")["accuracy"]
+    assert (cell.value, cell.n, cell.asked, cell.errors, cell.infeasible) == (0.25, 4, 4, 2, 1)
+
+
+def test_a_model_that_never_replied_scores_nothing_in_every_table() -> None:
+    trials = [_trial(item, "noise", noise, "error") for noise in (0.0, 0.8) for item in "ab"]
+    trials += [_trial(item, "rejection", 1.0, "error") for item in "ab"]
+    trials += [_trial(item, "counterfactual", 0.0, "refused") for item in "ab"]
+    trials += [_trial("a", "closed-book", None, "error"), _trial("b", "closed-book", None, "infeasible")]
+    rates = {
+        "noise": "accuracy",
+        "rejection": "refusal_recall",
+        "counterfactual": "accuracy",
+        "closed-book": "accuracy",
+    }
+    cells = [_estimates(trials, table)[metric] for table, metric in rates.items()]
+    assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells] == [(0.0, 2, 2, 2)] * 3 + [(0.0, 1, 1, 1)]
+
+
+def test_failures_are_no_verdicts_of_a_score_that_replies_do_not_have() -> None:
+    reply = replace(_trial("a", "noise", 0.0), scores={"correct": True})
+    cell = _estimates([reply, _trial("b", "noise", 0.0, "error")], "noise")["false_refusal"]
+    assert (cell.value, cell.n, cell.asked, cell.errors) == (None, 0, 2, 1)
+
+
+def test_what_a_scorer_has_no_verdict_on_is_not_zero() -> None:
+    trials = [_trial("1", "closed-book", None, correct=True), _trial("2", "closed-book", None, correct=None)]
+    cell = _estimates(trials, "closed-book")["accuracy"]
+    assert (cell.value, cell.n, cell.asked) == (1.0, 1, 2)
+
+
+def test_a_failure_is_neither_an_answer_nor_a_refusal() -> None:
+    trials = [_trial(str(number), "rejection", 1.0, "error") for number in range(3)]
+    trials += [_trial("9", "rejection", 1.0, refused=True)]
+    cells = _estimates(trials, "rejection")
+    assert cells["refusal_recall"].value == 0.25
+    assert cells["wrong_without_evidence"].value == 0.0
+    assert cells["refusal_recall"].errors == 3
+
+
+def test_right_answers_without_evidence_are_memory_or_leak() -> None:
+    trials = [_trial(item, "rejection", 1.0, correct=item in "abc") for item in "abcd"]
+    trials += [_trial(item, "closed-book", None, correct=item == "a") for item in "abcd"]
+    cells = _estimates(trials, "rejection")
+    assert cells["correct_without_evidence"].value == 0.75
+    assert cells["correct_from_memory"].value == 0.25
+    assert cells["correct_by_leak"].value == 0.5
+    assert cells["wrong_without_evidence"].value == 0.25
+
+
+def test_abstention_is_measured_on_questions_asked_both_ways() -> None:
+    trials = [_trial(item, "noise", 0.0, correct=True, refused=item == "a") for item in "abcd"]
+    trials += [_trial(item, "rejection", 1.0, refused=item in "ab") for item in "abcdef"]
+    cells = _estimates(trials, "rejection")
+    assert cells["refusal_recall"].n == 6
+    assert cells["false_refusal"].value == 0.25
+    assert cells["refusal_precision"].value == pytest.approx(2 / 3)
+    assert cells["balanced_accuracy"].value == pytest.approx((0.5 + 0.75) / 2)
+    assert cells["youden_j"].value == pytest.approx(0.25)
+    # Of eight: three right, three refused, two wrong.
+    assert cells["crag_score"].value == pytest.approx((3 - 2) / 8)
+    assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (3 / 8) + 1 / (3 / 5)))
+
+
+def test_what_cannot_be_scored_is_in_no_part_of_a_penalised_score() -> None:
+    trials = [_trial(item, "noise", 0.0, correct=None if item == "d" else item != "c") for item in "abcd"]
+    trials += [_trial(item, "rejection", 1.0, correct=None if item == "d" else False, refused=True) for item in "abcd"]
+    cells = _estimates(trials, "rejection")
+    # Of six: two right, one wrong, three refused; both trials of d have no verdict.
+    assert cells["crag_score"].value == pytest.approx((2 - 1) / 6)
+    assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (2 / 6) + 1 / (2 / 3)))
+    assert (cells["crag_score"].n, cells["crag_score"].asked) == (6, 8)
+
+
+def test_joint_loss_is_over_questions_with_both_scores() -> None:
+    trials = [
+        _trial("a", "integration", 0.0, correct=False, partial=0.5, aligned=0.5),
+        _trial("b", "integration", 0.0, correct=None, partial=1.0, aligned=1.0),
+    ]
+    cell = _estimates(trials, "integration")["joint_loss"]
+    assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
+
+
+def test_integration_tax_is_what_is_known_part_by_part_and_lost_at_once() -> None:
+    parts = {"a": (True, True), "b": (True, True), "c": (True, False), "d": (True, True)}
+    trials = [_trial(item, "parts", 0.0, correct=part) for item, both in parts.items() for part in both]
+    trials += [_trial(item, "integration", 0.0, correct=item == "a") for item in (*parts, "never asked in parts")]
+    cells = _estimates(trials, "integration")
+    assert (cells["part_accuracy"].value, cells["part_accuracy"].n) == (7 / 8, 8)
+    assert (cells["every_part_alone"].value, cells["every_part_alone"].n) == (0.75, 4)
+    assert (cells["integration_tax"].value, cells["integration_tax"].n) == (0.5, 4)
+
+
+def test_integration_tax_does_not_grow_with_the_number_of_repeats() -> None:
+    rng, trials = np.random.default_rng(0), []
+    for item in range(200):
+        for repeat in range(5):
+            parts = [_trial(str(item), "parts", 0.0, correct=bool(rng.random() < 0.9)) for _ in range(2)]
+            whole = _trial(str(item), "integration", 0.0, correct=bool(rng.random() < 0.6))
+            trials += [replace(one, repeat=repeat) for one in (*parts, whole)]
+    cells = _estimates(trials, "integration")
+    assert cells["every_part_alone"].value == pytest.approx(0.81, abs=0.03)
+    assert cells["integration_tax"].value == pytest.approx(0.21, abs=0.04)
+
+
+def test_declining_is_told_with_and_without_the_instruction_for_it() -> None:
+    trials = [_trial(item, "closed-book", None, refused=False, correct=item == "a") for item in "ab"]
+    trials += [_trial(item, "no-documents", None, refused=True, correct=False) for item in "ab"]
+    cells = _estimates(trials, "closed-book")
+    assert {name: cells[name].value for name in cells} == {
+        "accuracy": 0.5, "refusal": 0.0, "accuracy_instructed": 0.0, "refusal_instructed": 1.0
+    }  # fmt: skip
+
+
+def test_a_question_laid_out_by_two_seeds_is_two_rows_of_the_position_test() -> None:
+    def asked(item: int, seed: int, slot: int) -> Scored:
+        trial = _trial(str(item), "noise", 0.5, correct=slot == 0 and seed == item % 2)
+        return replace(trial, k=2, seed=seed, slots=(slot,))
+
+    cells = _estimates([asked(item, seed, slot) for item in range(8) for seed in (0, 1) for slot in (0, 1)], "position")
+    # Every question is right at the first slot with one of its seeds: eight verdicts of sixteen moved, all one way.
+    assert cells["position_p"].value == pytest.approx(mcnemar(8, 0))
+    assert (cells["order_robustness"].value, cells["order_robustness"].n) == (0.5, 16)
+
+
+def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
+    replies: list[dict[str, ScoreValue]] = [
+        {"correct": True, "partial": 1.0, "misled": False},
+        {"correct": True, "partial": 1.0, "misled": False, "flagged": True},
+        {"correct": False, "partial": 0.0, "misled": True},
+        {"correct": False, "partial": 1.0, "misled": True, "flagged": True},
+        {"misled": False, "refused": True},
+        {"misled": False, "flagged": True},
+        {"misled": False},
+    ]
+    trials = [_trial(str(number), "counterfactual", 0.0, "ok", **reply) for number, reply in enumerate(replies)]
+    trials.append(_trial("lost", "counterfactual", 0.0, "error"))
+    cells = _estimates(trials, "counterfactual")
+    kinds = ("correct", "misled", "both", "refused", "other")
+    shares = {f"{kind}_{flag}": cells[f"{kind}_{flag}"].value for kind in kinds for flag in ("flagged", "unflagged")}
+    assert {name for name, share in shares.items() if share == 0} == {
+        "misled_flagged",
+        "both_unflagged",
+        "refused_flagged",
+    }
+    assert sum(share or 0 for share in shares.values()) == pytest.approx(7 / 8)
+    assert cells["misled_at_all"].value == 0.25
+    assert cells["corrected_of_flagged"].value == pytest.approx(1 / 3)
+    assert cells["corrected"].value == 0.125
+    assert cells["error_detection"].n == 8
+
+
+def test_the_knowledge_gate_is_scored_on_other_samples_than_chose_the_questions() -> None:
+    # A model that guesses: half of the answers are right, whatever the question.
+    rng = np.random.default_rng(0)
+    trials = []
+    for item in range(400):
+        for repeat in range(2):
+            trial = _trial(str(item), "closed-book", None, correct=bool(rng.random() < 0.5))
+            trials.append(
+                Scored(**{name: getattr(trial, name) for name in trial.__struct_fields__} | {"repeat": repeat})
+            )
+        trials.append(_trial(str(item), "counterfactual", 0.0, correct=False, misled=True))
+    cells = _estimates(trials, "counterfactual")
+    assert cells["closed_book_of_known"].value == pytest.approx(0.5, abs=0.08)
+    assert cells["override_of_known"].value == 1.0
+    assert cells["override_of_known"].n == pytest.approx(200, abs=30)
+    assert cells["passes_paper_gate"].value == 0
+
+
+def test_models_are_compared_on_the_questions_that_all_know() -> None:
+    trials = []
+    for model, known in (("x", "abc"), ("y", "bcd")):
+        for item in "abcde":
+            asked = [_trial(item, "closed-book", None, correct=item in known)]
+            asked += [_trial(item, "counterfactual", 0.0, correct=item == "b", misled=item != "b")]
+            trials += [replace(trial, model=model) for trial in asked]
+    common = [cell for cell in measure(trials) if cell.scope == "common" and cell.estimate.metric == "accuracy"]
+    assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
+
+
+def test_p_values_are_adjusted_over_ratios_and_over_the_board() -> None:
+    trials = []
+    for model, lost in (("x", (8, 20)), ("y", (0, 6))):
+        for noise, fell in ((0.0, 0), (0.4, lost[0]), (0.8, lost[1])):
+            asked = [_trial(str(item), "noise", noise, correct=item >= fell) for item in range(40)]
+            trials += [replace(trial, model=model) for trial in asked]
+    found = {
+        (cell.key.model, cell.estimate.metric, cell.place.get("noise")): cell.estimate.value for cell in measure(trials)
+    }
+    raw = {fell: 2 * 0.5**fell for fell in (6, 8, 20)}
+    assert found["x", "drop_p", 0.4] == pytest.approx(raw[8])
+    assert found["x", "drop_holm", 0.8] == pytest.approx(2 * raw[20])
+    assert found["y", "drop_holm", 0.4] == 1
+    assert [found["x", "drop_bh", ratio] for ratio in (0.8, 0.4)] == pytest.approx([4 * raw[20], 4 / 2 * raw[8]])
+    assert found["y", "drop_bh", 0.8] == pytest.approx(4 / 3 * raw[6])
+    assert found["x", "first_decline", None] == 0.4
+
+
+def test_known_and_unknown_questions_are_told_apart() -> None:
+    trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
+    assert _estimates(trials, "noise", "known")["accuracy"].value == 1.0
+    assert _estimates(trials, "noise", "unknown")["accuracy"].value == 0.5
+
+
+def test_questions_of_one_event_are_resampled_together() -> None:
+    def asked(item: int, event: str | None) -> Scored:
+        return replace(_trial(str(item), "closed-book", None, correct=item < 20), cluster=event)
+
+    apart = _estimates([asked(item, None) for item in range(40)], "closed-book")["accuracy"]
+    together = _estimates([asked(item, f"event {item // 10}") for item in range(40)], "closed-book")["accuracy"]
+    assert (together.value, together.n) == (apart.value, apart.n) == (0.5, 40)
+    assert (together.low or 0) < (apart.low or 0) - 0.1
+
+
+def test_the_event_of_a_case_is_its_cluster() -> None:
+    case = make_case(0)
+    assert to_scored(case, "m", 0, "ok", {}).cluster is None
+    assert to_scored(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
+
+
+def test_an_event_that_is_called_like_an_item_is_not_that_item() -> None:
+    (sheet,) = make_sheets([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
+    assert sheet.cluster.tolist() == [0, 1]
+
+
+def test_sub_answers_count_apart_and_in_their_places() -> None:
+    trials = [
+        _trial("a", "integration", 0.0, correct=True, partial=1.0, aligned=1.0),
+        _trial("b", "integration", 0.0, correct=True, partial=1.0, aligned=0.0),  # swapped
+        _trial("c", "integration", 0.0, correct=False, partial=0.5, aligned=0.5),
+        _trial("d", "integration", 0.0, "error"),
+    ]
+    cells = _estimates(trials, "integration")
+    assert cells["accuracy"].value == 0.5
+    assert cells["sub_answer_recall"].value == pytest.approx(0.625)
+    assert cells["aligned_recall"].value == pytest.approx(0.375)
+    assert cells["aligned_accuracy"].value == 0.25
+    assert cells["joint_loss"].value == pytest.approx(0.125)
+
+
+def test_delivered_noise_has_an_axis_of_its_own_where_it_is_not_what_was_asked() -> None:
+    def delivered(item: str, real: float, correct: bool) -> Scored:
+        trial = _trial(item, "noise", 0.8, correct=correct)
+        return replace(trial, noise_real=real)
+
+    cells: list[Cell] = list(
+        measure([delivered("a", 0.8, False), delivered("b", 0.6, True), delivered("c", 0.6, True)])
+    )
+    axis = {cell.place.get("noise"): cell.estimate.value for cell in cells if "delivered" in cell.estimate.metric}
+    assert axis == {0.6: 1.0, 0.8: 0.0}
+
+
+def test_documents_may_harm_what_was_known() -> None:
+    trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
+    trials += [_trial(item, "noise", 0.8, correct=item in "bc") for item in "abcd"]
+    cells = _estimates(trials, "transitions")
+    assert cells["no_degradation"].value == 0.75
+    assert cells["harmed_by_documents"].value == 0.25
+    assert cells["right_right_wrong"].value == 0.25
+    assert cells["wrong_right_right"].value == 0.25
+    assert cells["wrong_wrong_wrong"].value == 0.25
+
+
+def test_a_cell_as_json_names_everything_that_tells_it_from_others() -> None:
+    cell = next(iter(measure([_trial("a", "noise", 0.2, correct=True)])))
+    assert cell.as_json() == {
+        "table": "noise",
+        "model": "m",
+        "data": "d",
+        "lang": "en",
+        "profile": "robust",
+        "track": "robust",
+        "scope": "all",
+        "noise": 0.2,
+        "k": 5,
+        "arm": "related",
+        "correct": None,
+        "slot": None,
+        "metric": "accuracy",
+        "value": 1.0,
+        "low": pytest.approx(0.2065, abs=1e-4),
+        "high": 1.0,
+        "n": 1,
+        "questions": 1,
+        "asked": 1,
+        "errors": 0,
+        "infeasible": 0,
+    }

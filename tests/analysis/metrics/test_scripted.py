@@ -1,0 +1,177 @@
+"""Every metric of a scripted model is what arithmetic says, on every testbed and profile (A5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.models.scripted import SCRIPTS
+from tests.analysis.metrics.scripted import SHARES, TRACKS, found
+
+_PROFILES = ("robust", "paper", "code-2023", "code-2024")
+_NOISE = (0, 0.2, 0.4, 0.6, 0.8)
+
+# Each row: oracle, refuser, majority, memory, gullible, echo; what does not depend on where documents stand.
+_STEADY = ("oracle", "refuser", "majority", "memory", "gullible", "echo")
+_EVERYWHERE: dict[tuple[str, float | None], tuple[float | None, ...]] = {
+    **{("base.noise.accuracy", ratio): (1, 0, 1, 1, 1, 1) for ratio in _NOISE},
+    **{("base.noise.false_refusal", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE},
+    **{("base.noise.false_alarm", ratio): (0, 0, 0, 0, 0, 0) for ratio in _NOISE},
+    ("base.noise.auc", None): (1, 0, 1, 1, 1, 1),
+    ("base.noise.retention", None): (1, None, 1, 1, 1, 1),
+    ("base.noise.rho10", None): (None, None, None, None, None, None),
+    ("base.noise.slope", None): (0, 0, 0, 0, 0, 0),
+    ("base.noise.first_decline", None): (None, None, None, None, None, None),
+    **{("base.noise.change", ratio): (0, 0, 0, 0, 0, 0) for ratio in _NOISE[1:]},
+    ("base.rejection.refusal_recall", 1): (1, 1, 1, 0, 0, 0),
+    ("base.rejection.correct_without_evidence", 1): (0, 0, 0, 1, 1, 0),
+    ("base.rejection.correct_from_memory", 1): (0, 0, 0, 1, 1, 0),
+    ("base.rejection.correct_by_leak", 1): (0, 0, 0, 0, 0, 0),
+    ("base.rejection.wrong_without_evidence", 1): (0, 0, 0, 0, 0, 1),
+    ("base.rejection.false_refusal", None): (0, 1, 0, 0, 0, 0),
+    ("base.rejection.refusal_precision", None): (1, 0.5, 1, None, None, None),
+    ("base.rejection.refusal_f1", None): (1, 2 / 3, 1, 0, 0, 0),
+    ("base.rejection.balanced_accuracy", None): (1, 0.5, 1, 0.5, 0.5, 0.5),
+    ("base.rejection.youden_j", None): (1, 0, 1, 0, 0, 0),
+    ("base.rejection.crag_score", None): (0.5, 0, 0.5, 1, 1, 0),
+    ("base.rejection.simpleqa_f", None): (2 / 3, 0, 2 / 3, 1, 1, 0.5),
+    **{("int.integration.accuracy", ratio): (1, 0, 1, 1, 1, 1) for ratio in _NOISE[:3]},
+    **{("int.integration.false_refusal", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE[:3]},
+    ("int.integration.auc", None): (1, 0, 1, 1, 1, 1),
+    **{("base.transitions.no_degradation", ratio): (1, 1, 1, 1, 1, 1) for ratio in _NOISE},
+    **{("base.transitions.helped_by_documents", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
+    **{("base.transitions.wrong_right_right", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
+    **{("base.transitions.right_right_right", ratio): (0, 0, 0, 1, 1, 0) for ratio in _NOISE},
+    **{("base.transitions.wrong_wrong_wrong", ratio): (0, 1, 0, 0, 0, 0) for ratio in _NOISE},
+}
+
+# To copy all documents is no answer on the robust track, whatever they hold.
+_COPYING: dict[tuple[str, float | None], float | None] = {
+    **{("base.noise.accuracy", ratio): 0 for ratio in _NOISE},
+    ("base.noise.auc", None): 0,
+    ("base.noise.retention", None): None,
+    ("base.rejection.crag_score", None): -1,
+    ("base.rejection.simpleqa_f", None): 0,
+    **{("int.integration.accuracy", ratio): 0 for ratio in _NOISE[:3]},
+    ("int.integration.auc", None): 0,
+    **{("base.transitions.helped_by_documents", ratio): 0 for ratio in _NOISE},
+    **{("base.transitions.wrong_right_right", ratio): 0 for ratio in _NOISE},
+    **{("base.transitions.wrong_wrong_wrong", ratio): 1 for ratio in _NOISE},
+}
+
+_BY_FALSE_SHARE = -9 / 7
+"""Slope of a step from 1 to 0 in the middle of the shares 0, 0.2, … 1."""
+_TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 of the documents are true
+    "oracle": (0, 1, 1, 1, 1, 1),
+    "refuser": (0, 0, 0, 0, 0, 0),
+    "first-doc": SHARES,
+    "last-doc": SHARES,
+    "majority": (0, 0, 0, 1, 1, 1),
+    "memory": (1, 1, 1, 1, 1, 1),
+    "gullible": (0, 0, 0, 0, 0, 0),
+    "echo": (0, 1, 1, 1, 1, 1),
+}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("profile", _PROFILES)
+@pytest.mark.parametrize("script", _STEADY)
+def test_metrics_are_what_the_script_makes_them(script: str, profile: str, lang: str, track: str) -> None:
+    cells = found(script, lang, profile)
+    expected = {where: row[_STEADY.index(script)] for where, row in _EVERYWHERE.items()}
+    if (script, track) == ("echo", "robust"):
+        expected |= _COPYING
+    seen = {(name, noise): cells.value(name, script, track, noise=noise, k=5) for name, noise in expected}
+    assert seen == {where: None if value is None else pytest.approx(value) for where, value in expected.items()}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("profile", ["robust", "paper"])
+@pytest.mark.parametrize("script", ["first-doc", "last-doc"])
+def test_one_document_is_worth_its_share(script: str, profile: str, lang: str, track: str) -> None:
+    cells = found(script, lang, profile)
+    for ratio in _NOISE:
+        assert cells.value("base.noise.accuracy", script, track, noise=ratio, k=5) == pytest.approx(1 - ratio)
+        if ratio:
+            assert cells.value("base.noise.change", script, track, noise=ratio, k=5) == pytest.approx(-ratio)
+            same = cells.value("base.noise.related_minus_random", script, track, noise=ratio, k=5)
+            assert same == pytest.approx(0)
+    expected = {"auc": 0.6, "retention": 0.2, "rho10": 0.1, "slope": -1, "first_decline": 0.2}
+    for metric, value in expected.items():
+        assert cells.value(f"base.noise.{metric}", script, track, k=5) == pytest.approx(value)
+    for k in (2, 5):
+        assert cells.value("base.noise.accuracy", script, track, k=k, arm="fixed") == pytest.approx(1 / k)
+        assert cells.value("base.noise.noise_effect", script, track, k=k, arm="fixed") == pytest.approx(1 / k - 1)
+        # One Chinese question of fifty has no neighbour to cut a control from, so that the slots are one short.
+        control = cells.value("base.noise.length_effect", script, track, k=k, arm="control")
+        assert control == pytest.approx(1 / k - 1, abs=1 / 49)
+        assert cells.value("base.noise.related_minus_length", script, track, k=k, arm="fixed") == pytest.approx(
+            0, abs=1 / 49
+        )
+    assert cells.value("int.integration.accuracy", script, track, noise=0, k=5) == 0
+    assert cells.value("base.rejection.crag_score", script, track, k=5) == pytest.approx(0)
+    assert cells.value("base.transitions.helped_by_documents", script, track, noise=0.6, k=5) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("profile", ["code-2023", "code-2024"])
+@pytest.mark.parametrize(("script", "accuracy"), [("first-doc", (1, 1, 1, 1, 0)), ("last-doc", (1, 1, 1, 1, 1))])
+def test_the_original_order_favours_the_last_document(
+    script: str, accuracy: tuple[int, ...], profile: str, lang: str
+) -> None:
+    cells = found(script, lang, profile)
+    seen = [cells.value("base.noise.accuracy", script, "code", noise=ratio, k=5) for ratio in _NOISE]
+    assert seen == list(accuracy)
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("script", list(SCRIPTS))
+def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, lang: str, track: str) -> None:
+    cells = found(script, lang, "robust")
+
+    def value(metric: str, **place: object) -> float | None:
+        return cells.value(f"fact.counterfactual.{metric}", script, track, **place)  # type: ignore[arg-type]
+
+    expected = (0,) * len(SHARES) if (script, track) == ("echo", "robust") else _TRUE_SHARES[script]
+    seen = [value("accuracy", correct=share, noise=0, k=5) for share in SHARES]
+    assert seen == pytest.approx(expected)
+    assert value("error_detection", correct=0, noise=0, k=5) == 0
+    assert value("corrected_of_flagged", correct=0, noise=0, k=5) is None
+    assert value("false_alarm", correct=1, noise=0, k=5) == 0
+    assert value("detection_balanced_accuracy", k=5) == 0.5
+    knows = script == "memory"
+    assert value("passes_paper_gate") == knows
+    assert value("resistance_of_known", correct=0, noise=0, k=5) == (1 if knows else None)
+    slopes = {"majority": _BY_FALSE_SHARE, "first-doc": -1, "last-doc": -1, "memory": 0, "refuser": 0, "gullible": 0}
+    if script in slopes:
+        assert value("correct_by_false_share", k=5) == pytest.approx(slopes[script])
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("script", "knows", "refuses"),
+    [("oracle", 0, 1), ("refuser", 0, 1), ("majority", 0, 1), ("memory", 1, 0), ("gullible", 1, 0), ("echo", 0, 0)],
+)
+def test_closed_book_shows_what_is_known_and_declined(script: str, knows: int, refuses: int, lang: str) -> None:
+    cells = found(script, lang, "robust")
+    assert cells.value("base.closed-book.accuracy", script, "code") == knows
+    assert cells.value("base.closed-book.refusal", script, "code") == refuses
+
+
+@pytest.mark.parametrize(("script", "slot"), [("first-doc", 0), ("last-doc", 4)])
+def test_all_rotations_show_which_slot_is_read(script: str, slot: int) -> None:
+    cells = found(script, "en", "robust", rotate=True)
+    for place in range(5):
+        seen = cells.value("base.position.accuracy_by_slot", script, "code", noise=0.8, k=5, slot=place)
+        assert seen == (place == slot)
+    assert cells.value("base.position.order_robustness", script, "code", noise=0.8, k=5) == 0
+    assert (cells.value("base.position.position_p", script, "code", noise=0.8, k=5) or 1) < 1e-9
+    assert cells.value("base.noise.accuracy", script, "code", noise=0.8, k=5) == pytest.approx(0.2)
+
+
+def test_a_model_that_reads_everything_does_not_mind_the_order() -> None:
+    cells = found("oracle", "en", "robust", rotate=True)
+    assert cells.value("base.position.order_robustness", "oracle", "code", noise=0.8, k=5) == 1
+    assert cells.value("base.position.position_p", "oracle", "code", noise=0.8, k=5) == 1

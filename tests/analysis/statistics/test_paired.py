@@ -1,0 +1,142 @@
+"""Paired tests: against references, by hand, and their size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ragbed.analysis.statistics.binomial import probabilities, sign_test
+from ragbed.analysis.statistics.paired import (
+    cochran_q,
+    decline_test,
+    equivalence_test,
+    flip_odds,
+    mcnemar,
+    mcnemar_bounds,
+    paired_difference,
+    sign_flips,
+)
+
+
+@pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])
+def test_mcnemar_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
+    expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
+    assert mcnemar(won, lost) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("won", "lost"), [(1, 5), (10, 10), (3, 17)])
+def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: int, lost: int) -> None:
+    exact = stats.binomtest(won, won + lost).proportion_ci(0.95)
+    assert flip_odds(won, lost) == pytest.approx(
+        (won / lost, exact.low / (1 - exact.low), exact.high / (1 - exact.high))
+    )
+
+
+def test_odds_are_infinite_where_nothing_is_lost_and_none_where_nothing_flipped() -> None:
+    assert flip_odds(6, 0)[0] == math.inf
+    with pytest.raises(ValueError, match="no rate"):
+        flip_odds(0, 0)
+
+
+@pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("n", [100, 300])
+def test_mcnemar_finds_nothing_more_often_than_its_level_where_there_is_nothing(n: int, discordance: float) -> None:
+    moved = probabilities(n, discordance)
+    size = sum(
+        moved[count]
+        * probabilities(count, 0.5)[sign_test(np.arange(count + 1), count - np.arange(count + 1)) < 0.05].sum()
+        for count in range(n + 1)
+    )
+    assert size <= 0.05
+
+
+def test_bounds_try_every_pairing_that_the_margins_allow() -> None:
+    # 4 and 2 right of 5: either 2 fell and none rose, or 3 fell and 1 rose.
+    bounds = mcnemar_bounds(4, 2, 5)
+    assert bounds == pytest.approx((min(mcnemar(2, 0), mcnemar(3, 1)), max(mcnemar(2, 0), mcnemar(3, 1))))
+    assert mcnemar_bounds(2, 4, 5) == bounds
+    assert mcnemar_bounds(5, 0, 5) == (mcnemar(5, 0), mcnemar(5, 0))
+
+
+def test_sign_flips_of_right_and_wrong_are_mcnemar() -> None:
+    assert sign_flips([1] * 9 + [-1] * 2 + [0] * 50) == pytest.approx(mcnemar(9, 2))
+    assert sign_flips([0, 0, 0]) == 1.0
+
+
+def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
+    differences = [0.5, 0.5, 1, -0.5, 1, 0.25, 0, -0.25, 1, 0.5]
+    reference = stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=False
+    )
+    assert sign_flips(differences) == pytest.approx(reference.pvalue)
+
+
+def test_sign_flips_of_many_sizes_are_drawn_and_agree_with_the_normal_approximation() -> None:
+    differences = np.random.default_rng(2).normal(0.12, 1, size=400)
+    assert sign_flips(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
+    assert sign_flips(differences, seed=3) == sign_flips(differences, seed=3)
+
+
+def test_a_difference_is_that_of_bonett_and_price() -> None:
+    # Table of 100 questions, 15 fell and 5 rose: (5 − 15) / 102 ± 1.96 √((22/102 − (10/102)²) / 102)
+    interval = paired_difference([-1] * 15 + [1] * 5 + [0] * 80)
+    assert interval.value == pytest.approx(-0.10)
+    assert interval[1:] == pytest.approx((-0.18613, -0.00995), abs=1e-5)
+
+
+def test_an_interval_keeps_its_width_where_nothing_moved() -> None:
+    assert paired_difference([0] * 50).low < -0.03
+    assert paired_difference([0] * 50).high > 0.03
+
+
+@pytest.mark.parametrize("n", [30, 100, 300])
+def test_the_interval_of_a_difference_covers_as_often_as_it_says(n: int) -> None:
+    fell, rose, runs = 0.12, 0.04, 4_000
+    drawn = np.random.default_rng(5).multinomial(n, [fell, rose, 1 - fell - rose], size=runs)
+    covered = 0
+    for down, up, same in drawn.tolist():
+        interval = paired_difference([-1] * down + [1] * up + [0] * same)
+        covered += interval.low <= rose - fell <= interval.high
+    assert 0.93 <= covered / runs <= 0.975
+
+
+@pytest.mark.parametrize("fell", range(0, 60, 3))
+def test_declining_is_the_interval_beyond_the_least_drop(fell: int) -> None:
+    differences = [-1] * fell + [1] * 4 + [0] * (200 - fell)
+    assert (decline_test(differences, 0.03) < 0.05) == (paired_difference(differences).high < -0.03)
+
+
+@pytest.mark.parametrize("moved", range(0, 40, 2))
+def test_equivalence_is_the_ninety_per_cent_interval_inside_the_margin(moved: int) -> None:
+    differences = [-1] * moved + [1] * 3 + [0] * (900 - moved)
+    low, high = paired_difference(differences, level=0.90)[1:]
+    assert (equivalence_test(differences, 0.03) < 0.05) == (low > -0.03 and high < 0.03)
+
+
+def test_a_significant_fall_may_be_too_small_to_be_a_decline() -> None:
+    differences = [-1] * 30 + [1] * 5 + [0] * 1_965
+    assert mcnemar(5, 30) < 0.001
+    assert decline_test(differences, 0.03) > 0.9
+    assert equivalence_test(differences, 0.03) < 0.001
+
+
+def test_cochran_q_is_the_textbook_formula() -> None:
+    table = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 1, 0]])
+    columns, rows, total, k = table.sum(0), table.sum(1), table.sum(), 3
+    q = (k - 1) * (k * (columns**2).sum() - total**2) / (k * total - (rows**2).sum())
+    assert cochran_q(table) == pytest.approx(stats.chi2.sf(q, k - 1))
+    assert cochran_q(table) < 0.05
+
+
+@pytest.mark.parametrize("score", [0.5, 2, np.nan])
+def test_cochran_q_takes_no_graded_scores(score: float) -> None:
+    with pytest.raises(ValueError, match="0 and 1"):
+        cochran_q(np.array([[1, 0, score], [0, 1, 1]]))
+
+
+def test_cochran_q_of_two_conditions_is_mcnemar_and_of_no_change_nothing() -> None:
+    assert cochran_q([[1, 0]] * 9 + [[0, 1]] * 2 + [[1, 1]] * 5) == pytest.approx(mcnemar(9, 2))
+    assert cochran_q([[1, 1, 1]] * 5 + [[0, 0, 0]] * 5) == 1.0

@@ -1,0 +1,39 @@
+"""Slopes along a scale."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ragbed.analysis.statistics.trend import clustered_slope
+
+
+def test_between_two_points_the_slope_is_the_paired_difference() -> None:
+    differences = np.array([-1.0] * 20 + [1.0] * 5 + [0.0] * 75)
+    before = np.where(differences < 0, 1.0, 0.0)
+    scores = np.concatenate([before, before + differences])
+    trend = clustered_slope([0.0] * 100 + [0.5] * 100, scores, [*range(100), *range(100)])
+    assert trend.slope.value == pytest.approx(differences.mean() / 0.5)
+    reach = 1.959964 * differences.std(ddof=1) / math.sqrt(100) / 0.5
+    assert trend.slope.high - trend.slope.value == pytest.approx(reach)
+    assert trend.falls < 0.01
+
+
+def test_a_scale_of_one_point_has_no_slope() -> None:
+    assert math.isnan(clustered_slope([0.2] * 10, [1] * 10, range(10)).slope.value)
+    assert math.isnan(clustered_slope([0.2, 0.4], [1, 0], [0, 0]).falls)
+
+
+def test_questions_that_all_move_alike_have_a_slope_without_bounds() -> None:
+    trend = clustered_slope([0, 0.3, 0.7] * 5, [1, 0.7, 0.3] * 5, [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3)
+    assert trend.slope.value == pytest.approx(-1)
+    assert math.isnan(trend.slope.low)
+    assert math.isnan(trend.falls)
+
+
+def test_scores_that_never_change_have_no_trend_to_test() -> None:
+    trend = clustered_slope([0.0, 0.2, 0.4, 0.6, 0.8] * 60, [1.0] * 300, [number // 5 for number in range(300)])
+    assert trend.slope.value == 0
+    assert math.isnan(trend.falls)

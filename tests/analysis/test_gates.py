@@ -1,0 +1,245 @@
+"""Gates: they fail where the numbers show it, and say where they cannot tell."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from ragbed.analysis.comparison import ComparedCondition, Comparison
+from ragbed.analysis.gates import GateResult, as_junit, check_declines, check_floors, parse_floor
+from ragbed.analysis.metrics.cells import Cell, CellKey
+from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.analysis.statistics.binomial import probabilities
+from ragbed.analysis.statistics.paired import decline_test, paired_difference
+from ragbed.analysis.statistics.rates import clustered_wilson, wilson
+from ragbed.errors import UsageError
+from ragbed.schema import Estimate
+
+_WHERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
+
+
+def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
+    value, low, high = wilson(hits, n)
+    estimate = Estimate(
+        metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0
+    )
+    return Cell("noise", TrialGroup("m", "d", lang, "robust"), "robust", "all", estimate, {"noise": noise, "k": 5})
+
+
+def _compared(won: int, lost: int, n: int, least: float) -> Comparison:
+    moved = [1.0] * won + [-1.0] * lost + [0.0] * (n - won - lost)
+    fall = decline_test(moved, least)
+    return Comparison(_WHERE, n, 0, 0.5, 0.5, paired_difference(moved), won, lost, 1.0, 1.0, fall)
+
+
+def _check_alone(row: Comparison) -> GateResult:
+    (checked,) = check_declines([row], 0.03)
+    return checked
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "state"),
+    [(70, 100, "held"), (60, 100, "held"), (55, 100, "undecided"), (40, 100, "failed"), (5, 10, "undecided")],
+)
+def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
+    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
+    assert checked.state == state
+    assert f"of {n}; asked for 60.0 %" in checked.told
+
+
+def test_a_floor_under_which_nothing_was_asked_is_refused_rather_than_undecided_for_ever() -> None:
+    empty = Estimate(
+        metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
+    )
+    with pytest.raises(UsageError, match="nothing was asked of which it could tell"):
+        check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
+
+
+def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
+    (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
+    assert checked.told.endswith("too few to tell, some 770 questions would do")
+    (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
+    assert at_that.state == "failed"
+
+
+def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
+    (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
+    assert lucky.state == "held"
+    assert lucky.told.endswith("; some 750 questions would show that it is no lower")
+    (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
+    assert shown.told.endswith("asked for 60.0 %")
+
+
+def test_a_few_right_answers_show_little_however_right_they_are() -> None:
+    (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
+    assert few.told.endswith("; some 35 questions would show that it is no lower")
+    (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
+    assert enough.told.endswith("asked for 90.0 %")
+
+
+def test_many_gates_together_err_as_seldom_as_one() -> None:
+    short = _cell(49, 100)
+    (alone,) = check_floors([parse_floor("noise.accuracy=0.6")], [short])
+    assert alone.state == "failed"
+    others = [_cell(60, 100, noise=number / 100) for number in range(10)]
+    among = check_floors([parse_floor("noise.accuracy=0.6")], [short, *others])
+    assert {one.state for one in among} == {"undecided", "held"}
+    clear = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(30, 100), *others])
+    assert [one.state for one in clear].count("failed") == 1
+
+
+@pytest.mark.parametrize("gates", [1, 10, 40])
+@pytest.mark.parametrize(
+    ("n", "least"),
+    [(n, least) for n in (20, 60, 300) for least in (0.5, 0.7, 0.9)] + [(20, 0.95), (50, 0.99), (100, 0.99)],
+)
+def test_a_truth_that_is_just_the_floor_fails_at_most_one_of_forty_builds(n: int, least: float, gates: int) -> None:
+    floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
+
+    def fails(hits: int) -> bool:
+        return check_floors([floor], [_cell(hits, n), *[fine] * (gates - 1)])[0].state == "failed"
+
+    most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
+    alarm = probabilities(n, least)[: most + 1].sum()
+    assert 1 - (1 - alarm) ** gates <= 0.025  # any of so many, were the truth of each the floor
+
+
+def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independent() -> None:
+    alone = clustered_wilson([1] * 45 + [0] * 55, [1] * 100)
+    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question asked twice, and answered alike
+    estimates = [
+        Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0)
+        for (value, low, high), n in ((alone, 100), (doubled, 200))
+    ]
+    states = [
+        check_floors([parse_floor(f"noise.accuracy={least}")], [replace(_cell(1, 2), estimate=estimate)])[0].state
+        for estimate in estimates
+        for least in (0.55, 0.56)
+    ]
+    assert states == ["undecided", "failed"] * 2
+
+
+def test_what_has_no_interval_is_undecided() -> None:
+    for bound in (None, 0.4):
+        estimate = Estimate(
+            metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, questions=2, errors=0, infeasible=0
+        )
+        (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
+        assert checked.state == "undecided"
+        assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
+
+
+def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
+    moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1)) for value in (-0.15, -0.05)]
+    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == ["failed", "undecided"]
+
+
+def _moved_by(value: float, reach: float) -> Estimate:
+    bounds = {"low": value - reach, "high": value + reach}
+    return Estimate(metric="accuracy", value=value, n=100, asked=100, questions=100, errors=0, infeasible=0, **bounds)
+
+
+def test_no_two_gates_share_a_name() -> None:
+    cell = _cell(9, 10)
+    places = [CellKey(noise=0.8, k=5, correct=share) for share in (0.0, 0.4, 1.0)]
+    places += [CellKey(noise=0.8, k=5, slot=slot) for slot in (0, 4)] + [CellKey(k=k, arm="fixed") for k in (2, 10)]
+    for alike in (places[:5], places[5:]):
+        cells = [replace(cell, place=place) for place in alike]
+        names = [one.name for one in check_floors([parse_floor("noise.accuracy=0.5")], cells)]
+        assert len(set(names)) == len(alike), names
+    compared = [_compared(0, 30, 100, 0.03) for _ in range(3)]
+    where = [_WHERE, _WHERE._replace(correct=0.4), _WHERE._replace(k=10)]
+    rows = [replace(one, condition=place) for one, place in zip(compared, where, strict=True)]
+    names = [one.name for one in check_declines(rows, 0.03)]
+    assert names == [
+        "noise on d, en, noise 0.4, k 5",
+        "noise on d, en, noise 0.4, correct 0.4, k 5",
+        "noise on d, en, noise 0.4, k 10",
+    ]
+
+
+def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
+    cells = [_cell(9, 10, noise, lang) for noise in (0.0, 0.8) for lang in ("en", "zh")]
+    assert len(check_floors([parse_floor("noise.accuracy=0.5")], cells)) == 4
+    assert len(check_floors([parse_floor("noise.accuracy@0.8=0.5")], cells)) == 2
+    (one,) = check_floors([parse_floor("noise.accuracy@0.8:zh=0.5")], cells)
+    assert one.name == "noise.accuracy of m on d, zh, noise 0.8, k 5"
+
+
+def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
+    plain, poor = _cell(9, 10), _cell(0, 100)
+    remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
+    arm = replace(poor, place={**poor.place, "arm": "random"})
+    (one,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, plain, arm])
+    assert one.state == "held"
+    (only,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, arm])
+    assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, arm random", "failed")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("accuracy=0.5", "write TESTBED.METRIC"),
+        ("noise.accuracy=1.5", "between 0 and 1"),
+        ("noise.accuracy=150%", "between 0 and 1"),
+        ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
+        ("nois.accuracy=0.5", "Did you mean 'noise'"),
+        ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
+        ("noise.accuracy@0.6=0.5", "the run has no such number"),
+        ("rejection.refusal_recall=0.5", "the run has no such number"),
+    ],
+)
+def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_floors([parse_floor(text)], [_cell(9, 10)])
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "n", "state"),
+    [(0, 30, 100, "failed"), (10, 14, 100, "undecided"), (10, 10, 1000, "held"), (20, 0, 100, "held")],
+)
+def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int, state: str) -> None:
+    assert _check_alone(_compared(won, lost, n, 0.03)).state == state
+
+
+def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
+    told = _check_alone(_compared(8, 8, 100, 0.03)).told
+    assert "cannot be excluded; some 1,400 questions would tell" in told
+    assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "held"
+
+
+def test_among_many_comparisons_it_takes_more_questions_to_tell() -> None:
+    row, alike = _compared(4, 12, 100, 0.03), _compared(10, 10, 100, 0.03)
+    assert _check_alone(row).told.endswith("; some 490 questions would tell")
+    (first, *_) = check_declines([row, *[alike] * 9], 0.03)
+    assert first.told.endswith("; some 820 questions would tell")
+    assert 10 * _compared(round(0.04 * 820), round(0.12 * 820), 820, 0.03).decline_p < 0.05
+
+
+def test_what_would_tell_is_more_than_was_asked() -> None:
+    told = _check_alone(_compared(60, 140, 2000, 0.03)).told
+    assert int(re.findall(r"some ([\d,]+) questions would tell", told)[0].replace(",", "")) > 2000
+    exactly = _check_alone(_compared(4, 7, 100, 0.03))
+    assert exactly.told.endswith("no number of questions that can be had would tell")
+
+
+def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
+    checked = [GateResult("a<b>\x00\ud800", "failed", '1 & "2"'), GateResult("c", "undecided", "few")]
+    root = Xml.fromstring(as_junit("run \x1b[31m", checked))
+    assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
+    first, second = root
+    assert first.attrib["name"] == "a<b>\ufffd\ufffd"
+    assert first[0].attrib["message"] == '1 & "2"'
+    assert second[0].text == "undecided: few"
+
+
+def test_a_share_may_be_written_in_per_cent() -> None:
+    assert parse_floor("noise.accuracy@0.8:en=60%").least == parse_floor("noise.accuracy@0.8:en=0.6").least
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged", "right_wrong_right"])
+def test_every_kind_of_metric_can_be_asked_for(metric: str) -> None:
+    assert parse_floor(f"counterfactual.{metric}=0.5").metric == metric

@@ -1,0 +1,216 @@
+"""Files of sums, typed as a user types them: what is reported of them is what is reported of the runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from ragbed.analysis.partial_sum_files import sum_run
+from ragbed.runs.engines.local import LocalEngine
+from tests.cli.typed import Done, type_command
+from tests.io.test_locations import in_memory
+
+_DATA = ("-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_fact", "--noise", "0,0.8,1")
+_NAMES = ("value", "low", "high", "n", "questions", "asked", "errors", "infeasible")
+
+
+def _run(folder: Path, *words: str) -> Path:
+    asked = ("-m", "scripted/gullible", "-m", "baseline/lexical", *_DATA, "--limit", "9", "--no-cache")
+    assert type_command("run", *asked, *words, "--out", str(folder)).code == 0
+    return folder
+
+
+def _sum(run: Path, place: object) -> Done:
+    done = type_command("score", str(run), "--sums", str(place))
+    assert done.code == 0, done.err
+    return done
+
+
+def _cells(*sources: object) -> dict[str, list[float | None]]:
+    done = type_command("report", *map(str, sources), "-f", "json")
+    assert done.code == 0, done.err
+    return {
+        json.dumps({name: cell[name] for name in cell if name not in _NAMES}): [cell[name] for name in _NAMES]
+        for cell in json.loads(done.out)
+    }
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("parts")
+    return [_run(folder / str(index), "--shard", f"{index}/3") for index in (1, 2, 3)]
+
+
+def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: list[Path]) -> None:
+    files = [in_memory() / "sums.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
+    for part, file in zip(parts, files, strict=True):
+        _sum(part, str(getattr(file, "text", file)))
+    done = type_command("merge", *(str(getattr(file, "text", file)) for file in files), "-o", str(tmp_path / "all"))
+    assert (done.code, "different questions of 3 files written to" in done.err) == (0, True)
+    whole = _run(tmp_path / "whole")
+    wanted, found = _cells(whole), _cells(tmp_path / "all")
+    missing = [json.loads(name) for name in wanted.keys() - found.keys()]
+    assert {cell["scope"] for cell in missing} <= {"common"}
+    for name, numbers in found.items():
+        for one, other in zip(numbers, wanted[name], strict=True):
+            assert (one is None) == (other is None), name
+            assert one is None or other is None or math.isclose(one, other, abs_tol=1e-9), name
+    _sum(whole, tmp_path / "whole.jsonl")
+    ours, theirs = ((tmp_path / name).read_bytes().partition(b"\n")[2] for name in ("all", "whole.jsonl"))
+    assert ours == theirs
+
+
+def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path]) -> None:
+    files = [tmp_path / f"{index}.jsonl" for index in (1, 2)]
+    for part, file in zip(parts, files, strict=False):
+        _sum(part, file)
+    done = type_command("report", *map(str, files))
+    assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing.")
+    assert type_command("merge", *map(str, files), "-o", str(tmp_path / "both")).code == 0
+    done = type_command("report", str(files[0]), str(tmp_path / "both"))
+    assert (done.code, "(shard 1/3) with the same settings is in two of these" in done.err) == (2, True)
+    done = type_command("report", str(files[0]), str(parts[0]))
+    assert (done.code, "is a file of sums and" in done.err) == (2, True)
+    done = type_command("report", str(files[0]), "-f", "html")
+    assert (done.code, "html holds the cases, which sums do not have" in done.err) == (2, True)
+    done = type_command("score", str(parts[0]), "--sums", str(tmp_path / "x"), "--disagreements", "code")
+    assert done.code == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((), ("--shard", "1/2")),
+        (("--shard", "1/2"), ("--shard", "1/3")),
+        ((), ("--max-tokens", "99")),
+        ((), ("--seed", "2")),
+        (("--testbeds", "noise"), ("--testbeds", "closed-book")),
+    ],
+    ids=["whole and shard", "other division", "other sampling", "other seed", "other testbed"],
+)
+def test_runs_of_a_model_that_share_questions_do_not_add_up(
+    tmp_path: Path, first: tuple[str, ...], second: tuple[str, ...]
+) -> None:
+    files = [_small(tmp_path / "one", *first), _small(tmp_path / "other", *second)]
+    for words in (("report",), ("merge", "-o", str(tmp_path / "both"))):
+        done = type_command(*words, *map(str, files))
+        told = "scripted/oracle was asked about ragbed-mini-en_base by several runs of these"
+        assert (done.code, told in done.err) == (2, True), done.err
+
+
+def test_runs_of_other_models_or_other_data_add_up(tmp_path: Path) -> None:
+    other_model = _small(tmp_path / "model", model="scripted/gullible")
+    other_data = _small(tmp_path / "data", data="ragbed-mini-zh_base")
+    done = type_command("report", *map(str, (_small(tmp_path / "one"), other_model, other_data)))
+    assert done.code == 0, done.err
+
+
+def test_profiles_of_one_model_add_up_to_what_their_runs_are_reported_as(tmp_path: Path) -> None:
+    shards = [("--shard", f"{index}/2") for index in (1, 2)]
+    files = [
+        _small(tmp_path / f"{profile}-{shard[1][0]}", "--profile", profile, *shard)
+        for shard in shards
+        for profile in ("robust", "paper")
+    ]
+    assert type_command("merge", *map(str, files), "-o", str(tmp_path / "all")).code == 0
+    runs = [tmp_path / profile for profile in ("robust", "paper")]
+    for run in runs:
+        _small(run, "--profile", run.name)
+    wanted, found = _cells(*runs), _cells(tmp_path / "all")
+    assert {json.loads(name)["profile"] for name in found} == {"robust", "paper"}
+    assert found == {name: wanted[name] for name in found}
+    done = type_command("report", str(tmp_path / "all"), str(_small(tmp_path / "seed", "--seed", "2")))
+    assert (done.code, "by several runs of these" in done.err) == (2, True), done.err
+
+
+def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str = "ragbed-mini-en_base") -> Path:
+    """The sums of a run of six questions."""
+    asked = ("-m", model, "-d", data, "--limit", "6", "--no-cache", "--out", str(folder))
+    assert type_command("run", *asked, *words).code == 0
+    _sum(folder, folder.with_suffix(".jsonl"))
+    return folder.with_suffix(".jsonl")
+
+
+def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
+    _small(tmp_path / "run")
+    place = in_memory().text + "/sums.jsonl?token=s3cret"
+    done = _sum(tmp_path / "run", place)
+    assert ("/sums.jsonl?…" in done.err, "s3cret" in done.err) == (True, False)
+    for form in ("md", "latex", "json", "csv"):
+        done = type_command("report", place, "-f", form)
+        assert (done.code, "s3cret" in done.out + done.err) == (0, False), done.err
+    done = type_command("report", place, place + "&missing")
+    assert (done.code, "s3cret" in done.out + done.err) == (2, False)
+
+
+def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
+    run = '{"settings":"s","model":"m","shard":null,"data":[],"profiles":["robust"],"trials":1}'
+    head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
+    sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
+    for content, told in (
+        ("{}\n", ":1: is no line of sums ("),
+        ("", "holds no sums"),
+        (sheet + head, ":1: is no line of sums (a head begins a file, and only there)"),
+        (head + head, ":2: is no line of sums (a head begins a file, and only there)"),
+        (head + sheet + sheet, ":3: is no line of sums (m on d stands before already)"),
+        (head + '{"is":"questions","n":1,"trials":[[0]]}\n', ":2: is no line of sums (a trial is of no kind"),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is no line of sums ("),
+        (head + sheet + '{"is":"end","lines":7}\n', ":3: is no line of sums (7 lines should stand before it"),
+    ):
+        (tmp_path / "x.jsonl").write_text(content)
+        done = type_command("report", str(tmp_path / "x.jsonl"))
+        assert (done.code, told in done.err) == (1, True), done.err
+
+
+def test_a_file_that_is_cut_or_has_another_behind_it_is_not_read(tmp_path: Path, parts: list[Path]) -> None:
+    _sum(parts[0], tmp_path / "1.jsonl")
+    lines = (tmp_path / "1.jsonl").read_bytes().splitlines(keepends=True)
+    for kept in (1, 2, len(lines) // 2, len(lines) - 1):
+        (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:kept]))
+        done = type_command("report", str(tmp_path / "cut.jsonl"))
+        assert (done.code, "cut.jsonl: is cut off: its last line is missing" in done.err) == (1, True)
+    _sum(parts[1], tmp_path / "2.jsonl")
+    (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
+    done = type_command("report", str(tmp_path / "cat.jsonl"))
+    told = f"cat.jsonl:{len(lines) + 1}: is no line of sums (the file ended before it: name several files one by one)"
+    assert (done.code, told in done.err) == (1, True), done.err
+
+
+def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path]) -> None:
+    files = [tmp_path / f"{index}.jsonl" for index in (1, 2, 3)]
+    for part, file in zip(parts, files, strict=True):
+        _sum(part, file)
+    for file in files[:2]:
+        head, rest = file.read_text().split("\n", 1)
+        file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest)
+    done = type_command("report", *map(str, files))
+    assert (done.code, "these sums are by ragbed 0.0.1 and " in done.err) == (2, True)
+    assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
+    assert json.loads((tmp_path / "old").read_text().split("\n", 1)[0])["ragbed"] == "0.0.1"
+
+
+def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
+    for name, number in (("a", "3"), ("b", "4")):
+        made = type_command("world", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
+        assert made.code == 0, made.err
+        (data, *_) = sorted((tmp_path / name).glob("*base*.jsonl"))
+        words = ("run", "-m", "scripted/oracle", "-d", f"same={data}", "--testbeds", "closed-book", "--no-cache")
+        assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
+        _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
+    done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert (done.code, "different 'same' under one name" in done.err) == (2, True)
+
+
+def test_processes_come_to_the_same_sums(parts: list[Path]) -> None:
+    alone, together = LocalEngine(1), LocalEngine(2, alone_s=0)
+    try:
+        one, other = sum_run(parts[0], alone), sum_run(parts[0], together)
+    finally:
+        together.close()
+    assert one.runs == other.runs
+    assert {key: equal.questions.total() for key, equal in one.sheets.items()} == {
+        key: equal.questions.total() for key, equal in other.sheets.items()
+    }

@@ -1,0 +1,266 @@
+"""Sources of every kind, served and read for real: articles, and a reason for whatever is none."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from ragbed.builder.articles import collect_articles, make_articles
+from ragbed.builder.build_context import Build
+from ragbed.builder.recipe import read_recipe
+from ragbed.builder.sources import ArticleSource, DocumentFetcher
+from ragbed.builder.web.addresses import AddressFilter
+from ragbed.builder.web.extract import Extractor
+from ragbed.builder.web.fetch import Fetcher
+from ragbed.builder.web.limits import FetchLimits
+from ragbed.builder.web.page_cache import PageCache
+from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.schema import Article, Reject
+from tests.builder.web.fault_server import FaultServer, page, redirect, running_server, status
+
+TODAY = date(2026, 11, 15)
+ENGLISH = "The council opened the footbridge on Tuesday, and the mayor thanked the workers for their patience. " * 4
+CHINESE = "新建的步行桥于周二正式开放，市长感谢了工人们的耐心和努力，居民们表示这座桥的建成非常方便。" * 3
+FRENCH = "La ville a ouvert mardi la nouvelle passerelle, avec deux mois de retard sur le calendrier prévu. " * 4
+
+
+def html(text: str, head: str = "") -> bytes:
+    return f"<!doctype html><html><head><title>Bridge</title>{head}</head><body><p>{text}</p></body></html>".encode()
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[FaultServer]:
+    with running_server() as server:
+        yield server
+
+
+def collect(folder: Path, *sources: ArticleSource) -> tuple[list[Article], list[Reject]]:
+    async def run() -> list[Article | Reject]:
+        manners = FetchLimits(per_host_s=0, tries=1)
+        with PageCache(folder / "kept.db") as keep:
+            async with Fetcher(keep, manners, gate=AddressFilter(loopback=True)) as fetcher, Extractor(1) as extractor:
+                return [one async for one in collect_articles(sources, DocumentFetcher(fetcher, extractor), TODAY)]
+
+    found = asyncio.run(run())
+    return [one for one in found if isinstance(one, Article)], [one for one in found if isinstance(one, Reject)]
+
+
+def outcomes(rejects: Sequence[Reject]) -> dict[str, str]:
+    return {one.what.rsplit("/", 1)[-1]: one.outcome for one in rejects}
+
+
+def test_a_feed_leads_to_articles_and_every_entry_has_an_outcome(web: FaultServer, tmp_path: Path) -> None:
+    links = ["good", "moved", "gone", "french", "picture", "short", "good", "copy"]
+    items = "".join(f"<item><title>T {link}</title><link>/{link}</link></item>" for link in links)
+    lie = "<item><title>Liar</title><link>/liar</link><pubDate>Tue, 03 Nov 2099 08:00:00 GMT</pubDate></item><item/>"
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "feed": [page(f"<rss><channel><copyright>CC0</copyright>{items}{lie}</channel></rss>".encode(), "text/xml")],
+        "good": [page(html(ENGLISH, "<meta name='date' content='2026-11-03'>"))],
+        "moved": [redirect("/there")],
+        "there": [page(html(CHINESE))],
+        "gone": [status(404)],
+        "french": [page(html(FRENCH))],
+        "picture": [page(b"GIF89a", "image/gif")],
+        "short": [page(html("The council met on Tuesday."))],
+        "copy": [page(html(ENGLISH) + b" ")],
+        "liar": [page(html("Officials said that the new road will be of use to many. " * 5))],
+    }
+    articles, rejects = collect(tmp_path, ArticleSource("feed", web.url("feed")))
+    assert [(one.url, one.title, one.lang, one.date, one.licence) for one in articles] == [
+        (web.url("good"), "T good", "en", "2026-11-03", "CC0"),
+        (web.url("there"), "T moved", "zh", None, "CC0"),
+        (web.url("liar"), "Liar", "en", None, "CC0"),
+    ]
+    assert all(one.source == web.url("feed") and len(one.sha256) == 64 for one in articles)
+    assert sorted(one.outcome for one in rejects) == sorted(
+        ["status", "language", "type", "short", "duplicate", "duplicate", "address"]
+    )
+    assert outcomes(rejects)["copy"] == "duplicate"
+    assert len(articles) + len(rejects) == len(links) + 2
+
+
+def test_a_sitemap_of_sitemaps_is_followed_and_a_circle_is_left(web: FaultServer, tmp_path: Path) -> None:
+    index = "<sitemapindex><sitemap><loc>{}</loc></sitemap><sitemap><loc>{}</loc></sitemap></sitemapindex>"
+    urls = f"<urlset><url><loc>{web.url('good')}</loc></url></urlset>"
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "index.xml": [page(index.format(web.url("one.xml"), web.url("index.xml")).encode(), "application/xml")],
+        "one.xml": [page(urls.encode(), "application/xml")],
+        "good": [page(html(ENGLISH))],
+    }
+    articles, rejects = collect(tmp_path, ArticleSource("sitemap", web.url("index.xml"), licence="CC BY 4.0"))
+    assert [(one.url, one.licence) for one in articles] == [(web.url("good"), "CC BY 4.0")]
+    assert outcomes(rejects) == {"index.xml": "list"}
+
+
+def test_a_list_of_the_web_cannot_name_files_of_this_machine(web: FaultServer, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text(web.url("secret"))
+    index = f"<sitemapindex><sitemap><loc>file://{tmp_path}/own.txt</loc></sitemap></sitemapindex>"
+    web.scripts = {"robots.txt": [status(404)], "files.xml": [page(index.encode(), "application/xml")]}
+    articles, rejects = collect(tmp_path, ArticleSource("sitemap", web.url("files.xml")))
+    assert not articles
+    assert [one.outcome for one in rejects] == ["list"]
+
+
+def test_a_list_that_cannot_be_had_is_rejected_and_the_next_source_is_read(web: FaultServer, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text(f"{web.url('good')}\n")
+    web.scripts = {
+        "robots.txt": [status(404)],
+        "feed": [status(503)],
+        "good": [page(html(ENGLISH))],
+        "no": [page(html("x"))],
+    }
+    mine = ArticleSource("urls", str(tmp_path / "mine.txt"))
+    articles, rejects = collect(
+        tmp_path, ArticleSource("feed", web.url("feed")), ArticleSource("feed", web.url("no")), mine, mine
+    )
+    assert [one.url for one in articles] == [web.url("good")]
+    assert outcomes(rejects) == {"feed": "server", "no": "broken", "good": "duplicate"}
+
+
+def test_files_whose_names_are_not_utf_8_are_read_and_shown_by_escapes(tmp_path: Path) -> None:
+    root, name = tmp_path / "docs", os.fsdecode("新闻".encode("gbk"))
+    root.mkdir()
+    (root / f"{name}.txt").write_text(ENGLISH)
+    (root / f"{name}.{name}").write_text(ENGLISH)
+    articles, rejects = collect(tmp_path, ArticleSource("folder", str(root)))
+    shown = r"\udcd0\udcc2\udcce\udcc5"
+    assert [one.url for one in articles] == [f"{shown}.txt"]
+    assert [(one.what, one.outcome) for one in rejects] == [(f"{root}/{shown}.{shown}", "type")]
+    assert msgspec.json.encode([articles, rejects])
+
+
+def test_a_folder_is_read_to_its_depths(tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    (root / "inner").mkdir(parents=True)
+    (root / "a.html").write_bytes(html(ENGLISH))
+    (root / "inner" / "b.md").write_text(f"---\ntitle: 桥\ndate: 2026-11-01\n---\n{CHINESE}")
+    (root / "c.TXT").write_bytes(("第二篇。" + CHINESE).encode("gbk"))
+    (root / "d.xyz").write_text("?")
+    (root / "e.pdf").write_text("no pdf")
+    (root / "f.txt").symlink_to("/etc/hostname")
+    (root / ".hidden.txt").write_text(ENGLISH)
+    articles, rejects = collect(tmp_path, ArticleSource("folder", str(root)))
+    assert [(one.url, one.lang, one.date) for one in articles] == [
+        ("a.html", "en", None),
+        ("c.TXT", "zh", None),
+        ("inner/b.md", "zh", "2026-11-01"),
+    ]
+    assert outcomes(rejects) == {"d.xyz": "type", "e.pdf": "broken", "f.txt": "outside"}
+
+
+def test_records_are_read_line_by_line(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"text": ENGLISH, "title": "Bridge", "date": "2026-11-03T08:00:00Z", "license": "CC0", "more": 1}),
+        json.dumps({"text": CHINESE, "url": "http://a.test/"}),
+        json.dumps({"title": "no text"}),
+        "no JSON",
+    ]
+    path = tmp_path / "news.jsonl"
+    path.write_text("\n".join(lines))
+    articles, rejects = collect(tmp_path, ArticleSource("jsonl", str(path)))
+    assert [(one.url, one.title, one.date, one.licence) for one in articles] == [
+        ("news.jsonl:1", "Bridge", "2026-11-03", "CC0"),
+        ("http://a.test/", CHINESE[:200], None, None),
+    ]
+    assert outcomes(rejects) == {"news.jsonl:3": "broken", "news.jsonl:4": "broken"}
+    assert "field `text`" in rejects[0].reason
+
+
+def make_warc(*pages: tuple[str, str, bytes]) -> bytes:
+    archive = b""
+    for status_line, kind, body in pages:
+        answer = f"HTTP/1.1 {status_line}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
+        head = ["WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: http://a.test/{status_line[:3]}-{kind[-3:]}"]
+        head += ["Content-Type: application/http; msgtype=response", f"Content-Length: {len(answer)}"]
+        archive += gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + answer + b"\r\n\r\n")
+    return archive
+
+
+def test_an_archive_is_read_and_its_broken_end_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    pages = [
+        ("200 OK", "text/html", html(ENGLISH)),
+        ("404 Not Found", "text/html", b"no"),
+        ("200 OK", "image/gif", b"GIF"),
+    ]
+    path.write_bytes(make_warc(*pages))
+    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
+    assert [one.url for one in articles] == ["http://a.test/200-tml"]
+    assert outcomes(rejects) == {"404-tml": "status", "200-gif": "type"}
+    path.write_bytes(b"no archive at all")
+    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
+    assert (articles, [one.outcome for one in rejects]) == ([], ["broken"])
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_archive_packed_as_a_whole_is_read_to_its_end_or_where_it_is_cut(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    noise = b"<!-- %s -->" % Random(0).randbytes(200_000).hex().encode()  # hardly packed: the cut is in the last page
+    first, last = html(ENGLISH), html(CHINESE) + noise
+    whole = gzip.decompress(make_warc(("200 OK", "text/html", first), ("200 OK", "application/xhtml+xml", last)))
+    path.write_bytes(gzip.compress(whole) if packed else whole)
+    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
+    assert ([one.lang for one in articles], rejects) == (["en", "zh"], [])
+    path.write_bytes(path.read_bytes()[:-9_000])
+    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
+    assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
+
+
+def test_a_plain_archive_is_named_wherever_its_last_record_is_cut(tmp_path: Path) -> None:
+    first, last = (gzip.decompress(make_warc(("200 OK", "text/html", html(text)))) for text in (ENGLISH, CHINESE))
+    cuts = range(len(first) + 1, len(first + last) - len(b"\r\n\r\n"), 11)
+    for cut in cuts:
+        (tmp_path / f"{cut}.warc").write_bytes((first + last)[:cut])
+    articles, rejects = collect(tmp_path, *(ArticleSource("warc", str(tmp_path / f"{cut}.warc")) for cut in cuts))
+    assert [one.lang for one in articles] == ["en"]
+    told = [one.what for one in rejects if one.outcome == "broken"]
+    assert told == [str(tmp_path / f"{cut}.warc") for cut in cuts]
+
+
+def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"folder": "docs", "warc": "cut.warc", "urls": "empty.txt", "feed": "feed.xml"}
+    sources = "".join(f'[[sources]]\nkind = "{kind}"\nplace = "{place}"\n' for kind, place in kinds.items())
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\ngenerator = "m/x"\n{sources}')
+    (tmp_path / "docs" / "inner").mkdir(parents=True)
+    (tmp_path / "docs" / "inner" / "a.md").write_text(ENGLISH)
+    (tmp_path / "docs" / "inner" / "photo.raw").write_text("?")
+    (tmp_path / "docs" / "broken.pdf").write_text("no pdf")
+    (tmp_path / "cut.warc").write_text("no archive")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "feed.xml").write_text("<rss version='2.0'><channel><item><title>T</title></item></channel></rss>")
+    recipe = read_recipe(tmp_path / "mine.toml")
+    monkeypatch.chdir(tmp_path)
+    inside, outside = (
+        list(make_articles(Build(tmp_path / "out", recipe, TODAY, lambda _: {}, home=home)))
+        for home in (Path(), tmp_path)
+    )
+    assert outside == inside
+    rejects = {one.what: one.outcome for one in inside if isinstance(one, Reject)}
+    assert rejects == {
+        "broken.pdf": "broken",
+        "docs/inner/photo.raw": "type",
+        "cut.warc": "broken",
+        "empty.txt": "broken",
+        "feed.xml: T": "address",
+    }
+
+
+def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no folder"):
+        collect(tmp_path, ArticleSource("folder", str(tmp_path / "nowhere")))
+    for kind in ("warc", "urls"):
+        with pytest.raises(RagbedError, match="nowhere cannot be read: No such file"):
+            collect(tmp_path, ArticleSource(kind, str(tmp_path / "nowhere")))
+    with pytest.raises(UnknownName, match=r"unknown kind of source 'feeds'. Did you mean 'feed'"):
+        collect(tmp_path, ArticleSource("feeds", "http://a.test/"))

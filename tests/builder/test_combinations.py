@@ -1,0 +1,67 @@
+"""Pairs of questions: looked for within bounds, and seen to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.builder.build_context import Build
+from ragbed.builder.combinations import make_combinations, merge_pools
+from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeModels, RecipeSource
+from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
+from ragbed.schema import Passage, Reject
+
+SOURCES = (RecipeSource(kind="folder", place="."),)
+
+
+def draft(number: int) -> Draft:
+    question = f"Who won the Orsa Cup of the year {1900 + number} in Velden?"
+    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),), origin="article", kind="name")
+
+
+def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
+    build.file_of(step).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
+
+
+def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> None:
+    recipe = Recipe(
+        name="n", generator="m/x", sources=SOURCES, langs=("en",), wanted=RecipeCounts(integration=1),
+        questions=RecipeModels(surplus=1.0),
+    )  # fmt: skip
+    seen: list[tuple[str, int, int | None]] = []
+    build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {}, watch=lambda *told: seen.append(told))
+    drafts = [draft(number) for number in range(30)]
+    build.file_of("x").parent.mkdir()
+    write(build, "questions", drafts)
+    write(build, "probes", [Probe(question=one.id, asked=("m/x",)) for one in drafts])
+    write(build, "answers", [Verified(question=one.id, supports=1, distracts=1, sources=1) for one in drafts])
+    passages = (Passage(text="Ada Orsa won.", stance="supports"),)
+    write(build, "stances", [LabelledPool(question=one.id, passages=passages) for one in drafts])
+    found = list(make_combinations(build))
+    assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50, "tries": 1}
+    assert len(found) == 51
+    assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
+
+
+def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:
+    form = "All the town was on its feet when the winner of the Orsa Cup of {} came home, {}, with a wreath and a flag."
+    parts = [
+        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),), origin="article",
+              kind="name")
+        for year, name in ((1901, "Ada Orsa"), (1902, "Bo Lund"))
+    ]  # fmt: skip
+    plain = [Passage(text=f"In {one.id} {one.answer[0][0]} won the Orsa Cup.", stance="supports") for one in parts]
+    pools = {
+        "1901": [plain[0], Passage(text=form.format(1899, "Cy Ferri"), stance="distracts")],
+        "1902": [plain[1], Passage(text=form.format(1902, "Bo Lund"), stance="supports")],
+    }
+    merged = merge_pools(parts, pools)
+    assert [(part, passage.text) for part, passage in merged] == [
+        (0, plain[0].text),
+        (1, plain[1].text),
+        (1, form.format(1902, "Bo Lund")),
+    ]

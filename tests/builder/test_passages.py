@@ -1,0 +1,122 @@
+"""Passages: whole sentences, short enough, every token in exactly one of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragbed.builder.passages import MAX_TOKENS, cut_passages
+from ragbed.builder.tokens import count_tokens
+from ragbed.schema import Article
+from ragbed.text import split_sentences
+
+ENGLISH = [
+    "The council of Marrow Bay opened its new footbridge on Tuesday.",
+    'Mr. Ilic, who lives in the U.S. state of Maine, said: "It took 3.5 years, i.e. far too long!"',
+    "J. K. Orr of Orr & Co. Ltd. paid $1.2 million at 9 a.m. on Nov. 3.",
+    "He then moved back to the U.S. The bridge stayed.",
+    "Was it worth it? “Yes,” the mayor said.",
+]
+CHINESE = [
+    "新建的步行桥于周二正式开放。",
+    "市长说：“我们等了两年！”",
+    "他问道：值得吗？",
+    "“值得。”人们回答；工程师也这样说……",
+]
+
+
+def article(text: str) -> Article:
+    return Article(id="a", url="u", title="t", text=text, lang="en", sha256="", source="s")
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end].strip() for start, end in split_sentences(text)]
+
+
+def test_english_sentences_are_not_cut_at_abbreviations_and_numbers() -> None:
+    assert sentences(" ".join(ENGLISH)) == [
+        *ENGLISH[:3],
+        "He then moved back to the U.S.",
+        "The bridge stayed.",
+        "Was it worth it?",
+        "“Yes,” the mayor said.",
+    ]
+
+
+def test_chinese_sentences_keep_their_closing_quotes() -> None:
+    assert sentences("".join(CHINESE)) == [*CHINESE[:3], "“值得。”", "人们回答；", "工程师也这样说……"]
+
+
+def test_a_line_is_a_border_even_without_a_full_stop() -> None:
+    assert sentences("Bridge opens\nThe council was pleased.\n\n天气预报\n明天有雨。") == [
+        "Bridge opens",
+        "The council was pleased.",
+        "天气预报",
+        "明天有雨。",
+    ]
+
+
+TOKENS = {
+    "": 0,
+    "  \n": 0,
+    "rain": 1,
+    "heavy rain.": 3,
+    "international": 3,
+    "2026": 4,
+    "今天有雨。": 5,
+    "café": 1,
+    "a_b": 3,
+}
+
+
+@pytest.mark.parametrize(("text", "tokens"), TOKENS.items())
+def test_tokens_are_counted_as_documented(text: str, tokens: int) -> None:
+    assert count_tokens(text) == tokens
+
+
+def test_a_long_article_is_cut_between_sentences_into_passages_of_like_length() -> None:
+    text = "\n".join(" ".join(ENGLISH[:3]) for _ in range(12)) + "\n" + "".join(CHINESE) * 30
+    found = list(cut_passages(article(text)))
+    assert all(one.text == text[one.start : one.end] for one in found)
+    assert all(one.tokens == count_tokens(one.text) <= MAX_TOKENS for one in found)
+    assert sum(one.tokens for one in found) == count_tokens(text)
+    assert min(one.tokens for one in found) > 0.7 * max(one.tokens for one in found)
+    ends = {text[:end].rstrip() for _, end in split_sentences(text)}
+    assert all(text[: one.end] in ends for one in found)
+
+
+def test_a_short_article_is_one_passage() -> None:
+    (found,) = cut_passages(article(f"  {ENGLISH[0]}\n"))
+    assert (found.text, found.start, found.article) == (ENGLISH[0], 2, "a")
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u3000"])
+def test_an_empty_article_has_none(text: str) -> None:
+    assert list(cut_passages(article(text))) == []
+
+
+OVERLONG = {
+    "clauses": ("第一条规定，" * 200 + "完。", "，"),
+    "words": ("rain " * 700, ""),
+    "one word": ("x" * 4000, ""),
+    "Han without a mark": ("雨" * 1000, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "end"), OVERLONG.values(), ids=OVERLONG)
+def test_a_sentence_that_is_too_long_is_cut_at_clauses_or_words_or_anywhere(text: str, end: str) -> None:
+    found = list(cut_passages(article(text)))
+    assert all(0 < one.tokens <= MAX_TOKENS for one in found)
+    assert sum(one.tokens for one in found) == count_tokens(text)
+    assert all(one.text.endswith(end) for one in found[:-1])
+
+
+@given(st.text(alphabet="ab .!?\n,。，雨1“”()A", max_size=400), st.integers(1, 40))
+def test_nothing_is_lost_or_doubled_whatever_the_text(text: str, most: int) -> None:
+    found = list(cut_passages(article(text), most))
+    assert all(0 < one.tokens <= most and one.text == text[one.start : one.end] for one in found)
+    assert sum(one.tokens for one in found) == count_tokens(text)
+    assert all(earlier.end <= later.start for earlier, later in pairwise(found))

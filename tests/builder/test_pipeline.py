@@ -1,0 +1,273 @@
+"""A whole build from a site that is served, found by recorded searches, with every bad page there is (T3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+import pytest
+
+from ragbed.builder.build_context import Build, BuildServices
+from ragbed.builder.delivery import make_lock, read_lock, write_files, write_lock
+from ragbed.builder.funnel import compare_delivery
+from ragbed.builder.pipeline import STEPS, State, run_steps
+from ragbed.builder.recipe import read_recipe
+from ragbed.builder.web.addresses import AddressFilter
+from ragbed.builder.web.limits import FetchLimits
+from ragbed.cli.asking import AskingOptions
+from ragbed.cli.build_asking import BuildModelClient
+from ragbed.data import Dataset
+from ragbed.errors import RagbedError, UnknownName
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.schema import Hit, Reject
+from ragbed.testbeds.prompts import Instructions
+from tests.builder.web.fault_server import Fault, FaultServer, cut_after, page, redirect, running_server, status
+from tests.builder.world_site import World, make_world, running_generator
+
+TODAY = date(2026, 11, 15)
+CHOSEN: AskingOptions = {
+    "max_connections": 8, "rpm": None, "tpm": None, "timeout": 30.0, "budget": None, "no_cache": True,
+    "engine": "local", "cluster": None, "replicas": None, "gpus_per_replica": None, "cpus_per_replica": None,
+}  # fmt: skip
+GENERATOR = "openai-api/world/generator"
+RECIPE = f"""
+name = "site"
+generator = "{GENERATOR}"
+langs = ["en"]
+[wanted]
+base = 2
+counterfactual = 1
+[[sources]]
+kind = "feed"
+place = "{{feed}}"
+[questions]
+per_article = 1
+surplus = 1
+[search]
+engine = "replay"
+recorded = "hits.jsonl"
+hits = 20
+[ranking]
+encoder = "e5-static"
+[pools]
+distracts = 3
+spread = 2
+"""
+BAD: dict[str, tuple[set[str], Fault]] = {
+    "large": ({"size"}, page(b"<p>" + b"x" * (21 << 20))),
+    "deep": (
+        {"empty", "broken", "memory", "time", "crashed"},
+        page(b"<div>" * 100_000 + b"The bridge was opened. " * 20),
+    ),
+    "wide": (set(), page(b"<table><tr><td colspan=9000000000000000>The bridge was opened.</td></tr></table>" * 9)),
+    "charset": ({"charset", "language"}, page(b"<p>" + bytes(range(128, 256)) * 40, "text/html; charset=gbk")),
+    "bomb": ({"empty", "short", "broken"}, page(b"<!DOCTYPE a [<!ENTITY b '" + b"&c;" * 999 + b"'>]><p>&b;</p>")),
+    "circle": ({"redirect"}, redirect("/circle")),
+    "gone": ({"status"}, status(404)),
+    "picture": ({"type"}, page(b"GIF89a", "image/gif")),
+}
+"""Each with the outcomes it may have; none: it is read like any other, its table whatever the width says."""
+
+
+Make: TypeAlias = Callable[..., Build]
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[FaultServer]:
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return make_world(base=2, facts=1, langs=("en",))
+
+
+@pytest.fixture
+def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """A function that gives the build, with changes to the recipe."""
+    site.scripts = {name: [page(body)] for name, body in world.pages().items()}
+    site.scripts |= {name: [answer] for name, (_, answer) in BAD.items()} | {"robots.txt": [status(404)]}
+    news = [name for name, item, _ in world.documents() if item.fake is None]
+    entries = "".join(f"<item><link>{site.url(name)}</link></item>" for name in news)
+    site.scripts["feed"] = [page(f"<rss><channel>{entries}</channel></rss>".encode(), "text/xml")]
+    (tmp_path / "hits.jsonl").write_bytes(b"".join(_hits(site, world)))
+    with running_generator(world) as url:
+        monkeypatch.setenv("WORLD_BASE_URL", url)
+
+        def make(more: str = "", *, locked: bool = False) -> Build:
+            (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
+            ask = BuildModelClient(tmp_path / "out/kept/asked", CHOSEN, LocalEngine(1), locked=locked)
+            outside = BuildServices({}, AddressFilter(loopback=True), FetchLimits(per_host_s=0, tries=1), locked)
+            return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside, home=tmp_path)
+
+        yield make
+
+
+def _hits(site: FaultServer, world: World) -> Iterator[bytes]:
+    """Each question finds its own documents, at two hosts in turn, and everything bad."""
+    for item in world.items:
+        names = [name for name, owner, _ in world.documents() if owner is item]
+        for rank, name in enumerate([*names, *BAD], 1):
+            url = site.url(name) if rank % 2 else site.url(name).replace("127.0.0.1", "localhost")
+            snippet = f"{name}: more on this, {item.question[:80]} …"
+            hit = Hit(question=item.question, rank=rank, url=url, title=name, snippet=snippet, engine="double")
+            yield msgspec.json.encode(hit) + b"\n"
+
+
+def run(build: Build, start: str | None = None) -> State:
+    return run_steps(build, start, lambda *_: None)
+
+
+def rejects(build: Build, step: str) -> list[Reject]:
+    lines = build.rejects_of(step).read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=Reject) for line in lines]
+
+
+def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, world: World) -> None:
+    build = make_build()
+    state = run(build)
+    assert list(write_files(build)) == ["en_base.jsonl", "en_fact.jsonl"]
+    items = list(Dataset("built", build.folder / "en_base.jsonl").items())
+    assert {item.question for item in items} == {item.question for item in world.items if item.fake is None}
+    assert [(one.wanted, one.made, one.reason) for one in compare_delivery(build, state)] == [(2, 2, ""), (1, 1, "")]
+    told = {one.what.rsplit("/", 1)[-1]: one for one in rejects(build, "pages")}
+    for name, outcomes in BAD.items():
+        assert name in told or not outcomes[0], name
+        assert told[name].outcome in outcomes[0] if name in told else True
+    days = {passage.date for passage in items[0].passages if passage.stance == "supports" and passage.date}
+    assert items[0].valid == (min(days), max(days))
+    hosts = {passage.url.split("/")[2].split(":")[0] for item in items for passage in item.passages if passage.url}
+    assert hosts == {"127.0.0.1", "localhost"}
+    assert any(passage.snippet_of for item in items for passage in item.passages)
+    # What the generator knows becomes counterfactual, though no feed told of it.
+    (known,) = Dataset("built", build.folder / "en_fact.jsonl").items()
+    (fact,) = (one for one in world.items if one.fake is not None)
+    assert (known.question, known.known_by, known.article) == (fact.question, (GENERATOR,), None)
+
+
+def test_the_site_can_be_gone_when_the_build_is_locked(make_build: Make, site: FaultServer) -> None:
+    build = make_build()
+    write_lock(build.folder, make_lock(build, run(build), {}, write_files(build)))
+    before = read_lock(build.folder)
+    site.scripts = {}
+    locked = make_build(locked=True)
+    assert make_lock(locked, run(locked, "articles"), {}, write_files(locked)) == before
+
+
+def test_a_locked_build_says_what_was_not_kept(make_build: Make, site: FaultServer) -> None:
+    with pytest.raises(RagbedError, match="feed is not kept, so a locked build cannot have it"):
+        run(make_build(locked=True))
+
+
+def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> None:
+    build = make_build('[gate.cutoffs]\n"openai/gpt-4o" = "2090-01-01"\n')
+    state = run(build)
+    assert state.steps["probes"].rejected == {"cut-off": 2}
+    delivery, _ = compare_delivery(build, state)
+    assert (delivery.made, delivery.wanted) == (0, 2)
+    assert "20 articles gave 3 questions" in delivery.reason
+
+
+def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make, tmp_path: Path) -> None:
+    (tmp_path / "hits.jsonl").write_text("")
+    state = run(make_build())
+    assert state.steps["hits"].rejected == {"missing": 3}
+    assert state.steps["items"].made == 0
+    reasons = {one.reason for one in compare_delivery(make_build(), state)}
+    assert all("No question has a page: look at [search]" in reason for reason in reasons)
+
+
+def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:
+    first = make_build()
+    run(first)
+    made = first.file_of("hits").read_bytes()
+    assert made
+    (tmp_path / "hits.jsonl").write_bytes(b"")
+    assert run(make_build()).steps["hits"].made == 0  # another file is not taken for the one that was read
+    (tmp_path / "hits.jsonl").write_bytes(made)
+    again = make_build()
+    run(again)
+    assert again.file_of("hits").read_bytes() == made
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [(status(503), "server"), (cut_after(9, page(b"<rss/>" * 9, "text/xml")), "cut")]
+)
+def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
+    make_build: Make, site: FaultServer, fault: Fault, outcome: str
+) -> None:
+    whole, site.scripts["feed"] = site.scripts["feed"], [fault]
+    build = make_build()
+    state = run(build)
+    assert (state.steps["articles"].rejected, state.steps["articles"].stamp) == ({outcome: 1}, "")
+    delivery, _ = compare_delivery(build, state)
+    assert f"most were lost to: articles: {outcome} 1" in delivery.reason
+    site.scripts["feed"] = whole
+    state = run(build)
+    assert state.steps["articles"].made == 20
+    assert state.steps["articles"].stamp
+
+
+def test_a_page_that_was_down_is_fetched_again_but_one_that_is_gone_is_not(
+    make_build: Make, site: FaultServer, world: World
+) -> None:
+    (name, *_) = (name for name, item, _ in world.documents() if item.fake is not None)
+    whole, site.scripts[name] = site.scripts[name], [status(503)]
+    build = make_build()
+    pages = run(build).steps["pages"]
+    assert (pages.rejected["server"], pages.rejected["status"], pages.stamp) == (1, 1, "")
+    site.scripts[name] = whole
+    again = run(build).steps["pages"]
+    assert (again.rejected["status"], again.made - pages.made) == (1, 1)
+    assert again.stamp
+
+
+def test_a_build_is_of_the_day_its_articles_were_read(make_build: Make) -> None:
+    later = date(2026, 12, 1)
+    assert run(make_build()).begun == TODAY
+    assert run(replace(make_build(), today=later)).begun == TODAY
+    assert run(replace(make_build("[gate]\nsamples = 1\n"), today=later), "questions").begun == TODAY
+    fewer = msgspec.structs.replace(make_build().recipe, since="2000-01-01")
+    assert run(replace(make_build(), recipe=fewer, today=later)).begun == later
+
+
+def test_other_closed_book_instructions_make_the_probes_again(
+    make_build: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = make_build()
+    run(build)
+    written = Instructions(("paper",))  # the same question in other words around it
+    monkeypatch.setattr("ragbed.builder.model_requests.Instructions", lambda _: written)
+    again: list[str] = []
+    run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
+    assert again[0] == "probes"
+
+
+def test_a_corpus_that_has_changed_makes_the_probes_again(make_build: Make, tmp_path: Path) -> None:
+    corpus = tmp_path / "crawl"
+    corpus.mkdir()
+    (corpus / "a.txt").write_text("Nothing of this.", "utf-8")
+    build = make_build('[gate]\ncorpora = ["crawl"]\n')
+    again: list[str] = []
+
+    def tell(name: str, _: object, was_done: bool) -> None:
+        if not was_done:
+            again.append(name)
+
+    run_steps(build, None, tell)
+    again.clear()
+    run_steps(build, None, tell)
+    assert "probes" not in again
+    (corpus / "b.txt").write_text("More that a model may have read.", "utf-8")
+    run_steps(build, None, tell)
+    assert again[0] == "probes"
+
+
+def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:
+    with pytest.raises(UnknownName, match=f"unknown step 'rankings'. Did you mean 'ranking'.*{', '.join(STEPS)}"):
+        run(make_build(), "rankings")

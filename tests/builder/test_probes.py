@@ -1,0 +1,109 @@
+"""Who knows what without documents, and what the recipe lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.builder.build_context import Build
+from ragbed.builder.model_requests import Request
+from ragbed.builder.probes import make_probes
+from ragbed.builder.recipe import Recipe, RecipeGate, RecipeSource
+from ragbed.builder.records import Draft, Probe
+from ragbed.schema import Article, Completion, Reject
+
+TEXTS = {
+    "Orsa": "The Orsa Cup was won by Ada Orsa in the rain on a Sunday before a small crowd of old friends.",
+    "Lund": "Ada Lund won the Lund Cup by a mile, and a band that nobody had asked for played until it was dark.",
+}
+ARTICLES = [
+    Article(id=name, url=name, title=name, text=text, lang="en", sha256="", source="") for name, text in TEXTS.items()
+]
+
+
+def draft(name: str, day: str | None = "2026-05-01", origin: str = "article") -> Draft:
+    fields = {
+        "id": name,
+        "question": f"Who won the {name} Cup?",
+        "lang": "en",
+        "answer": [[f"Ada {name}"]],
+        "article": name,
+    }
+    return msgspec.convert(fields | {"origin": origin, "kind": "name", "date": day}, Draft)
+
+
+def probe(
+    folder: Path, gate: RecipeGate, drafts: Sequence[Draft], replies: Mapping[str, Sequence[str]]
+) -> list[Probe | Reject]:
+    """What the step makes of what each model says, sample by sample, to every question."""
+
+    def ask(request: Request) -> dict[str, list[Completion]]:
+        said = replies[request.model]
+        for case in request.cases:  # closed book: the question, and no word of documents that are not there
+            assert "ocument" not in "".join(message.content for message in case.messages)
+            assert case.question in case.messages[-1].content
+        assert request.samples == len(said)
+        return {
+            case.case: [
+                Completion(outcome="error", error="timeout") if one == "!" else Completion(outcome="ok", reply=one)
+                for one in said
+            ]
+            for case in request.cases
+        }
+
+    source = (RecipeSource(kind="folder", place="."),)
+    recipe = Recipe(name="n", generator="m/own", sources=source, gate=gate)
+    build = Build(folder, recipe, date(2026, 11, 15), ask)
+    build.file_of("questions").parent.mkdir(parents=True)
+    build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
+    build.file_of("articles").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in ARTICLES))
+    return list(make_probes(build))
+
+
+def test_what_most_models_say_by_themselves_is_known(tmp_path: Path) -> None:
+    models = ("m/a", "m/b", "m/c")
+    replies = {"m/a": ["Ada Orsa"], "m/b": ["It was Ada Orsa."], "m/c": ["I do not know."]}
+    (found,) = probe(tmp_path, RecipeGate(models=models), [draft("Orsa")], replies)
+    assert isinstance(found, Probe)
+    assert (found.known_by, found.is_known) == (("m/a", "m/b"), True)
+
+
+def test_half_of_the_models_and_half_of_the_samples_are_not_most(tmp_path: Path) -> None:
+    gate = RecipeGate(models=("m/a", "m/b"), samples=2)
+    replies = {"m/a": ["Ada Orsa", "Ada Orsa"], "m/b": ["Ada Orsa", "nobody"]}
+    (found,) = probe(tmp_path, gate, [draft("Orsa")], replies)
+    assert isinstance(found, Probe)
+    assert (found.known_by, found.is_known) == (("m/a",), False)
+
+
+def test_an_invented_question_that_nobody_knows_goes(tmp_path: Path) -> None:
+    found = probe(tmp_path, RecipeGate(), [draft("Orsa", None, "known")], {"m/own": ["Bob Miller"]})
+    assert [one.outcome for one in found if isinstance(one, Reject)] == ["unknown"]
+
+
+def test_a_call_that_failed_is_neither_known_nor_unknown(tmp_path: Path) -> None:
+    found = probe(tmp_path, RecipeGate(), [draft("Orsa")], {"m/own": ["!"]})
+    assert [(one.outcome, one.reason) for one in found if isinstance(one, Reject)] == [
+        ("error", "a model could not be asked: timeout")
+    ]
+
+
+def test_an_event_must_be_later_than_the_last_cut_off_and_its_margin(tmp_path: Path) -> None:
+    gate = RecipeGate(cutoffs={"m/a": "2026-01-01", "m/b": "2026-04-01"}, margin_days=30)
+    drafts = [draft("Late", "2026-05-02"), draft("Close", "2026-05-01"), draft("Undated", None)]
+    found = probe(tmp_path, gate, drafts, {"m/own": ["nobody"]})
+    assert [one.outcome if isinstance(one, Reject) else one.question for one in found] == [
+        "cut-off", "undated", "Late",
+    ]  # fmt: skip
+
+
+def test_a_question_whose_article_stands_in_a_corpus_goes(tmp_path: Path) -> None:
+    (tmp_path / "crawl.txt").write_text(f"{TEXTS['Orsa']}\nAda Lund won the Lund Cup.", "utf-8")
+    gate = RecipeGate(models=("m/a",), corpora=(str(tmp_path / "crawl.txt"),))
+    gone, kept = probe(tmp_path, gate, [draft("Orsa"), draft("Lund")], {"m/a": ["I do not know."]})
+    assert isinstance(gone, Reject)
+    assert (gone.outcome, gone.reason) == ("seen", "100% of its article stands word for word in a corpus")
+    assert isinstance(kept, Probe)

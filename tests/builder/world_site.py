@@ -1,0 +1,203 @@
+"""A fictional world as a web site, and a generator at the wire that knows it: what whole builds are tested with.
+
+The generator is a server that speaks OpenAI's protocol. It answers each of the builder's prompts as a model would that
+has read the world, and for some articles as badly as models do: prose, yes/no questions, answers in the question.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+
+from ragbed.schema import Item, Lang, Passage
+from ragbed.synth import SynthSpec, make_items
+
+LANGS: tuple[Lang, ...] = ("en", "zh")
+FAULTS = ("none", "prose", "yes-no", "in-question", "elsewhere", "language", "slow-learner", "nothing")
+"""How the generator fails at articles that bear no answer, in turn."""
+_BAD = {
+    "none": "Related event: none\n相关事件：无",
+    "prose": "What a lovely text. I would ask who won, and they did, by a mile.",
+    "yes-no": "Related event: x\nQuestion: Did Anna Karlsson win the 2024 Harrow Cup?\nKey information: yes\n"
+    "问题：安娜是否赢得了2024年哈罗杯？\n关键信息：是",
+    "in-question": "Question: Where in Harrowmouth is the town hall of Harrowmouth?\nKey information: Harrowmouth\n"
+    "问题：霖原市的市政厅在霖原市哪里？\n关键信息：霖原市",
+    "elsewhere": "Question: Who founded the Velden Chess Club in 1904?\nKey information: Otto Zwetschge\n"
+    "问题：1904年谁创办了维尔登棋社？\n关键信息：欧阳不存在",
+    "language": "Question: 谁在1904年创办了维尔登棋社？\nKey information: 欧阳\n"
+    "问题：Who founded the club in Velden?\n关键信息：Otto",
+    "nothing": "",
+}
+
+
+@cache
+def _beginning(lang: str, name: str) -> str:
+    text = (files("ragbed.testbeds.prompts") / "build" / lang / f"{name}.md").read_text("utf-8")
+    return text[:18].split("{")[0]
+
+
+@dataclass
+class World:
+    """Items of a world, their documents as articles, and what was asked about them."""
+
+    items: list[Item]
+    asked: Counter[str] = field(default_factory=Counter)
+    """Calls by task, as they came over the wire."""
+    closed: bool = False
+    """Whether the generator takes no key."""
+
+    def documents(self) -> Iterator[tuple[str, Item, Passage]]:
+        """The articles, by name: true documents and distracting ones; the false ones are for the builder to make."""
+        for item in self.items:
+            for number, passage in enumerate(item.passages):
+                if passage.stance != "contradicts":
+                    yield f"{item.id}-{number}", item, passage
+
+    def write_folder(self, folder: Path) -> None:
+        """The articles as Markdown files."""
+        folder.mkdir(parents=True)
+        for name, _, passage in self.documents():
+            (folder / f"{name}.md").write_text(f"---\ndate: {passage.date}\n---\n{passage.text}\n", "utf-8")
+
+    def pages(self) -> dict[str, bytes]:
+        """The articles as pages of a site."""
+        return {
+            name: (
+                f"<!doctype html><html><head><meta charset='utf-8'><title>{name}</title>"
+                f"<meta property='article:published_time' content='{passage.date}'></head>"
+                f"<body><article><p>{passage.text}</p></article></body></html>"
+            ).encode()
+            for name, _, passage in self.documents()
+        }
+
+    def reply(self, turns: list[str]) -> str:
+        """What the generator says."""
+        prompt = turns[-1] if len(turns) < 3 else turns[-3]
+        for lang in LANGS:
+            for name in ("questions", "siblings", "reader", "combinations", "falsehoods", "known", "rewrite"):
+                if prompt.startswith(_beginning(lang, name)):
+                    self.asked[name] += 1
+                    return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
+        self.asked["closed-book"] += 1
+        known = next((item for item in self.items if item.question in prompt and item.fake is not None), None)
+        return known.answer[0][0] if known else "I do not know the answer."
+
+    def _questions(self, lang: str, prompt: str, is_again: bool) -> str:
+        for number, (_, item, passage) in enumerate(self.documents()):
+            if passage.text in prompt:
+                if passage.stance == "supports":
+                    return _fields(item, passage)
+                fault = FAULTS[number % len(FAULTS)]
+                if fault == "slow-learner":
+                    return _BAD["none" if is_again else "prose"]
+                return _BAD[fault]
+        raise AssertionError("an article that is not of this world")
+
+    def _siblings(self, lang: str, prompt: str, _: bool) -> str:
+        """The question that the article bears, whatever the other one is."""
+        item, passage = next((item, one) for _, item, one in self.documents() if one.text in prompt)
+        return _fields(item, passage) if passage.stance == "supports" else _BAD["none"]
+
+    def _reader(self, lang: str, prompt: str, _: bool) -> str:
+        item = next(item for item in self.items if item.question in prompt)
+        return item.answer[0][0]
+
+    def _combinations(self, lang: str, prompt: str, _: bool) -> str:
+        first, second = (item.question for item in self.items if item.question in prompt)
+        joined = f"{first.rstrip('?')}, and {second}" if lang == "en" else f"{first.rstrip('？')}，{second}"
+        return f"{'Question: ' if lang == 'en' else '问题：'}{joined}"
+
+    def _falsehoods(self, lang: str, prompt: str, _: bool) -> str:
+        item = next(item for item in self.items if item.question in prompt)
+        assert item.fake is not None
+        return f"{'Wrong answer: ' if lang == 'en' else '错误答案：'}{item.fake[0][0]}"
+
+    def _known(self, lang: str, prompt: str, _: bool) -> str:
+        item = next(item for item in self.items if item.lang == lang and item.fake is not None)
+        return _fields(item, next(passage for passage in item.passages if passage.stance == "supports"))
+
+    def _rewrite(self, lang: str, prompt: str, _: bool) -> str:
+        """The edited passage, a little smoother: what comes last in the prompt."""
+        before, rest = prompt.rsplit(" begin\n", 1)
+        passage = rest.split(f"\n{before.splitlines()[-1]} end")[0]
+        return f"{passage}{' So it was.' if lang == 'en' else '如此而已。'}"
+
+
+def _fields(item: Item, passage: Passage) -> str:
+    """The fields, with the answer as this document spells it."""
+    spelled = next(alias for alias in item.answer[0] if alias in passage.text)
+    others = " | ".join(alias for alias in item.answer[0] if alias != spelled)
+    if item.lang == "zh":
+        return f"相关事件：新闻\n事件日期：不详\n问题：{item.question}\n关键信息：{spelled}\n其他写法：{others or '无'}"
+    return (
+        f"Related event: news\nEvent date: unknown\n**Question:** {item.question}\n"
+        f"Key information: {spelled}\nAlso written: {others or 'none'}"
+    )
+
+
+def make_world(base: int = 3, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -> World:
+    """A world of so many items a language."""
+    items: list[Item] = []
+    for lang in langs:
+        recipe = SynthSpec(seed=3, lang=lang, supports=4, distractors=6, true_documents=4, tokens=105, dials=())
+        items += [*make_items(recipe, "base", 0, base), *make_items(recipe, "fact", 0, facts)]
+    return World(items)
+
+
+class _Talk(BaseHTTPRequestHandler):
+    """One call."""
+
+    server: _Generator
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._answer(200, {"data": [{"id": "generator", "owned_by": "test"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.world.closed:
+            self._answer(401, {"error": {"message": "no such key"}})
+            return
+        turns = [turn["content"] for turn in body["messages"]] if "messages" in body else [body["prompt"]]
+        content = self.server.world.reply(turns)
+        message = {"role": "assistant", "content": content}
+        choice = {"index": 0, "message": message, "text": content, "finish_reason": "stop"}
+        self._answer(200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}})
+
+    def _answer(self, status: int, content: object) -> None:
+        packed = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(packed)))
+        self.end_headers()
+        self.wfile.write(packed)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+class _Generator(ThreadingHTTPServer):
+    def __init__(self, world: World) -> None:
+        super().__init__(("127.0.0.1", 0), _Talk)
+        self.world = world
+
+
+@contextmanager
+def running_generator(world: World) -> Iterator[str]:
+    """The generator's base URL, for as long as it runs."""
+    with _Generator(world) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()

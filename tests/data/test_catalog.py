@@ -1,0 +1,224 @@
+"""The catalogue: what names mean, and files that are right or not under their names."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, default_root, files_here, folder_of, open_datasets
+from ragbed.data.catalog.install import Arrival, _locked, download, take
+from ragbed.errors import RagbedError, UsageError
+from ragbed.io.downloads import DownloadLimits
+from tests.builder.web.fault_server import FaultServer, cut_after, other_bytes, running_server, serve, status
+
+CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
+
+
+class Silence:
+    """A watcher that does not care."""
+
+    def advance(self, name: str, done: int, total: int | None) -> None: ...
+
+    def stumble(self, name: str, problem: str, pause_s: float) -> None: ...
+
+
+def entry_at(source: str) -> CatalogEntry:
+    files = tuple(
+        CatalogFile(name, f"sha256:{hashlib.sha256(content).hexdigest()}") for name, content in CONTENTS.items()
+    )
+    return CatalogEntry("tiny", "two small files", "dataset", "CC0", files, 0.01, source=source, version="v1")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with running_server() as running:
+        running.files |= {f"data/{name}": content for name, content in CONTENTS.items()}
+        yield running
+
+
+@pytest.fixture
+def tiny(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> CatalogEntry:
+    entry = entry_at(server.url("data"))
+    monkeypatch.setitem(CATALOG, "tiny", entry)
+    return entry
+
+
+def bring(entry: CatalogEntry, root: Path) -> list[Arrival]:
+    return download(entry, root, Silence(), DownloadLimits(pause_s=0.001, tries=2))
+
+
+def test_the_pins_of_rgb_are_complete() -> None:
+    rgb = CATALOG["rgb"]
+    assert [file.name.removesuffix(".json") for file in rgb.files] == [
+        *("en", "en_refine", "en_int", "en_fact"),
+        *("zh", "zh_refine", "zh_int", "zh_fact"),
+    ]
+    assert all(len(file.pin) == 44 and file.pin.startswith("git:") for file in rgb.files)
+    assert rgb.version in str(rgb.source)
+
+
+def test_every_bundled_file_is_there() -> None:
+    for entry in CATALOG.values():
+        if entry.source is None:
+            assert len(files_here(entry, Path("nowhere"))) == len(entry.files)
+
+
+def test_names_of_datasets_are_never_ambiguous() -> None:
+    stems = [Path(file.name).stem for entry in CATALOG.values() for file in entry.files]
+    assert len(stems) == len(set(stems))
+
+
+def test_downloaded_files_are_right_and_a_second_time_nothing_is_asked(
+    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
+) -> None:
+    assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
+    assert {path.name: path.read_bytes() for path in files_here(tiny, tmp_path)} == CONTENTS
+    asked = list(server.asked)
+    assert [one.state for one in bring(tiny, tmp_path)] == ["here", "here"]
+    assert server.asked == asked
+
+
+def test_what_failed_is_told_and_only_that_is_asked_for_again(
+    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
+) -> None:
+    server.scripts["data/two.json"] = [cut_after(5000), status(404), serve]
+    one, two = bring(tiny, tmp_path)
+    assert (one.state, two.state) == ("brought", "failed")
+    assert "404" in str(two.problem)
+    assert "The first 5,000 bytes are kept" in str(two.problem)
+    assert [arrival.state for arrival in bring(tiny, tmp_path)] == ["here", "brought"]
+    assert server.asked[-1] == ("data/two.json", "bytes=5000-")
+
+
+def test_a_file_that_was_edited_is_set_aside_and_brought_again(
+    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
+) -> None:
+    bring(tiny, tmp_path)
+    edited = folder_of(tiny, tmp_path) / "one.json"
+    edited.write_bytes(b"my own\n")
+    server.scripts["data/one.json"] = [other_bytes, other_bytes, serve]
+    assert bring(tiny, tmp_path)[0].state == "failed"
+    assert not edited.exists()
+    assert bring(tiny, tmp_path)[0].state == "brought"
+    assert edited.read_bytes() == CONTENTS["one.json"]
+    assert edited.with_name("one.json.changed").read_bytes() == b"my own\n"
+
+
+def test_a_folder_gives_what_it_has_and_the_rest_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_bytes(CONTENTS["one.json"])
+    one, two = take(tiny, tmp_path / "root", tmp_path)
+    assert one == Arrival("one.json", "brought")
+    assert two == Arrival("two.json", "missing", f"{tmp_path / 'two.json'}: no such file")
+    assert [path.name for path in files_here(tiny, tmp_path / "root")] == ["one.json"]
+
+
+@pytest.mark.parametrize("wrong", [b"", b"{}", CONTENTS["one.json"].replace(b"\n", b"\r\n")])
+def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Path, wrong: bytes) -> None:
+    (tmp_path / "one.json").write_bytes(wrong)
+    arrival = take(tiny, tmp_path / "root", tmp_path)[0]
+    assert arrival.state == "failed"
+    assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
+    assert "it was changed, or is of another version" in str(arrival.problem)
+    assert files_here(tiny, tmp_path / "root") == []
+
+
+def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: Path) -> None:
+    (tmp_path / "one.json").mkdir()
+    assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a file"
+
+
+def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> None:
+    states = {one.file: one.state for one in take(CATALOG["rgb"], tmp_path, rgb_dir)}
+    present = {path.name for path in rgb_dir.glob("*.json")}
+    assert {name for name, state in states.items() if state == "brought"} == present & states.keys()
+    assert set(states.values()) <= {"brought", "missing"}
+
+
+def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
+    folder = folder_of(tiny, tmp_path)
+    folder.mkdir(parents=True)
+    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is bringing files to"):
+        bring(tiny, tmp_path)
+    assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
+
+
+def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
+    (tmp_path / "tiny").write_text("not a folder")
+    with pytest.raises(RagbedError, match="RAGBED_DATA_DIR names another folder"):
+        bring(tiny, tmp_path)
+
+
+def test_downloads_live_in_the_users_data_folder() -> None:
+    assert default_root().name == "ragbed"
+    assert default_root().is_absolute()
+
+
+class TestNames:
+    """What `open_datasets` makes of what a user types."""
+
+    @pytest.fixture(autouse=True)
+    def _in_a_folder_of_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    def test_a_path_is_called_by_its_stem_and_can_be_renamed(self) -> None:
+        Path("mine.jsonl").touch()
+        (plain, renamed) = open_datasets(["mine.jsonl", "yours=mine.jsonl"])
+        assert (plain.name, renamed.name) == ("mine", "yours")
+        assert plain.path == renamed.path == Path("mine.jsonl")
+
+    def test_bundled_data_is_there_under_its_name(self) -> None:
+        (dataset,) = open_datasets(["figure1"])
+        assert dataset.name == "figure1"
+        assert next(dataset.items()).question
+
+    def test_downloaded_data_is_there_under_its_name(self, tiny: CatalogEntry, tmp_path: Path) -> None:
+        bring(tiny, tmp_path)
+        one, other = open_datasets(["one", "other=one"], tmp_path)
+        assert (one.name, other.name) == ("one", "other")
+        assert one.path == other.path == folder_of(tiny, tmp_path) / "one.json"
+
+    def test_a_file_wins_over_a_name_but_a_folder_does_not(self) -> None:
+        Path("figure1").mkdir()
+        assert open_datasets(["figure1"])[0].path.name == "figure1.jsonl"
+        Path("figure1").rmdir()
+        Path("figure1").touch()
+        assert open_datasets(["figure1"])[0].path == Path("figure1")
+
+    def test_a_file_with_an_equals_sign_is_a_file(self) -> None:
+        Path("k=5.jsonl").touch()
+        assert open_datasets(["k=5.jsonl"])[0].name == "k=5"
+
+    @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
+    def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="en_refine is not downloaded yet; bring it with: ragbed data get rgb"):
+            open_datasets([spec], tmp_path)
+
+    @pytest.mark.parametrize(
+        ("spec", "message"),
+        [
+            ("en_refin", "en_refin: no such file. Did you mean 'en_refine', a name that `ragbed data list` shows?"),
+            ("data/en_refine.json", "data/en_refine.json: no such file. Did you mean 'en_refine'"),
+            ("rgb", "rgb: no such file. rgb is a set of files; name one of them: en, en_refine, en_int"),
+            ("quite-another", "quite-another: no such file."),
+            ("x" * 300, "x: no such file."),
+            ("nul\0byte", "byte: no such file."),
+            ("a=b=c", "b=c: no such file."),
+            ("=figure1", "the name before '=' must not be empty"),
+            ("a/b=figure1", "must not be empty or hold a '/'"),
+        ],
+    )
+    def test_anything_else_is_no_such_file(self, spec: str, message: str) -> None:
+        with pytest.raises(UsageError) as caught:
+            open_datasets([spec])
+        assert message in str(caught.value)
+        assert caught.value.exit_code == 2
+
+    def test_two_datasets_of_one_name_are_refused(self) -> None:
+        Path("figure1.json").touch()
+        with pytest.raises(UsageError, match="2 datasets are called 'figure1'; rename one, as NAME=PATH"):
+            open_datasets(["figure1", "figure1.json"])
+        assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]

@@ -1,0 +1,96 @@
+"""Items as Parquet: what is read is what was written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as arrow
+import pytest
+from pyarrow import parquet
+
+from ragbed.data import Dataset
+from ragbed.data.catalog import open_datasets
+from ragbed.data.parquet import item_row, item_schema
+from ragbed.data.shards import open_shards
+from ragbed.errors import DataError
+from tests.cli.typed import type_command
+from tests.io.test_locations import in_memory
+
+_NAMES = ("ragbed-mini-en_base", "ragbed-mini-zh_int", "ragbed-mini-en_fact", "figure1")
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_items_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+    items = list(open_datasets([name])[0].items())
+    file, folder = tmp_path / "items.parquet", in_memory()
+    assert type_command("export", name, "--to", "parquet", "-o", str(file)).code == 0
+    assert list(Dataset("d", file).items()) == items
+    assert type_command("export", name, "--to", "parquet", "--shards", "3", "-o", folder.text).code == 0
+    assert sorted(open_shards("d", folder).items(), key=lambda item: item.id) == sorted(items, key=lambda item: item.id)
+
+
+def test_what_rgb_spells_survives(rgb_dir: Path, tmp_path: Path) -> None:
+    for name in ("zh_int", "en_fact"):
+        assert (
+            type_command(
+                "export", str(rgb_dir / f"{name}.json"), "--to", "parquet", "-o", str(tmp_path / "p.parquet")
+            ).code
+            == 0
+        )
+        assert (
+            type_command("export", str(tmp_path / "p.parquet"), "--to", "rgb", "-o", str(tmp_path / "back")).code == 0
+        )
+        assert (tmp_path / "back").read_bytes() == (rgb_dir / f"{name}.json").read_bytes()
+
+
+def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(DataError, match=r"x\.parquet:1: is no Parquet file that can be read"):
+        list(Dataset("d", tmp_path / "x.parquet").items())
+
+
+def test_a_damaged_page_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "items.parquet"
+    assert type_command("export", "figure1", "--to", "parquet", "-o", str(file)).code == 0
+    content, group = file.read_bytes(), parquet.ParquetFile(file).metadata.row_group(0)
+    for begins in (group.column(number).data_page_offset for number in range(group.num_columns)):
+        page = slice(begins, begins + 8)
+        file.write_bytes(content[:begins] + bytes(255 - byte for byte in content[page]) + content[begins + 8 :])
+        with pytest.raises(DataError, match=r"items\.parquet:1: is no Parquet file that can be read \(.+\)$"):
+            list(Dataset("d", file).items())
+
+
+_SPLICED = '{"id": "7"}, "question": "Who?", "answer": [["nobody"]], "rgb": {"id": "7"}'
+"""JSON that would end its own value and continue with fields of the item, if it were copied into the line."""
+
+
+@pytest.mark.parametrize("text", [_SPLICED, "{", "", '"text"', "[" * 100_000, "[" * 1024 + "]" * 1024, "null, 1"])
+@pytest.mark.parametrize("column", ["rgb", "dials"])
+def test_text_in_a_json_column_never_changes_another_field(tmp_path: Path, column: str, text: str) -> None:
+    item = next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))
+    row = item_row(item)
+    (row if column == "rgb" else row["passages"][0])[column] = text  # type: ignore[index]
+    parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
+    (line,) = Dataset("d", tmp_path / "items.parquet").lines()
+    assert isinstance(line.content, DataError)
+    assert re.search(r"items\.parquet:1: (rgb|passages\[0\]\.dials): expected `object", str(line.content))
+
+
+def test_lint_reports_text_that_is_not_one_json_value(tmp_path: Path) -> None:
+    row = item_row(next(iter(open_datasets(["ragbed-mini-en_base"])[0].items()))) | {"rgb": _SPLICED}
+    parquet.write_table(arrow.Table.from_pylist([row], schema=item_schema()), tmp_path / "items.parquet")
+    linted = type_command("lint", str(tmp_path / "items.parquet"))
+    assert linted.code == 1
+    assert "rgb: expected `object | null`, got `str`" in linted.out
+
+
+def test_trials_in_parts_have_the_rows_of_the_file(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "20", "--no-cache")
+    assert type_command("run", "-m", "scripted/oracle", *words, "--out", str(tmp_path / "run")).code == 0
+    for output, more in (("file.parquet", ()), ("parts", ("--shards", "3"))):
+        done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / output), *more)
+        assert done.code == 0, done.err
+    rows = parquet.read_table(tmp_path / "file.parquet").to_pylist()
+    parts = [row for part in (tmp_path / "parts").glob("*.parquet") for row in parquet.read_table(part).to_pylist()]
+    assert sorted(parts, key=lambda row: row["case"]) == sorted(rows, key=lambda row: row["case"])

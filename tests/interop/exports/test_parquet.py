@@ -1,0 +1,102 @@
+"""Runs as Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from ragbed.interop.exports.parquet import case_row, case_schema, write_rows
+from ragbed.runs.execution import run
+from ragbed.schema import Completion
+from tests.cli.typed import type_command
+from tests.interop.exports.runs import make_own_retrieval_run, make_run
+from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
+
+
+def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    for to in ("parquet", "jsonl"):
+        assert type_command("export", str(folder), "--to", to, "-o", str(tmp_path / to)).code == 0
+    rows = parquet.read_table(tmp_path / "parquet").to_pylist()
+    lines = [json.loads(line) for line in (tmp_path / "jsonl").read_text().splitlines()]
+    assert [row["outcome"] for row in rows] == ["ok", "error", "ok"]
+    assert (rows[1]["reply"], rows[1]["scores"]) == (None, None)
+    for row, line in zip(rows, lines, strict=True):
+        row["usage"] = dict(row["usage"]) if row["usage"] else None
+        row["documents"] = [
+            {name: value for name, value in one.items() if value is not None} for one in row["documents"]
+        ]
+        if line["scores"] is not None:  # a score that this kind of case does not have is null
+            assert all(value is None for name, value in row["scores"].items() if name not in line["scores"])
+            row["scores"] = {name: row["scores"][name] for name in line["scores"]}
+        told = {name: value for name, value in row.items() if name in line}
+        assert told == {name: value for name, value in line.items() if name != "feasible"}
+
+
+def test_what_a_system_found_has_columns(tmp_path: Path) -> None:
+    folder = make_own_retrieval_run(tmp_path / "run")
+    assert type_command("export", str(folder), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
+    row = parquet.read_table(tmp_path / "p").to_pylist()[0]
+    assert [one["id"] for one in row["retrieved"]] == ["a0", "page 4", "b1"]
+    assert ([one["stance"] for one in row["citations"]], row["corpus"]) == (["supports"], "c0")
+    assert (row["scores"]["retrieval_told"], row["scores"]["cited_supports"]) == (True, 1.0)
+
+
+def test_the_calls_of_a_remedy_have_a_column(tmp_path: Path) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--no-cache")
+    run = ("run", "-m", "scripted/oracle", *words, "--remedies", "isolate", "--out", str(tmp_path / "run"))
+    assert type_command(*run).code == 0
+    assert type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
+    rows = parquet.read_table(tmp_path / "p").to_pylist()
+    assert sorted(len(row["steps"] or ()) for row in rows) == [0, 6]
+    assert all(step["messages"] for row in rows for step in row["steps"] or ())
+
+
+def test_a_value_without_a_column_is_never_dropped() -> None:
+    with pytest.raises(ValueError, match="no column for mood of made/0/"):
+        write_rows([case_row(make_case(0)) | {"mood": "calm"}], case_schema(), io.BytesIO())
+
+
+def test_a_real_run_of_all_testbeds_fits_the_columns(tmp_path: Path) -> None:
+    data = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-zh_{kind}")]
+    words = ("--limit", "2", "--no-cache", "--out", str(tmp_path / "run"))
+    type_command("run", "-m", "scripted/gullible", *data, *words)
+    done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p"), "--canonical")
+    assert done.code == 0
+    table = parquet.read_table(tmp_path / "p")
+    assert set(table.column("testbed").to_pylist()) == {
+        *("noise", "rejection", "integration", "counterfactual", "closed-book")
+    }
+    assert {row["scores"]["verdict"] for row in table.to_pylist()} > {"correct"}
+
+
+@pytest.fixture(scope="module")
+def large_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of more than one row group, with replies that do not compress."""
+    draw = random.Random(0)
+    folder = tmp_path_factory.mktemp("large") / "run"
+    model = TalkingModel(lambda _: Completion(outcome="ok", reply=draw.randbytes(100).hex()))
+    run(make_job(folder, 1_100, model), ask_nobody)
+    return folder
+
+
+@pytest.mark.parametrize(("to", "output"), [("parquet", "full.out"), ("parquet", "/dev/full"), ("jsonl", "full.out")])
+def test_a_full_disk_is_reported_for_the_output_alone(large_run: Path, tmp_path: Path, to: str, output: str) -> None:
+    """A limit on the file size stands in for a full disk, which needs root to set up."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ragbed", "export", str(large_run), "--to", to, "-o", output],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
+        capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False,
+    )  # fmt: skip
+    reason = "No space left on device" if output == "/dev/full" else "File too large"
+    assert (done.returncode, done.stderr) == (1, f"ragbed: {output} cannot be written: {reason}.\n")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,101 @@
+"""Logs of other harnesses as runs: what cannot be matched is named and counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import eval as evaluate
+
+from ragbed.interop.exports.frozen import read_frozen, read_part
+from ragbed.interop.harnesses.inspect import frozen_task
+from ragbed.schema import Case
+from ragbed.testbeds.prompts import prompt_hash
+from tests.cli.typed import type_command
+
+
+@pytest.fixture
+def testbed(tmp_path: Path) -> Path:
+    folder = tmp_path / "bed"
+    words = ("--testbeds", "rejection", "--limit", "5", "--to", "inspect", "-o", str(folder))
+    assert type_command("export", "ragbed-mini-en_base", *words).code == 0
+    return folder
+
+
+def _cases(testbed: Path) -> list[Case]:
+    return [case for part in read_frozen(testbed).parts for case in read_part(testbed, part)]
+
+
+def _import(path: Path, form: str, testbed: Path, *words: str) -> tuple[int, dict[str, Any], str]:
+    out = path.with_name("run")
+    done = type_command("import", str(path), "--from", form, "-d", str(testbed), "--out", str(out), "--json", *words)
+    return done.code, json.loads(done.out), done.err
+
+
+def _line(case: Case, **changes: str) -> str:
+    doc = {"case": case.case, "prompt": prompt_hash(case.messages)} | changes
+    return json.dumps({"doc_id": 0, "doc": doc, "resps": [["x"]], "filtered_resps": ["x"]}) + "\n"
+
+
+def test_samples_of_lm_eval_that_do_not_fit_are_named(testbed: Path, tmp_path: Path) -> None:
+    cases = _cases(testbed)
+    lines = [
+        _line(cases[0]),
+        _line(cases[0]),
+        _line(cases[1], prompt="0123"),
+        _line(cases[2]).replace(cases[2].case, "other/1/noise@k=5"),
+        '{"doc": {}, "resps": [["x"]]}\n',
+        _line(cases[3]).replace('[["x"]]', '[["x", "y"]]'),
+        _line(cases[4]),
+    ]
+    path = tmp_path / "samples_bed_2026.jsonl"
+    path.write_text("".join(lines))
+    code, told, said = _import(path, "lm-eval", testbed, "-m", "hf/x")
+    assert (code, told["planned"], told["matched"], told["missing"]) == (3, 5, 2, 3)
+    reasons = ("answered on an earlier", "with another prompt (0123)", "no case of this", "cannot be read", "several")
+    assert [problem.split(": ")[0] for problem in told["problems"]] == [f"{path}:{line}" for line in (2, 3, 4, 5, 6)]
+    for reason, problem in zip(reasons, told["problems"], strict=True):
+        assert reason in problem
+    assert "3 cases are missing from the files and count as errors" in said
+
+
+def test_samples_that_inspect_could_not_get_are_errors_and_later_epochs_are_named(
+    testbed: Path, tmp_path: Path
+) -> None:
+    words = ("-d", "ragbed-mini-en_base", "--testbeds", "rejection", "--limit", "3", "--no-cache")
+    type_command("run", "-m", "scripted/refuser", *words, "--out", str(tmp_path / "recorded"))
+    type_command("export", str(tmp_path / "recorded"), "--to", "cassette", "-o", str(tmp_path / "c"))
+    (log,) = evaluate(
+        frozen_task(testbed, "en_rejection"),
+        model=f"cassette/{tmp_path / 'c'}",
+        log_dir=str(tmp_path / "logs"),
+        log_format="json",
+        epochs=2,
+        fail_on_error=False,
+        display="none",
+        score_display=False,
+        log_realtime=False,
+    )
+    path = Path(log.location.removeprefix("file://"))
+    code, told, said = _import(path, "inspect", testbed)
+    assert (code, told["matched"], told["failed"], told["missing"]) == (3, 5, 2, 0)
+    assert len(told["problems"]) == 5
+    assert "was asked more than once; the first epoch is taken" in told["problems"][0]
+    assert "3 of 5 cases have their answer" in said
+    assert "2 cases failed there and count as errors (harness-error)" in said
+    status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
+    assert status["models"][0]["model"] == f"cassette/{tmp_path / 'c'}"
+    assert status["models"][0]["errors"] == {"harness-error": 2}
+
+
+def test_files_that_are_no_logs_are_named(testbed: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bad.eval"
+    path.write_text("nothing")
+    words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
+    done = type_command("import", str(path), *words)
+    assert done.code == 1
+    assert f"{path}: is no log of Inspect" in done.err
+    assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
+    assert not (tmp_path / "run" / "run.sqlite").exists()

@@ -1,0 +1,75 @@
+"""What harnesses find by name as soon as ragbed is installed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from inspect_ai import eval as evaluate
+from lm_eval import simple_evaluate
+from lm_eval.tasks import TaskManager
+
+from ragbed.data.catalog import PLACES
+from ragbed.interop.harnesses.files import write_files
+from ragbed.interop.harnesses.shipped import SHIPPED, lay_out_shipped
+from ragbed.models.cassette import Recording
+from tests.cli.typed import type_command
+from tests.interop.harnesses.replaying import ReplayLM
+
+CASES_SHA256 = "081ea39e8c2c6f1762d36cda548c6a54fa0c975b88a520c36f7ce9ad1b0d22aa"
+"""Of the hashes of all testbeds of the bundled data: the same name always means the same prompts."""
+
+
+def test_the_same_name_always_means_the_same_prompts() -> None:
+    hashes = "".join(lay_out_shipped(name)[0].sha256 for name in SHIPPED if name.startswith("mini_"))
+    assert hashlib.sha256(hashes.encode()).hexdigest() == CASES_SHA256
+
+
+def test_the_shipped_task_files_are_those_that_are_made(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_text() for path in Path(PLACES["lm-eval"]).iterdir()}
+    assert len(made) == len(SHIPPED) == 20
+    assert type_command("data", "path", "lm-eval").out == f"{PLACES['lm-eval']}\n"
+
+
+@pytest.fixture(scope="module")
+def cassette(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    words = ("-d", "ragbed-mini-zh_base", "--testbeds", "rejection", "--no-cache", "--out", str(folder / "run"))
+    assert type_command("run", "-m", "scripted/last-doc", *words).code == 0
+    type_command("export", str(folder / "run"), "--to", "cassette", "-o", str(folder / "run.cassette"))
+    return folder / "run.cassette"
+
+
+def test_inspect_finds_the_tasks_and_the_model_by_entry_point(cassette: Path, tmp_path: Path) -> None:
+    quiet = {"display": "none", "score_display": False, "log_realtime": False}
+    (log,) = evaluate("ragbed/mini_zh_rejection", model=f"cassette/{cassette}", log_dir=str(tmp_path), limit=5, **quiet)
+    assert (log.status, log.eval.metadata["cases"]) == ("success", lay_out_shipped("mini_zh_rejection")[0].sha256)
+    means = {score.name: score.metrics["mean"].value for score in log.results.scores}
+    cells = json.loads(type_command("score", str(cassette.parent / "run"), "--json").out)["cells"]
+    assert means["refused"] == cells[0]["rates"]["refused"] == 0
+    assert set(means) >= {"correct", "refused", "paper.refused", "code.refused"}
+
+
+def test_lm_eval_finds_the_tasks_in_the_folder(cassette: Path) -> None:
+    manager = TaskManager(include_path=PLACES["lm-eval"], include_defaults=False)
+    assert {"rgb_en_noise", "rgb_zh_counterfactual", "ragbed_mini_zh_rejection"} <= set(manager.all_tasks)
+    done = simple_evaluate(
+        model=ReplayLM(Recording(cassette)),
+        tasks=["ragbed_mini_zh_rejection"],
+        task_manager=manager,
+        apply_chat_template=True,
+        bootstrap_iters=0,
+    )
+    assert done["n-samples"]["ragbed_mini_zh_rejection"]["effective"] == 60
+    assert done["results"]["ragbed_mini_zh_rejection"]["refused,none"] == 0
+    assert done["samples"]["ragbed_mini_zh_rejection"][0]["doc"]["scorers"]
+
+
+def test_data_that_are_not_here_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
+    with pytest.raises(Exception, match="en_refine is not downloaded yet; bring it with: ragbed data get rgb"):
+        lay_out_shipped("rgb_en_noise")

@@ -1,0 +1,77 @@
+"""Files written whole, or not at all, and nothing else harmed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.io.jsonl import read_lines, write_whole
+
+
+def _write(path: Path, content: bytes) -> None:
+    with write_whole(path) as sink:
+        sink.write(content)
+
+
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    _write(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    _write(Path("/dev/null"), b"gone")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    _write(pipe, b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_directory_is_no_place_to_write(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a directory"):
+        _write(tmp_path, b"x")
+
+
+def test_folders_that_are_not_there_are_made(tmp_path: Path) -> None:
+    _write(tmp_path / "new" / "deep" / "file", b"x")
+    assert (tmp_path / "new" / "deep" / "file").read_bytes() == b"x"
+
+
+def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
+    _write(tmp_path / "new", b"x")
+    (tmp_path / "usual").touch()
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="/dev/full cannot be written: No space left on device"):
+        _write(Path("/dev/full"), b"x" * 100_000)
+
+
+def test_an_error_of_the_block_is_not_blamed_on_the_output(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="of the reader"), write_whole(tmp_path / "out"):
+        raise OSError("of the reader")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_cannot_be_data(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="pipe is a named pipe, not a regular file"):
+        list(read_lines(pipe))
+
+
+def test_a_file_that_fails_while_it_is_read_is_named() -> None:
+    with pytest.raises(RagbedError, match="/proc/self/mem cannot be read: Input/output error"):
+        list(read_lines(Path("/proc/self/mem")))

@@ -1,0 +1,21 @@
+"""The published files, looked over once with all rules for all tests that need it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragbed.data import Dataset
+from ragbed.linting import RULES, DatasetCheck, LintFinding
+
+
+@pytest.fixture(scope="session")
+def checked(rgb_dir: Path) -> dict[str, tuple[list[LintFinding], DatasetCheck]]:
+    """Findings and counts by file, in the order in which docs/lint.md has them."""
+    questions: dict[str, dict[int, str]] = {}
+    files = {}
+    for name in ("en_fact", "zh_int", "zh_refine"):
+        check = DatasetCheck(Dataset(name, rgb_dir / f"{name}.json"), list(RULES.values()), questions=questions)
+        files[name] = (list(check.findings()), check)
+    return files

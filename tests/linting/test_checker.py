@@ -1,0 +1,251 @@
+"""A file looked over: bad lines, counts, statistics, and agreement with what `ragbed cases` lays out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from itertools import cycle
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragbed.data import Dataset, native
+from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.linting import RULES, DatasetCheck, choose_rules
+from ragbed.linting.rules import LintFinding
+from ragbed.linting.samples import Samples
+from ragbed.linting.statistics import Distribution
+from ragbed.testbeds.selection import choose_testbeds, lay_out
+from ragbed.testbeds.settings import Settings
+from tests.items import base_item, fact_item, integration_item
+from tests.linting.records import check_file
+
+GOOD = '{"id":%d,"query":"Who won?","answer":"Ann Lee","positive":["Ann Lee"],"negative":["Bo"]}'
+
+
+def _write(path: Path, *lines: str | bytes) -> Path:
+    path.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines) + b"\n")
+    return path
+
+
+def test_reading_goes_on_after_a_bad_line(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "data.json",
+        '{"id":1,',
+        GOOD % 2,
+        GOOD % 2,
+        "[]",
+        "",
+        GOOD.replace("Who", "\\ud800") % 3,
+        '{"id":4,"query":"?","answer":5,"positive":[],"negative":[]}',
+        b'{"id":5,"query":"\xff"}',
+        GOOD % 6,
+    )
+    findings, check = check_file(path)
+    assert [(finding.line, finding.where) for finding in findings] == [
+        *((1, ""), (3, "id"), (4, ""), (6, ""), (7, "answer"), (8, "")),
+    ]
+    assert {(finding.rule, finding.severity, finding.item) for finding in findings} == {("record", "error", None)}
+    assert (check.items, check.documents, check.tally.count("record").items) == (2, 4, 6)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        ('{"id": 1}'.encode("utf-16"), "is UTF-16"),
+        (b'{"id": 1, "text": "?"}', "is neither format: a record needs 'question' (native) or 'query' (rgb); found id"),
+        (b'{"query":"\\ud800"}', "each line must be one JSON object"),
+        (b"[" * 100_000, "expected `object`, got `array`"),
+    ],
+)
+def test_a_file_that_is_no_dataset_gives_one_finding(content: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes(content)
+    (finding,), check = check_file(path)
+    assert finding.line == 1
+    assert problem in finding.message
+    assert check.statistics() is None
+
+
+def test_a_missing_file_is_an_error_not_a_finding(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="no such file"):
+        check_file(tmp_path / "none.json")
+
+
+def test_items_documents_and_senses_are_counted_apart(tmp_path: Path) -> None:
+    zh = '{"id":%d,"query":"谁赢了？","answer":"安李","positive":["安李"],"negative":%s}'
+    path = _write(tmp_path / "data.json", zh % (1, '["安李","安 李"]'), zh % (2, '["安 李"]'), zh % (3, '["无"]'))
+    _, check = check_file(path, "gold-in-negative")
+    counts = {count.definition: (count.items, count.documents) for count in check.tally.counts}
+    assert counts == {None: (2, 3), "plain": (1, 1), "spaceless": (2, 3), "boundary": (2, 3)}
+    assert check.tally.by_severity() == Counter(error=3)
+
+
+def test_places_are_spelled_as_in_the_file_even_after_an_export(tmp_path: Path) -> None:
+    bad = GOOD.replace('"Bo"', '"Ann Lee"')
+    spelled = []
+    for convert in (lambda path: path.read_bytes(), lambda path: native.to_line(next(Dataset("d", path).items()))):
+        path = _write(tmp_path / "data.json", convert(_write(tmp_path / "data.json", bad % 1)).strip())
+        findings, _ = check_file(path, "gold-in-negative")
+        spelled += [finding.where for finding in findings]
+    assert spelled == ["negative[0]", "passages[1]"]
+
+
+def test_documents_of_other_questions_are_tried(tmp_path: Path) -> None:
+    line = '{"id":%d,"query":"Q%d?","answer":%s,"positive":["%s"],"negative":["the end"]}'
+    path = _write(
+        tmp_path / "data.json",
+        line % (1, 1, '"the"', "the one"),
+        line % (2, 2, '["one", "end"]', "one end"),
+        line % (3, 3, '"nobody"', "nobody"),
+        "broken",
+    )
+    findings, check = check_file(path, "accidental-match")
+    messages = [finding.message for finding in findings if finding.rule != "record"]
+    assert messages == ["the scores in 2 of 4 documents of other questions (50.0%)"]
+    statistics = check.statistics()
+    assert statistics is not None
+    assert statistics["accidental_match"] == {
+        "mean": pytest.approx((2 / 4 + 0 + 0) / 3),
+        "items_above_0": 1,
+        "items_above_1_percent": 1,
+        "items_above_5_percent": 1,
+        "worst": 0.5,
+    }
+
+
+def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
+    questions: dict[str, dict[int, str]] = {}
+    found = []
+    for name in ("a", "b"):
+        path = _write(tmp_path / f"{name}.json", GOOD % 1)
+        check = DatasetCheck(Dataset(name, path), [RULES["duplicate-question"]], questions=questions)
+        found += list(check.findings())
+    assert [(finding.data, finding.message, finding.definitions) for finding in found] == [
+        ("b", "is asked by a, item 1 too", ("other dataset",))
+    ]
+
+
+@pytest.mark.parametrize("docs", [1, 3, 5, 10, 20])
+@pytest.mark.parametrize("noise", [None, (Fraction(0), Fraction(1, 5), Fraction(2, 5), Fraction(4, 5), Fraction(1))])
+def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction, ...] | None, tmp_path: Path) -> None:
+    items = [base_item(n, supports=n, distracts=7 - n) for n in range(8)]
+    items += [integration_item(n, (n % 3 + 1, 2), distracts=n % 5) for n in range(8, 16)]
+    items += [fact_item(n, pairs=n % 7 + 1, distracts=n % 4) for n in range(16, 24)]
+    path = tmp_path / "data.jsonl"
+    path.write_bytes(b"".join(map(native.to_line, items)))
+    dataset = Dataset("data", path)
+    asked = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
+    cases = lay_out([dataset], choose_testbeds(None, asked), asked, named=False)
+    infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
+    found = DatasetCheck(dataset, [RULES["mix"]], asked).findings()
+    assert Counter((finding.item, finding.message) for finding in found) == infeasible
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(["安 李", "70%", "é", "\0"])
+_ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(
+    question=_TEXTS,
+    answer=_ANSWERS,
+    fake=st.none() | _ANSWERS,
+    lang=st.sampled_from(["en", "zh"]),
+    stances=st.lists(st.tuples(st.sampled_from(["supports", "distracts", "contradicts"]), _TEXTS), max_size=8),
+    parts=st.booleans(),
+)
+def test_no_item_that_can_be_read_breaks_a_rule(
+    question: str,
+    answer: list[list[str]],
+    fake: list[list[str]] | None,
+    lang: str,
+    stances: list[tuple[str, str]],
+    parts: bool,
+) -> None:
+    turn = cycle((0, 1))
+    passages = [
+        {"text": text, "stance": stance} | ({"part": next(turn)} if parts and stance == "supports" else {})
+        for stance, text in stances
+        if stance != "contradicts" or fake is not None
+    ]
+    line = {"id": "1", "question": question, "lang": lang, "answer": answer, "passages": passages}
+    with NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(json.dumps(line | ({} if fake is None else {"fake": fake})).encode() + b"\n")
+        file.flush()
+        check = DatasetCheck(Dataset("made", Path(file.name)), list(RULES.values()))
+        with Samples(None) as samples:
+            for finding in check.findings():
+                assert finding.rule != "record", finding
+                samples.add(finding)
+            assert len(json.loads(bytes(samples.as_json()))) == check.tally.by_severity().total()
+        assert json.dumps(check.statistics())
+
+
+def test_long_runs_of_spaces_take_no_time(tmp_path: Path) -> None:
+    spaces = " " * 50_000
+    record = json.loads(GOOD % 1)
+    record |= {"answer": f"a{spaces}b", "positive": [f"问题{spaces}a{spaces}b"], "query": f"a{spaces}1"}
+    _, check = check_file(_write(tmp_path / "data.json", json.dumps(record)), *RULES)
+    assert check.items == 1
+
+
+def test_every_line_is_watched(tmp_path: Path) -> None:
+    path = _write(tmp_path / "data.json", GOOD % 1, "broken", GOOD % 2)
+    seen: list[int] = []
+    check = DatasetCheck(Dataset("data", path), [], watch=lambda check: seen.append(check.bytes_read))
+    list(check.findings())
+    assert len(seen) == 3
+    assert seen[-1] == path.stat().st_size
+
+
+def test_rules_are_chosen_by_name() -> None:
+    usual = [rule.name for rule in choose_rules()]
+    assert "accidental-match" not in usual
+    assert len(choose_rules(["all"])) == len(RULES) == len(usual) + 1
+    assert [rule.name for rule in choose_rules(["mix", "record"])] == ["record", "mix"]
+    assert len(choose_rules(None, ["mix", "markup"])) == len(usual) - 2
+
+
+def test_unknown_rules_are_refused_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'near-duplicate'"):
+        choose_rules(["near-duplicates"])
+    with pytest.raises(UsageError, match="cannot be skipped"):
+        choose_rules(None, ["record"])
+
+
+@pytest.mark.parametrize(("most", "kept"), [(2, 2), (None, 5_000)])
+def test_samples_keep_the_first_few_or_all(most: int | None, kept: int) -> None:
+    with Samples(most) as samples:
+        for line in range(5_000):
+            samples.add(LintFinding("d", "i", line, "mix", "note", "w", "m" * 100, "f"))
+        assert [finding.line for finding in samples.of("mix")] == list(range(kept))
+        assert list(samples.of("record")) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([7], (7, 7, 7, 7, 7)),
+        ([4, 1, 3, 2], (1, 2.5, 3, 4, 10)),
+        (list(range(101)), (0, 50, 90, 100, 5050)),
+    ],
+)
+def test_a_spread_is_exact(values: list[int], expected: tuple[float, ...]) -> None:
+    spread = Distribution()
+    for value in values:
+        spread.add(value)
+    summary = spread.summary()
+    assert summary is not None
+    assert tuple(summary[name] for name in ("min", "median", "p90", "max", "total")) == expected
+
+
+def test_a_spread_of_nothing_is_none() -> None:
+    assert Distribution().summary() is None

@@ -1,0 +1,46 @@
+"""docs/lint.md says of every rule what the code says, and of the published files what the linter finds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ragbed.linting import RULES, DatasetCheck, LintFinding
+from ragbed.linting.counts import RuleCount
+
+Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
+
+PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
+
+
+def _rows(cells: int) -> list[list[str]]:
+    """The rows of tables with so many columns whose first cell is a rule."""
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
+    trimmed = [[cell.strip() for cell in row] for row in rows]
+    return [[row[0].strip("`"), *row[1:]] for row in trimmed if len(row) == cells and row[0].startswith("`")]
+
+
+def test_every_rule_is_described_with_its_severity() -> None:
+    described = {row[0]: row[1] for row in _rows(5) if row[1] in ("error", "warning", "note")}
+    assert described == {rule.name: rule.severity for rule in RULES.values()}
+
+
+@pytest.mark.parametrize("name", [rule.name for rule in RULES.values() if rule.definitions])
+def test_every_sense_is_described(name: str) -> None:
+    (row,) = [row for row in _rows(5) if row[0] == name and row[1] in ("error", "warning", "note")]
+    for definition in RULES[name].definitions:
+        assert f"`{definition}`" in row[2] or "no supporting, no distracting" in row[2]
+
+
+def test_the_counts_on_the_published_files_are_true(checked: Checked) -> None:
+    rows = [row for row in _rows(5) if row[1] not in ("error", "warning", "note")]
+    assert {row[0] for row in rows} == set(RULES)
+    for rule, sense, *cells in rows:
+        counts = [check.tally.count(rule, None if sense == "–" else sense) for _, check in checked.values()]
+        assert cells == [_cell(count) for count in counts], (rule, sense)
+
+
+def _cell(count: RuleCount) -> str:
+    return f"{count.items:,} ({count.documents:,})" if count.documents else f"{count.items:,}"

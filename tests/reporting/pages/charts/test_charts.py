@@ -1,0 +1,154 @@
+"""Drawings read back as XML."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from ragbed.reporting.pages.charts import (
+    Bar,
+    Chart,
+    CurvePoint,
+    Series,
+    Stack,
+    StackSegment,
+    bars,
+    curves,
+    heat,
+    safe_name,
+    stacks,
+)
+from ragbed.reporting.pages.charts.bars import BarTexts as BarWords
+from ragbed.reporting.pages.charts.curves import CurveTexts as CurveWords
+from ragbed.reporting.pages.charts.heat import HeatTexts as HeatWords
+from ragbed.reporting.pages.charts.layout import WIDTH, fit, fit_names, spread
+from ragbed.reporting.pages.charts.stacks import StackTexts as StackWords
+from ragbed.reporting.pages.images import PICTURES
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _curves(*names: str) -> Chart:
+    points = (CurvePoint(0.0, 0.9, 0.8, 0.95, 50), CurvePoint(0.8, 0.5, 0.4, 0.6, 50))
+    words = CurveWords("Noise", "How it falls", "noise", "right", "no documents", "model")
+    level = CurvePoint(0.0, 0.1, None, None, 50)
+    return curves("noise", words, [Series(name, points, level) for name in names])
+
+
+def _all() -> list[Chart]:
+    return [
+        _curves("a/b", "中文模型"),
+        stacks(
+            "s",
+            StackWords("S", "d", "model"),
+            [StackSegment("right", 1), StackSegment("wrong", 2)],
+            [Stack("m", (0.75, 0.25), 8)],
+        ),
+        bars("b", BarWords("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
+        heat("h", HeatWords("H", "d", "model", "slot"), ["1.", "2."], [("m", [0.25, None])]),
+    ]
+
+
+@pytest.mark.parametrize("chart", _all(), ids=lambda chart: chart.name)
+def test_a_chart_is_xml_with_title_description_and_a_table(chart: Chart) -> None:
+    root = ElementTree.fromstring(chart.as_file(follows_theme=True))
+    title, description = root.find(f"{_SVG}title"), root.find(f"{_SVG}desc")
+    assert title is not None
+    assert description is not None
+    assert (title.text, description.text) == (chart.title, chart.description)
+    assert root.get("role") == "img"
+    assert all(len(row) == len(chart.grid.columns) for row in chart.grid.rows)
+
+
+@pytest.mark.parametrize("chart", _all(), ids=lambda chart: chart.name)
+def test_nothing_is_drawn_outside_the_sheet(chart: Chart) -> None:
+    height = float(chart.drawing.attributes[[name for name, _ in chart.drawing.attributes].index("height")][1])
+    for mark in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter():
+        assert 0 <= float(mark.get("x", 0)) + float(mark.get("width", 0)) <= WIDTH
+        assert 0 <= float(mark.get("y", 0)) <= height
+
+
+def test_a_file_of_its_own_has_its_colours_written_in() -> None:
+    plain, themed = (_curves("m").as_file(follows_theme=follows) for follows in (False, True))
+    assert "var(" not in plain + themed
+    assert "prefers-color-scheme" not in plain
+    assert "prefers-color-scheme:dark" in themed
+
+
+def test_every_point_says_its_numbers() -> None:
+    root = ElementTree.fromstring(_curves("m").as_file(follows_theme=False))
+    told = [circle.findtext(f"{_SVG}title") for circle in root.iter(f"{_SVG}circle")]
+    assert told == ["m, 0: 90.0 [80.0, 95.0] %, n = 50", "m, 0.8: 50.0 [40.0, 60.0] %, n = 50"]
+
+
+def test_the_table_has_the_same_numbers() -> None:
+    grid = _curves("m").grid
+    assert grid.columns == ("model", "0", "0.8", "no documents")
+    assert grid.rows == (("m", "90.0 [80.0, 95.0] (n = 50)", "50.0 [40.0, 60.0] (n = 50)", "10.0 (n = 50)"),)
+
+
+def test_series_of_one_colour_differ_in_their_dash() -> None:
+    lines = [
+        (mark.get("class"), mark.get("stroke-dasharray"))
+        for mark in ElementTree.fromstring(
+            _curves(*(f"m{number}" for number in range(16))).as_file(follows_theme=False)
+        ).iter(f"{_SVG}path")
+        if (mark.get("class") or "").endswith(" line") and "L" in (mark.get("d") or "")
+    ]
+    assert len(set(lines)) == 16
+
+
+def test_the_parts_of_a_bar_fill_it() -> None:
+    chart = _all()[1]
+    blocks = [
+        float(mark.get("width", 0))
+        for mark in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter(f"{_SVG}rect")
+        if mark.find(f"{_SVG}title") is not None
+    ]
+    assert blocks[0] == pytest.approx(3 * blocks[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("short", "short"), ("abcdefghijklmnopqrst", "abc…opqrst"), ("模型" * 10, "模…型模型")]
+)
+def test_a_text_is_cut_inside_to_its_width(text: str, shown: str) -> None:
+    assert fit(text, 64) == shown
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    names = ["qwen2.5-7b-instruct-q4_k_m-from-the-hub-2025", "qwen2.5-7b-instruct-q8_0-from-the-hub-2025"]
+    assert fit(names[0], 64) == fit(names[1], 64)
+    shown = fit_names(names, 64)
+    assert len(set(shown)) == 2
+    assert fit_names(["short", "other"], 64) == ["short", "other"]
+    assert fit_names([names[0], names[0]], 64) == [fit(names[0], 64, 7.2)] * 2
+
+
+def test_labels_keep_their_distance_and_stay_inside() -> None:
+    placed = spread([100, 100, 101, 10], 15, 0, 110)
+    assert sorted(placed) == placed[3:] + sorted(placed[:3])
+    assert all(b - a >= 15 for a, b in zip(sorted(placed), sorted(placed)[1:], strict=False))
+    assert max(placed) <= 110
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "中文", "x" * 300, "", "a b"])
+def test_no_name_leaves_its_folder(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", safe_name(name))
+    assert not safe_name(name).startswith(".")
+
+
+def test_names_that_differ_stay_different() -> None:
+    assert len({safe_name(name) for name in ("a b", "a/b", "a-b", "a?b")}) == 4
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("svg", b"<svg "), ("png", b"\x89PNG"), ("pdf", b"%PDF-")])
+def test_pictures_are_of_their_kind(ending: str, begins: bytes) -> None:
+    assert PICTURES[ending](_curves("m")).startswith(begins)
+
+
+def test_chinese_letters_are_drawn() -> None:
+    """Letters without a shape would all be drawn alike."""
+    drawn = {PICTURES["png"](_curves(name)) for name in ("鲁棒性", "噪声比", "反事实")}
+    assert len(drawn) == 3, "no font here has Chinese letters: apt-get install fonts-noto-cjk"

@@ -1,0 +1,30 @@
+"""Modules as one script."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.reporting.pages import read_static
+from ragbed.reporting.pages.bundle import bundle
+
+
+def test_every_module_comes_once_and_before_who_needs_it() -> None:
+    told = bundle("report.js", read_static)
+    names = ("dom_js", "words_js", "case_js", "paper_js", "report_js")
+    assert [told.count(f"const module_{name} =") for name in names] == [1] * 5
+    assert told.index("const module_dom_js") < told.index("const module_case_js") < told.index("const module_report_js")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['import x from "./a.js";', 'import "./a.js";', "export default 1;", "export { x };", "export * from './a.js';"],
+)
+def test_a_form_that_cannot_be_bundled_is_named(line: str) -> None:
+    with pytest.raises(ValueError, match="not a form"):
+        bundle("a.js", lambda _: line)
+
+
+def test_a_circle_is_named() -> None:
+    modules = {"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}
+    with pytest.raises(ValueError, match="imports itself"):
+        bundle("a.js", modules.__getitem__)

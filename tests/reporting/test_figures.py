@@ -1,0 +1,107 @@
+"""The figures of a run whose scores are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ragbed.analysis.diagnosis.causes import read_causes, share_types
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics.trial_columns import TRACKS
+from ragbed.analysis.run_cells import read_report_cells
+from ragbed.errors import DataError
+from ragbed.reporting.cause_charts import draw_causes
+from ragbed.reporting.figures import make_figures
+from tests.cli.typed import type_command
+
+_CASE = "d/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model that repeats its last document and the one that always believes, at every slot."""
+    folder = tmp_path_factory.mktemp("runs") / "known"
+    words = ["run", "-m", "scripted/last-doc", "-m", "scripted/gullible", "--rotations", "all", "--limit", "6"]
+    for kind in ("base", "int", "fact"):
+        words += ["-d", f"ragbed-mini-en_{kind}"]
+    assert type_command(*words, "--no-cache", "--out", str(folder)).code == 0
+    return folder
+
+
+def test_every_figure_that_the_cells_allow_is_drawn(run: Path) -> None:
+    charts = make_figures(read_report_cells([run], TRACKS), "robust", read_words("zh"))
+    kinds = [chart.name.partition("-")[0] for chart in charts]
+    assert kinds == ["noise", "abstention", "integration", "counterfactual", "position", "transitions", "transitions"]
+    assert len({chart.name for chart in charts}) == len(charts)
+    for chart in charts:
+        ElementTree.fromstring(chart.as_file(follows_theme=True))
+
+
+def test_figures_tell_what_is_known(run: Path) -> None:
+    charts = {
+        chart.name.partition("-")[0]: chart
+        for chart in make_figures(read_report_cells([run], ("robust",)), "robust", read_words("en"))
+    }
+    ratio, *slots = next(row for row in charts["position"].grid.rows if row[0] == "scripted/last-doc, noise 0.8")
+    assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
+    believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
+    assert believes[charts["counterfactual"].grid.columns.index("repeats the falsehood")] == "100.0"
+    for row in charts["abstention"].grid.rows:
+        assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
+
+
+def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
+    """One noise ratio is no curve, and a mix that no item can supply has no points at all."""
+    for name, more in (("one", ["--noise", "0", "--docs", "5"]), ("none", ["--noise", "0,0.5", "--docs", "400"])):
+        words = [
+            "run",
+            "-m",
+            "scripted/oracle",
+            "-d",
+            "ragbed-mini-en_base",
+            "--testbeds",
+            "noise",
+            "--limit",
+            "2",
+            *more,
+        ]
+        type_command(*words, "--no-cache", "--out", str(tmp_path / name))
+        assert make_figures(read_report_cells([tmp_path / name], ("robust",)), "robust", read_words("en")) == []
+
+
+def test_figures_are_written_into_a_folder(run: Path, tmp_path: Path) -> None:
+    done = type_command("report", str(run), "-f", "svg", "-o", str(tmp_path / "figures"), "--words", "zh")
+    assert done.code == 0
+    assert "7 figures" in done.err
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == 7
+
+
+def test_figures_without_a_folder_are_a_usage_error(run: Path) -> None:
+    done = type_command("report", str(run), "-f", "png")
+    assert (done.code, "name a folder" in done.err) == (2, True)
+
+
+def _diagnose(folder: Path, *lines: str) -> None:
+    (folder / "diagnose").mkdir(parents=True)
+    (folder / "diagnose" / "diagnosis.jsonl").write_text("".join(line + "\n" for line in lines))
+
+
+def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path: Path) -> None:
+    line = f'{{"case": "{_CASE}", "model": "m", "repeat": 0, "types": %s, "evidence": []}}'
+    _diagnose(tmp_path, line % '["E2", "E3"]', line % '["E2"]', line % "[]", line % "[]")
+    with (tmp_path / "diagnose" / "diagnosis.jsonl").open("a") as file:
+        file.write(f'{{"case": "{_CASE}", "model": "m", "types": ["E8"], "wrong": false}}\n')
+    causes = read_causes([tmp_path])
+    assert share_types(causes) == {"E2": 2, "E3": 1, "none": 2}
+    (chart,) = draw_causes(causes, read_words("en"))
+    assert [row[0] for row in chart.grid.rows] == ["E2 Evidence uncertainty", "E3 Concept confusion", "Unclassified"]
+    assert chart.grid.rows[0][1].startswith("50.0 [")
+
+
+@pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
+def test_a_line_that_is_no_diagnosis_is_named(tmp_path: Path, line: str) -> None:
+    _diagnose(tmp_path, line)
+    with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: is no diagnosis"):
+        read_causes([tmp_path])

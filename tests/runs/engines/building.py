@@ -1,0 +1,65 @@
+"""The parts of a build that an engine does: pages read, passages cut and encoded."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from ragbed.builder.articles import make_articles
+from ragbed.builder.fetching import drain
+from ragbed.builder.encoding import encode_all
+from ragbed.builder.passages import make_passages
+from ragbed.builder.build_context import Build
+from ragbed.builder.recipe import read_recipe
+from ragbed.builder.records import FetchedPage
+from ragbed.runs.engines import Engine
+from ragbed.schema import Article, Chunk
+
+_RECIPE = """
+name = "made"
+generator = "scripted/refuser"
+langs = ["en"]
+[wanted]
+base = 1
+[[sources]]
+kind = "folder"
+place = "{place}"
+"""
+
+
+def write_pages(folder: Path, count: int) -> None:
+    """Pages of which no two are alike."""
+    folder.mkdir()
+    for number in range(count):
+        told = (f"In the year {number} the bridge number {place} was built over the river." for place in range(60))
+        (folder / f"{number:06}.html").write_text(
+            f"<html><head><title>Bridge {number}</title></head><body><p>{' '.join(told)}</p></body></html>"
+        )
+
+
+def build_with(engine: Engine, pages: Path, folder: Path, encoded: int = 0) -> tuple[str, int, int]:
+    """Reads, cuts and, as far as wanted, encodes pages, as the steps do: a hash of all that, articles and passages."""
+    (folder / "steps").mkdir(parents=True)
+    (folder / "recipe.toml").write_text(_RECIPE.format(place=pages))
+    build = Build(
+        folder, read_recipe(folder / "recipe.toml"), date(2026, 11, 15), lambda _: {}, engine=engine, home=folder
+    )
+    digest, articles = hashlib.sha256(), 0
+    with open(build.file_of("pages"), "wb") as sink:
+        for found in make_articles(build):
+            digest.update(msgspec.json.encode(found))
+            if isinstance(found, Article):
+                articles += 1
+                sink.write(msgspec.json.encode(FetchedPage(hit=found.url, article=found)) + b"\n")
+    passages: list[Chunk] = []
+    for chunk in make_passages(build):
+        digest.update(msgspec.json.encode(chunk))
+        passages.append(chunk)
+    texts = [chunk.text for chunk in passages[:encoded]]
+    batches = iter([texts[start : start + 8] for start in range(0, len(texts), 8)])
+    for rows in drain(encode_all(engine, "e5-static", batches)) if texts else ():
+        digest.update(rows)
+    return digest.hexdigest(), articles, len(passages)

@@ -1,0 +1,141 @@
+"""This machine as an engine: in this process first, then in several, always in order."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from unittest.mock import patch
+
+import msgspec
+import pytest
+import ray.util
+
+from ragbed.builder.records import LabelledPool
+from ragbed.runs.engines import EngineSpec, open_engine
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.engines.model_replicas import share_wish
+from ragbed.errors import DataError, UnknownName
+from ragbed.models import ModelConfig
+from ragbed.schema import Passage
+from tests.cli.typed import type_command
+
+
+def _tell(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def test_short_work_stays_in_this_process() -> None:
+    with closing(LocalEngine(4)) as engine:
+        assert set(engine.spread(_tell, range(9))) == {(number, os.getpid()) for number in range(9)}
+
+
+def test_long_work_goes_to_others_and_comes_back_in_order() -> None:
+    with closing(LocalEngine(2, alone_s=0)) as engine:
+        told = list(engine.spread(_tell, range(50)))
+    assert [number for number, _ in told] == list(range(50))
+    assert len({process for _, process in told[1:]} - {os.getpid()}) in (1, 2)
+
+
+def test_no_more_is_taken_than_is_needed() -> None:
+    taken = []
+
+    def jobs() -> Iterator[int]:
+        for number in range(1000):
+            taken.append(number)
+            yield number
+
+    with closing(LocalEngine(2, alone_s=0)) as engine:
+        results = engine.spread(_tell, jobs())
+        for _ in range(10):
+            next(results)
+        assert len(taken) < 20
+        results.close()  # type: ignore[attr-defined]  # it is a generator
+
+
+def _fail(number: int) -> int:
+    if number == 2:  # the first is done in this process
+        raise DataError("run.sqlite", f"case {number} is damaged")
+    return number
+
+
+def test_an_error_comes_back_as_it_was_raised() -> None:
+    with closing(LocalEngine(2, alone_s=0)) as engine, pytest.raises(DataError, match="case 2 is damaged"):
+        list(engine.spread(_fail, range(3)))
+    back = pickle.loads(pickle.dumps(DataError("a.jsonl", "is empty", line=3)))
+    assert (str(back), back.path, back.line) == ("a.jsonl:3: is empty", "a.jsonl", 3)
+
+
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    code = (
+        "import time; from ragbed.runs.engines.local import LocalEngine\n"
+        "if __name__ == '__main__':\n"
+        "    for at, _ in enumerate(LocalEngine(2, alone_s=0).spread(time.sleep, [0.01] * 100_000)):\n"
+        "        if at == 9: print('at work', flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"at work\n"
+        parent.kill()
+        parent.communicate(timeout=30)  # ends when nobody holds the pipe any more, workers included
+
+
+def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel() -> None:
+    environ = {"OPENAI_API_KEY": "k", "TEST_BASE_URL": "http://a", "HOME": "/home/me", "AWS_SECRET": "s"}
+    share = share_wish(ModelConfig("m", environ, connections=64, per_minute=100, tokens_per_minute=1000), 8)
+    assert (share.connections, share.per_minute, share.tokens_per_minute) == (8, 12.5, 125)
+    assert share.environ == {"OPENAI_API_KEY": "k", "TEST_BASE_URL": "http://a"}
+
+
+def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match=r"unknown engine 'rya'\. Did you mean 'ray'"):
+        open_engine(EngineSpec("rya"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
+        (["--engine", "ray", "--cluster", "ray://head:10001"], "write the head node's own address"),
+        (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
+        (["--engine", "local", "--replicas", "2"], "--replicas is for a cluster; add --engine ray"),
+        (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
+    ],
+)
+def test_what_cannot_be_is_said_at_once(words: list[str], told: str) -> None:
+    done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", *words)
+    assert (done.code, done.out, told in done.err) == (2, "", True), done.err
+
+
+def test_a_server_that_is_no_cluster_is_told_apart_within_seconds() -> None:
+    own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
+    with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
+        server.shutdown()
+    assert (done.code, "answers, but not as a Ray cluster" in done.err) == (2, True), done.err
+
+
+def test_without_the_library_the_command_that_installs_it_is_named() -> None:
+    with patch.dict(sys.modules, {"ray": None}):
+        done = type_command("score", "nowhere", "--engine", "ray")
+    assert (done.code, "pip install 'ragbed[ray]'" in done.err) == (2, True), done.err
+
+
+def test_a_record_that_comes_back_is_written_as_before() -> None:
+    """A default that is left out of a line is known by its identity, which no copy has."""
+    for record in (Passage(text="a \ud800", stance="supports"), Passage(text="b", stance="distracts", kind="partial")):
+        back = pickle.loads(pickle.dumps(record))
+        assert back == record
+        assert ("kind" in _told(back)) is ("kind" in _told(record))
+    pool = LabelledPool(question="q", passages=(Passage(text="a", stance="supports"),))
+    assert msgspec.json.encode(pickle.loads(pickle.dumps(pool))) == msgspec.json.encode(pool)
+
+
+def _told(record: Passage) -> str:
+    return repr(msgspec.to_builtins(record))

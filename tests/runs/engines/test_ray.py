@@ -1,0 +1,340 @@
+"""The same work on a cluster: same bytes, nothing lost and nothing twice, whoever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+import ray
+from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
+
+from ragbed import __version__
+from ragbed.builder.fetching import documents_at_once
+from ragbed.data.native import to_line
+from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
+from ragbed.runs.engines.actor_pool import ActorPool
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.engines.model_replicas import ModelWorker
+from ragbed.errors import RagbedError
+from ragbed.models import ModelConfig
+from ragbed.runs.status import read_status
+from tests.cli.typed import type_command
+from tests.runs.engines.building import build_with, write_pages
+from tests.runs.engines.cluster import Nodes, running_cluster, stations, wait_for
+from tests.items import base_item
+from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
+
+ROOT = Path(__file__).parents[2]
+DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
+ITEMS, CASES = 80, 400
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    with running_cluster(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with serve(tmp_path / "calls", latency_s=0.1) as server:
+        monkeypatch.setenv("TEST_BASE_URL", server.url)
+        yield server
+
+
+def _on(nodes: Nodes, *more: str) -> list[str]:
+    return ["--engine", "ray", "--cluster", nodes.address, *more]
+
+
+def _copies(count: int) -> list[str]:
+    return ["--replicas", str(count), "--cpus-per-replica", "0.25"]
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> list[str]:
+    """What the endpoint is asked: cases of which no two are alike, so that its log tells them apart."""
+    (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
+    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--no-cache"]
+
+
+def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
+    """A run as a process of its own, which can be ended."""
+    words = [sys.executable, "-m", "ragbed", "run", *asked, "--out", str(run), *more]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def test_a_run_its_scores_and_its_diagnosis_are_the_same_bytes_as_here(nodes: Nodes, tmp_path: Path) -> None:
+    told = {}
+    for name, engine in {"here": [], "there": _on(nodes)}.items():
+        run, more = str(tmp_path / name), [*engine, *_copies(2)] if engine else []
+        assert type_command("run", "-m", "scripted/first-doc", *DATA, "--out", run, *more).code == 0
+        scores = type_command("score", run, "--json", *engine)
+        sums = type_command("score", run, "--sums", str(tmp_path / f"{name}.jsonl"), *engine)
+        assert (sums.code, type_command("diagnose", run, *engine).code) == (0, 0), sums.err
+        diagnosis = (tmp_path / name / "diagnose" / "diagnosis.jsonl").read_bytes()
+        summed = (tmp_path / f"{name}.jsonl").read_bytes()
+        told[name] = (canonical(tmp_path / name), json.loads(scores.out), diagnosis, summed)
+    assert told["there"] == told["here"]
+    assert len(told["here"][2].splitlines()) > 100
+
+
+def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
+    nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
+) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(4), "--max-connections", "16"))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    nodes.kill()
+    nodes.add()
+    assert (process.wait(120), "Incomplete" in process.communicate()[1]) == (0, False)
+    calls, status = endpoint.calls(), read_status(tmp_path / "run")
+    assert (status.models[0].ok, len(set(calls))) == (CASES, CASES)
+    assert 0 < status.maybe_paid_twice <= 16, "what the node had is named"
+    assert len(calls) - CASES <= status.maybe_paid_twice
+    assert type_command("run", *asked, "--out", str(tmp_path / "here")).code == 0
+    assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
+
+
+def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_was(
+    nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
+) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2), "--max-connections", "8"))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    process.kill()
+    process.communicate()
+    wait_for("the workers' end", lambda: not stations())
+    before = read_status(tmp_path / "run")
+    assert 40 - 8 <= before.models[0].ok < CASES
+    resumed = type_command("run", *asked, "--out", str(tmp_path / "run"))
+    assert resumed.code == 0, resumed.err
+    calls, after = endpoint.calls(), read_status(tmp_path / "run")
+    assert (after.models[0].ok, len(set(calls))) == (CASES, CASES)
+    assert len(calls) - CASES <= after.maybe_paid_twice <= 8
+
+
+def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path) -> None:
+    process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2)))
+    wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 10 or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, "every reply is kept" in said) == (130, True)
+    wait_for("the workers' end", lambda: not stations())
+
+
+def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["-m", "python/tests.runs.engines.systems:end_process", *DATA, "--limit", "1", "--max-connections", "1"]
+    done = type_command("run", *words, "--out", str(tmp_path / "run"), *_on(nodes))
+    assert (done.code, done.out) == (1, "")
+    assert "a worker ended 5 times" in done.err
+    assert "fewer --replicas" in done.err
+    assert "goes on" in done.err
+
+
+_NO_RAGBED = """
+import sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] == 'ragbed':
+            raise ModuleNotFoundError(f"No module named '{name.split('.')[0]}'", name=name)
+sys.meta_path.insert(0, Nothing())
+"""
+_OTHER_RAGBED = """
+import ragbed
+ragbed.__version__ = "0.0.1"
+"""
+
+
+def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
+    """Only the one with a GPU has none, and a GPU is asked for."""
+    (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
+    bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
+    done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "1"))
+    nodes.kill(bare)
+    assert (done.code, f"pip install 'ragbed[ray]=={__version__}'" in done.err) == (1, True), done.err
+    resumed = type_command("run", *words)
+    assert resumed.code == 0, resumed.err
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [(_NO_RAGBED, "the workers have no ragbed"), (_OTHER_RAGBED, f"a worker has ragbed 0.0.1, this is {__version__}")],
+)
+def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told: str, tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    assert type_command("run", "-m", "scripted/oracle", *DATA, "--limit", "2", "--out", run).code == 0
+    (tmp_path / "sitecustomize.py").write_text(found)
+    with running_cluster(0) as bare:
+        bare.add(env_vars={"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
+        for command in ("score", "diagnose"):
+            done = type_command(command, run, *_on(bare))
+            assert (done.code, done.out, told in done.err) == (1, "", True), done.err
+            assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
+
+
+def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
+    code = "from tests.runs.engines.cluster import Nodes; n = Nodes(); print(n.address, flush=True); input(); n.close()"
+    environ = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as head:
+        assert head.stdout is not None
+        done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
+        head.communicate("\n", timeout=60)
+    assert (done.code, "wants a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
+
+
+def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
+    missing = tmp_path / "model.gguf"
+    with closing(_open(nodes)):
+        hand = partial(ModelWorker, f"llamacpp/{missing}", ModelConfig(str(missing), {}))
+        crew = ActorPool(ray, hand, ReplicaSpec(count=1, cpus=0.5), print)
+
+        async def begin() -> None:
+            try:
+                await crew.begin()
+            finally:
+                await crew.close()
+
+        with pytest.raises(RagbedError, match=rf"on a worker: .*{missing}"):
+            asyncio.run(asyncio.wait_for(begin(), 60))
+
+
+def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
+    words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
+    done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))
+    assert (done.code, "no node of the cluster has these" in done.err) == (2, True), done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
+    """What a cluster says of itself lies in its own store, and is changed there."""
+    gcs = GcsClient(address=nodes.address)
+    key, space = b"CLUSTER_METADATA", b"cluster"
+    real = gcs.internal_kv_get(key, space)
+    gcs.internal_kv_put(key, json.dumps(json.loads(real) | {"ray_version": "2.1.0"}).encode(), True, space)
+    try:
+        done = type_command("score", "nowhere", *_on(nodes))
+    finally:
+        gcs.internal_kv_put(key, real, True, space)
+    assert (done.code, "2.1.0" in done.err, "Install the cluster's versions" in done.err) == (2, True, True), done.err
+
+
+def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
+    write_pages(tmp_path / "pages", 40)
+    here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
+    with closing(_open(nodes)) as engine:
+        assert build_with(engine, tmp_path / "pages", tmp_path / "there", encoded=40) == here
+        assert documents_at_once(LocalEngine(64)) < documents_at_once(engine) <= 256, "more travel, in bounds"
+    assert here[1] == 40
+
+
+class _Odd:
+    """A hand that is another one in every process."""
+
+    room, spare = 1, 0
+
+    async def begin(self) -> str:
+        return str(os.getpid())
+
+    async def do(self, job: int) -> int:
+        return job * job
+
+    async def close(self) -> None:
+        pass
+
+
+def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
+    told: list[str] = []
+    with closing(_open(nodes)):
+        crew = ActorPool(ray, _Odd, ReplicaSpec(count=2, cpus=0.5), told.append)
+
+        async def work() -> list[int]:
+            try:
+                await crew.begin()
+                while not told:
+                    await asyncio.sleep(0.05)
+                return [await crew.do(number) for number in range(5)]
+            finally:
+                await crew.close()
+
+        assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
+    assert "workers differ" in told[0]
+
+
+def _open(nodes: Nodes) -> Engine:
+    return open_engine(EngineSpec("ray", nodes.address))
+
+
+def _double(number: int) -> int:
+    if number == 13:
+        raise RagbedError("thirteen is not doubled.")
+    return 2 * number
+
+
+def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(nodes: Nodes) -> None:
+    with closing(_open(nodes)) as engine:
+        assert list(engine.spread(_double, iter(range(12)))) == [2 * number for number in range(12)]
+        with pytest.raises(RagbedError, match=r"^thirteen is not doubled\.$"):
+            list(engine.spread(_double, [13]))
+
+
+_OWN_CLUSTER = """
+import json, os, ray, psutil
+from ragbed.runs.engines import Plan, open_engine
+engine = open_engine(Plan("ray"))
+list(engine.spread(abs, range(4)))
+driver = psutil.Process()
+sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
+print(json.dumps([ray.get_runtime_context().gcs_address, sockets]), flush=True)
+input()
+engine.close()
+print(json.dumps([os.environ.get("RAY_AUTH_TOKEN"), os.listdir(os.environ["HOME"])]))
+"""
+
+
+def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(nodes: Nodes, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _OWN_CLUSTER],
+        env=os.environ | {"HOME": str(tmp_path)},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as driver:
+        assert driver.stdout is not None
+        address, sockets = json.loads(driver.stdout.readline())
+        with pytest.raises(ray.exceptions.AuthenticationError):
+            GcsClient(address=address)
+        token, home = json.loads(driver.communicate("\n", timeout=60)[0])
+    assert address != nodes.address
+    assert len(sockets) > 4
+    assert set(sockets) <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
+    assert (token, home) == (None, []), "the token ends with the cluster"
+
+
+def test_auto_joins_only_a_running_cluster_of_the_same_user(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["score", "nowhere", "--engine", "ray", "--cluster", "auto"]
+    with nodes.recorded():
+        joined = type_command(*words)
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        refused = type_command(*words)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    missing = type_command(*words)
+    using = f"Using the Ray cluster at {nodes.address}.\n"
+    assert joined.err == f"{using}ragbed: there is no folder nowhere.\n"
+    assert (refused.code, f"{nodes.address} has ended or belongs to another user" in refused.err) == (2, True)
+    assert (missing.code, "no Ray cluster was started on this machine" in missing.err) == (2, True)
+    assert "Using" not in refused.err + missing.err

@@ -1,0 +1,203 @@
+"""What the tests of running share: cases, an endpoint in a process of its own, runs that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Barrier
+
+from ragbed.errors import RagbedError
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.base import Model
+from ragbed.runs.cache import Cache
+from ragbed.runs.execution import Job, run
+from ragbed.runs.store import open_store
+from ragbed.runs.trials import trial_lines
+from ragbed.schema import Case, Completion, Document, Message
+
+SLOTS = 16
+
+
+def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
+    """A case whose prompt no other has."""
+    return Case(
+        case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0",
+        data="made",
+        item=str(number),
+        lang="en",
+        testbed="noise",
+        question=f"Question {number}?",
+        noise=0.0,
+        noise_real=0.0,
+        k=1,
+        correct=0.0,
+        arm="related",
+        profile="robust",
+        seed=0,
+        feasible=feasible,
+        documents=(Document(text=f"It is gold-{number}.", stance="supports", kind="related", source=0),),
+        slots=(0,),
+        messages=(Message(role="user", content=f"{filler}Question {number}?"),),
+        answer=((f"gold-{number}",),),
+        fake=None,
+        expect="answer",
+        reason=None if feasible else "made so",
+    )
+
+
+def make_job(folder: Path, count: int, *models: Model, **changes: object) -> Job:
+    """A job over so many cases."""
+    fields: dict[str, object] = {
+        "folder": folder,
+        "settings": {"cases": str(count), "repeats": "1"},
+        "cases": lambda: (make_case(number) for number in range(count)),
+        "models": models,
+    }
+    return Job(**(fields | changes))  # type: ignore[arg-type]
+
+
+def ask_nobody(*_: object) -> None:
+    """Watches nothing."""
+
+
+class TalkingModel:
+    """A model in this process: says what a function says, and remembers what it was asked."""
+
+    concurrency = 8
+    advice = "Check this."
+
+    def __init__(
+        self, say: Callable[[Case], Completion], name: str = "test/talking", identity: str = "1", takes_s: float = 0
+    ) -> None:
+        self.name, self._say, self._identity, self._takes_s = name, say, identity, takes_s
+        self.asked: list[str] = []
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        await asyncio.sleep(self._takes_s)
+        self.asked.append(case.case)
+        return self._say(case)
+
+    def request(self, case: Case) -> bytes:
+        return case.case.encode()
+
+    async def identity(self) -> str:
+        return self._identity
+
+    async def close(self) -> None:
+        pass
+
+
+def agree(case: Case) -> Completion:
+    """The right answer."""
+    return Completion(outcome="ok", reply=case.answer[0][0], finish="stop")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server at work, and what it has answered."""
+
+    url: str
+    log: Path
+
+    def calls(self) -> list[str]:
+        """Hashes of the requests that it answered, in order."""
+        return self.log.read_text().split() if self.log.exists() else []
+
+    def model(self) -> Model:
+        """The model behind it."""
+        environ = {"TEST_BASE_URL": self.url}
+        return open_model("openai-api/test/m", lambda name: ModelConfig(name, environ, connections=SLOTS))
+
+
+@contextmanager
+def serve(log: Path, latency_s: float = 0.005) -> Iterator[Endpoint]:
+    """Runs an endpoint."""
+    script = Path(__file__).with_name("endpoint.py")
+    words = [sys.executable, str(script), "--latency", str(latency_s), "--slots", str(SLOTS), "--log", str(log)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Endpoint(f"http://127.0.0.1:{process.stdout.readline().strip()}/v1", log)
+        finally:
+            process.kill()
+
+
+def _run_in_child(folder: Path, cases: int, endpoint: Endpoint, largest: int | None) -> None:
+    """What a killed process does: the whole of a run, as the command does it."""
+    if largest is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    try:
+        run(make_job(folder, cases, endpoint.model()), ask_nobody)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except RagbedError as error:
+        sys.exit(error.exit_code)
+
+
+def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
+    gate.wait()
+    told: list[str] = []
+
+    async def fill() -> None:
+        cache = Cache(path, told.append)
+        for number in range(entries):
+            cache.keep(f"{worker}-{number}", "test/m", Completion(outcome="ok", reply=str(number)))
+            await asyncio.sleep(0)
+        await cache.close()
+
+    asyncio.run(fill())
+    sys.exit(len(told))
+
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tests.runs.harness", "ragbed.models.providers.openai"])
+
+
+def start(folder: Path, cases: int, endpoint: Endpoint, largest: int | None = None) -> BaseProcess:
+    """Starts a run in another process, which takes a few milliseconds only; no file may grow larger than so."""
+    process = _CONTEXT.Process(target=_run_in_child, args=(folder, cases, endpoint, largest))
+    process.start()
+    return process
+
+
+def wait_until_asked(endpoint: Endpoint, calls: int, process: BaseProcess) -> None:
+    """Waits until so many calls were answered, or the process has ended."""
+    while endpoint_size(endpoint) < calls and process.is_alive():
+        time.sleep(0.001)
+
+
+def endpoint_size(endpoint: Endpoint) -> int:
+    """How many calls were answered: each is a line of 17 bytes."""
+    return endpoint.log.stat().st_size // 17 if endpoint.log.exists() else 0
+
+
+def canonical(folder: Path) -> bytes:
+    """A run as canonical lines."""
+    with open_store(folder, create=False) as store:
+        return b"".join(trial_lines(store.results(by_name=True), canonical=True))
+
+
+def replies(folder: Path) -> dict[str, str | None]:
+    """What is stored, by case."""
+    with open_store(folder, create=False) as store:
+        return {result.case.case: result.completion.reply for result in store.results()}
+
+
+def fill_together(path: Path, processes: int, entries: int) -> list[int | None]:
+    """Has several processes open one cache at one moment and write to it; how each of them ended."""
+    gate = _CONTEXT.Barrier(processes)
+    workers = [_CONTEXT.Process(target=_fill, args=(path, worker, entries, gate)) for worker in range(processes)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    return [worker.exitcode for worker in workers]

@@ -1,0 +1,112 @@
+"""A model that answers no more is given up soon, and what was not asked of it stays pending."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError
+from ragbed.models.providers import transport
+from ragbed.runs.circuit_breaker import CircuitOpen
+from ragbed.runs.execution import run
+from ragbed.runs.status import read_status
+from ragbed.schema import Case, Completion
+from tests.models.asking import HASTY, model_at
+from tests.models.fault_server import Fault, FaultServer, hang, reply, status, well
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+
+
+def _error(kind: str) -> Completion:
+    return Completion(outcome="error", error=f"{kind}: no")
+
+
+def _agrees_until(count: int, kind: str) -> Callable[[Case], Completion]:
+    return lambda case: agree(case) if int(case.item) < count else _error(kind)
+
+
+@pytest.mark.parametrize("kind", ["auth", "quota", "connect"])
+def test_a_model_that_is_lost_midway_is_given_up_and_resumable(kind: str, tmp_path: Path) -> None:
+    model = TalkingModel(_agrees_until(100, kind))
+    with pytest.raises(CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. Check this\."):
+        run(make_job(tmp_path, 1000, model), ask_nobody)
+    assert len(model.asked) <= 100 + 10 + model.concurrency
+    (told,) = read_status(tmp_path).models
+    assert (told.ok, told.pending > 850) == (100, True)
+    run(make_job(tmp_path, 1000, TalkingModel(agree)), ask_nobody)
+    assert read_status(tmp_path).models[0].ok == 1000
+
+
+def test_a_server_that_fails_for_hours_is_given_up(tmp_path: Path) -> None:
+    model = TalkingModel(_agrees_until(5, "server"))
+    with pytest.raises(CircuitOpen, match="the last: server: no"):
+        run(make_job(tmp_path, 1000, model), ask_nobody)
+    assert 5 + 128 <= len(model.asked) <= 5 + 128 + model.concurrency
+
+
+def test_errors_between_replies_are_no_reason_to_give_up(tmp_path: Path) -> None:
+    model = TalkingModel(lambda case: _error("protocol") if int(case.item) % 4 else agree(case))
+    run(make_job(tmp_path, 400, model), ask_nobody)
+    assert (read_status(tmp_path).models[0].ok, read_status(tmp_path).models[0].error) == (100, 300)
+
+
+def test_one_model_that_is_given_up_does_not_end_the_others(tmp_path: Path) -> None:
+    told: list[str] = []
+    lost = TalkingModel(lambda _: _error("auth"), "test/lost")
+    with pytest.raises(CircuitOpen, match="test/lost cannot be asked"):
+        run(make_job(tmp_path, 200, lost, TalkingModel(agree, "test/well"), tell=told.append), ask_nobody)
+    assert [model.ok for model in read_status(tmp_path).models] == [0, 200]
+    assert len(told) == 1
+    assert told[0].endswith("The other models are asked on.")
+
+
+@pytest.mark.parametrize(
+    ("fault", "most"),
+    [(status(401), 3), (status(404, "model_not_found"), 3), (reply(b"<html>It works!</html>"), 9)],
+    ids=["a wrong key", "a wrong model", "no model's server"],
+)
+def test_what_was_never_right_stops_after_the_first_calls(fault: Fault, most: int, tmp_path: Path) -> None:
+    server = FaultServer([fault])
+
+    async def serve() -> None:
+        async with server:
+            await asyncio.to_thread(run, make_job(tmp_path, 200, model_at(server.url)), ask_nobody)
+
+    with pytest.raises(RagbedError, match="openai-api/t/m cannot be asked: "):
+        asyncio.run(serve())
+    assert len(server.seen) == most
+
+
+def test_a_model_that_answers_is_asked_by_as_many_as_are_allowed(tmp_path: Path) -> None:
+    at_once = most = 0
+
+    async def count(exchange: object) -> None:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.05)
+        at_once -= 1
+        await well(exchange)  # type: ignore[arg-type]
+
+    async def serve() -> None:
+        async with FaultServer([count]) as server:
+            await asyncio.to_thread(run, make_job(tmp_path, 60, model_at(server.url, connections=16)), ask_nobody)
+
+    asyncio.run(serve())
+    assert most == 16
+
+
+def test_a_first_call_that_hangs_does_not_hold_up_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_SLOW_S", 0.05)
+    server = FaultServer([hang, well])
+
+    async def serve() -> None:
+        async with server:
+            model = model_at(server.url, patience=replace(HASTY, attempt_s=2))
+            await asyncio.to_thread(run, make_job(tmp_path, 10, model), ask_nobody)
+
+    asyncio.run(serve())
+    assert [call.body == server.seen[0].body for call in server.seen] == [True, *[False] * 9, True]

@@ -1,0 +1,39 @@
+"""A disk that fills up: asking stops at once, and the run goes on when there is room again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError
+from tests.runs.harness import SLOTS, canonical, replies, serve, start
+
+_CASES = 400
+
+
+@pytest.mark.parametrize("largest", [0, 5_000, 200_000, 400_000, 600_000, 900_000])
+def test_nothing_is_asked_that_cannot_be_kept(largest: int, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with serve(tmp_path / "calls", latency_s=0.002) as endpoint:
+        process = start(folder, _CASES, endpoint, largest)
+        process.join(20)
+        assert process.exitcode == 1
+        time.sleep(0.05)
+        asked = len(endpoint.calls())
+        kept = len(_kept(folder))
+        assert asked - kept <= SLOTS
+        process = start(folder, _CASES, endpoint)
+        process.join(20)
+        assert process.exitcode == 0
+        assert len(endpoint.calls()) - _CASES <= SLOTS
+    assert len(replies(folder)) == _CASES
+    assert canonical(folder).count(b"\n") == _CASES
+
+
+def _kept(folder: Path) -> dict[str, str | None]:
+    try:
+        return replies(folder)
+    except RagbedError:
+        return {}

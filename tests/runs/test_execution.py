@@ -1,0 +1,252 @@
+"""A run: planned whole, taken up with the same settings only, errors asked again and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.models.base import WorkerLost
+from ragbed.runs.budget import Budget, BudgetSpent
+from ragbed.runs.lock import hold, holder
+from ragbed.runs.execution import ShutdownHandler, run
+from ragbed.runs.status import read_status
+from ragbed.runs.store import open_store
+from ragbed.schema import Case, Completion
+from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job, replies
+
+_FAILED = Completion(outcome="error", error="server: HTTP 500")
+
+
+def test_every_case_is_asked_once_and_infeasible_ones_never(tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    cases = [make_case(number, feasible=number % 3 > 0) for number in range(30)]
+    run(make_job(tmp_path, 30, model, cases=lambda: cases), ask_nobody)
+    assert sorted(model.asked) == sorted(case.case for case in cases if case.feasible)
+    status = read_status(tmp_path)
+    assert (status.cases, status.infeasible, status.models[0].planned, status.models[0].ok) == (30, 10, 20, 20)
+
+
+def test_a_run_that_is_ended_from_outside_keeps_what_came_however_often_it_is_told(tmp_path: Path) -> None:
+    ending = ShutdownHandler()
+
+    def end(*_: object) -> None:
+        ending.end()
+        ending.end()
+
+    with pytest.raises(Stopped):
+        run(make_job(tmp_path, 200, TalkingModel(agree, takes_s=0.01)), end, ending)
+    kept = replies(tmp_path)
+    assert 0 < len(kept) < 200
+    run(make_job(tmp_path, 200, rest := TalkingModel(agree)), ask_nobody)
+    assert len(replies(tmp_path)) == 200
+    assert not set(rest.asked) & set(kept)
+
+
+@pytest.mark.parametrize("reuses_prefixes", [True, False])
+def test_the_time_left_is_that_of_what_is_pending_also_in_a_later_session(
+    tmp_path: Path, reuses_prefixes: bool
+) -> None:
+    def answer(case: Case) -> Completion:
+        return agree(case) if int(case.item) < 10 else _FAILED
+
+    run(make_job(tmp_path, 13, TalkingModel(answer), repeats=2), ask_nobody)
+    model = TalkingModel(agree, takes_s=0.01)
+    if reuses_prefixes:
+        model.reuses_prefixes = True  # type: ignore[attr-defined]
+    left: list[tuple[int, int, float | None]] = []
+    run(
+        make_job(tmp_path, 13, model, repeats=2),
+        lambda _, progress: left.append((progress.done, progress.finished, progress.seconds_left)),
+    )
+    assert [(done, finished) for done, finished, _ in left] == [(20 + count, count) for count in range(1, 7)]
+    assert all(seconds is not None for _, _, seconds in left)
+    assert left[-1][2] == 0
+
+
+def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    settings = {"repeats": "3"}
+    run(make_job(tmp_path, 5, model, repeats=3, settings=settings), ask_nobody)
+    assert sorted(model.asked) == sorted([make_case(number).case for number in range(5)] * 3)
+    with open_store(tmp_path, create=False) as store:
+        assert [result.repeat for result in store.results()] == [0, 1, 2] * 5
+
+
+def test_a_plan_that_fails_half_way_leaves_none(tmp_path: Path) -> None:
+    def broken() -> Iterator[Case]:
+        yield make_case(0)
+        raise UsageError("no more")
+
+    with pytest.raises(UsageError, match="no more"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), cases=broken), ask_nobody)
+    model = TalkingModel(agree)
+    run(make_job(tmp_path, 2, model), ask_nobody)
+    assert len(model.asked) == 2
+
+
+def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="two cases are called made/7/"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), cases=lambda: [make_case(7), make_case(7)]), ask_nobody)
+
+
+def test_errors_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
+    sick = {make_case(number).case for number in (2, 5)}
+    run(make_job(tmp_path, 9, TalkingModel(lambda case: _FAILED if case.case in sick else agree(case))), ask_nobody)
+    assert read_status(tmp_path).models[0].errors == {"server": 2}
+    well = TalkingModel(agree)
+    run(make_job(tmp_path, 9, well), ask_nobody)
+    assert set(well.asked) == sick
+    assert (read_status(tmp_path).models[0].ok, read_status(tmp_path).models[0].error) == (9, 0)
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
+    with pytest.raises(UsageError, match="begun with docs = 5, not 10"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
+
+
+def test_other_data_is_told_by_the_first_digits_of_its_hash(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
+    with pytest.raises(UsageError, match=r"begun with data d = a{12}…, not b{12}…; use another"):
+        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "b" * 64}), ask_nobody)
+
+
+def test_a_model_that_changed_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
+    changed = TalkingModel(agree, identity="new")
+    with pytest.raises(UsageError, match=r"was old when .* is now new"):
+        run(make_job(tmp_path, 2, changed), ask_nobody)
+    with pytest.raises(UsageError, match="does not say what it is now"):
+        run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
+    assert not changed.asked
+
+
+def test_an_identity_that_was_unknown_at_first_may_become_known(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
+    run(make_job(tmp_path, 2, TalkingModel(agree, identity="told")), ask_nobody)
+    assert read_status(tmp_path).models[0].identity == "told"
+
+
+def test_a_second_process_is_refused_by_number(tmp_path: Path) -> None:
+    with hold(tmp_path), pytest.raises(RagbedError, match=f"being written by process {os.getpid()};"):
+        run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
+    assert holder(tmp_path) is None
+    run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
+
+
+def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
+    run(make_job(tmp_path, 1, TalkingModel(lambda _: Completion(outcome="ok", reply="a\ud800b"))), ask_nobody)
+    assert list(replies(tmp_path).values()) == ["a\N{REPLACEMENT CHARACTER}b"]
+
+
+def test_a_hopeless_model_is_given_up_after_a_few_calls(tmp_path: Path) -> None:
+    model = TalkingModel(lambda _: Completion(outcome="error", error="auth: HTTP 401"))
+    with pytest.raises(RagbedError, match=r"test/talking cannot be asked: auth: HTTP 401\. Check this\."):
+        run(make_job(tmp_path, 500, model), ask_nobody)
+    assert len(model.asked) <= 3 + model.concurrency
+
+
+def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(tmp_path: Path) -> None:
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    for limit in (10.0, 20.0):
+        budget = Budget(limit, {"test/talking": lambda tokens_in, _: float(tokens_in)})
+        with pytest.raises(BudgetSpent):
+            run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
+        assert limit <= len(replies(tmp_path)) <= limit + TalkingModel.concurrency
+        assert read_status(tmp_path).maybe_paid_twice == 0
+
+
+def test_a_budget_counts_earlier_replies_of_a_model_without_a_price_as_nothing_and_says_so_once(tmp_path: Path) -> None:
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
+    budget, told = Budget(6.0, {"test/talking": lambda tokens_in, _: float(tokens_in)}), list[str]()
+    run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
+    assert told == ["no price is known for test/free: earlier replies count as nothing in the budget."]
+    assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
+
+
+def test_calls_in_flight_are_kept_when_the_budget_is_spent(tmp_path: Path) -> None:
+    class Slow(TalkingModel):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            await asyncio.sleep(0.01 * (int(case.item) % 5))
+            return await super().complete(case, repeat)
+
+    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
+    models = [Slow(lambda _: paid, f"test/{name}") for name in "ab"]
+    budget = Budget(10.0, {model.name: lambda tokens_in, _: float(tokens_in) for model in models})
+    with pytest.raises(BudgetSpent):
+        run(make_job(tmp_path, 500, *models, budget=budget), ask_nobody)
+    status = read_status(tmp_path)
+    assert sum(model.ok for model in status.models) == sum(len(model.asked) for model in models)
+    assert status.maybe_paid_twice == 0
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_equal_runs_are_equal_bytes_whatever_the_concurrency(concurrency: int, tmp_path: Path) -> None:
+    model = TalkingModel(agree)
+    model.concurrency = concurrency
+    run(make_job(tmp_path / "a", 40, model), ask_nobody)
+    run(make_job(tmp_path / "b", 40, TalkingModel(agree)), ask_nobody)
+    assert canonical(tmp_path / "a") == canonical(tmp_path / "b")
+
+
+def test_several_models_share_a_run(tmp_path: Path) -> None:
+    models = [TalkingModel(agree, f"test/{name}") for name in "abc"]
+    run(make_job(tmp_path, 20, *models), ask_nobody)
+    assert [(model.model, model.ok) for model in read_status(tmp_path).models] == [(f"test/{n}", 20) for n in "abc"]
+
+
+def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path) -> None:
+    class Parked(TalkingModel):
+        concurrency = 2
+        parked = 0
+        make_room = staticmethod(lambda: None)
+
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            if int(case.item) < 4:
+                self.parked += 1
+                self.make_room()
+                while len(self.asked) < 6:
+                    await asyncio.sleep(0.001)
+                self.parked -= 1
+            return await super().complete(case, repeat)
+
+    model = Parked(agree)
+    run(make_job(tmp_path, 10, model), ask_nobody)
+    assert len(replies(tmp_path)) == 10
+
+
+def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(tmp_path: Path) -> None:
+    class OnWorkers(TalkingModel):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            completion = await super().complete(case, repeat)
+            ends = {"3": 1, "7": 1000}.get(case.item, 0)
+            if self.asked.count(case.case) <= ends:
+                raise WorkerLost("its node is gone")
+            return completion
+
+    model = OnWorkers(agree)
+    run(make_job(tmp_path, 10, model), ask_nobody)
+    status = read_status(tmp_path)
+    assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
+    assert status.an_error == "server: 10 workers ended over it; the last: its node is gone"
+    with open_store(tmp_path, create=False) as store:
+        assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2
+
+
+def test_a_run_that_has_no_memory_left_ends_as_such_and_is_gone_on_with(tmp_path: Path) -> None:
+    class Hungry(TalkingModel):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            if case.item == "7":
+                raise MemoryError
+            return await super().complete(case, repeat)
+
+    with pytest.raises(MemoryError):
+        run(make_job(tmp_path, 10, Hungry(agree)), ask_nobody)
+    run(make_job(tmp_path, 10, TalkingModel(agree)), ask_nobody)
+    assert len(replies(tmp_path)) == 10

@@ -1,0 +1,88 @@
+"""Run files and cassettes with numbers that ragbed never writes: one error that names the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ragbed.runs.execution import run
+from ragbed.runs.checksum import seal_of
+from ragbed.io.cassette import CassetteWriter, read_tape
+from tests.cli.typed import type_command
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+
+_READING = (("status",), ("score",), ("report",), ("diagnose",))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run(make_job(tmp_path / "run", 3, TalkingModel(agree)), ask_nobody)
+    return tmp_path / "run"
+
+
+def _forge(folder: Path, *changes: str) -> None:
+    connection = sqlite3.connect(folder / "run.sqlite")
+    for change in changes:
+        connection.execute(change)
+    connection.commit()
+    connection.close()
+
+
+def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
+    for words in commands:
+        done = type_command(*words, str(folder))
+        assert (done.code, "run.sqlite" in done.err, "Traceback" in done.err) == (1, True, False), (words, done)
+
+
+def test_a_negative_schema_version_is_refused(folder: Path) -> None:
+    _forge(folder, "PRAGMA user_version = -5")
+    _assert_refused(folder, *_READING)
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM ledger", "UPDATE ledger SET rows = 'many'"])
+def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
+    _forge(folder, change)
+    _assert_refused(folder, *_READING)
+
+
+@pytest.mark.parametrize("k", [-5, 2**70])
+def test_a_number_of_documents_that_cannot_be_is_refused(folder: Path, k: int) -> None:
+    connection = sqlite3.connect(folder / "run.sqlite")
+    rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
+    for number, name, feasible, line in rows:
+        forged = line.replace(b'"k":1', b'"k":%d' % k)
+        assert forged != line
+        seal = seal_of(forged, name, feasible)
+        connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (forged, seal, number))
+    connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
+    connection.commit()
+    connection.close()
+    _assert_refused(folder, ("score",), ("report",), ("diagnose",))
+
+
+@pytest.mark.parametrize(
+    ("written", "forged"),
+    [
+        (b'"repeat":0', b'"repeat":%d' % 2**63),
+        (b'"repeat":0', b'"repeat":-1'),
+        (b'"case":0', b'"case":-1'),
+    ],
+)
+def test_a_cassette_with_a_number_that_cannot_be_is_refused(
+    folder: Path, tmp_path: Path, written: bytes, forged: bytes
+) -> None:
+    whole, path = tmp_path / "whole.cassette", tmp_path / "forged.cassette"
+    assert type_command("export", str(folder), "--to", "cassette", "-o", str(whole)).code == 0
+    lines = list(read_tape(whole))
+    assert any(written in line for line in lines)
+    with open(path, "wb") as sink:
+        tape = CassetteWriter(sink)
+        for line in lines:
+            tape.write(line.replace(written, forged))
+        tape.close()
+    imported = type_command("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
+    asked = type_command("run", "-m", f"cassette/{path}", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "r"))
+    for done in (imported, asked):
+        assert (done.code, "forged.cassette" in done.err, "Traceback" in done.err) == (1, True, False), done

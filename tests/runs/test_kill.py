@@ -1,0 +1,177 @@
+"""Killed at random points, a run loses nothing that was acknowledged and asks nothing twice that it has."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import DataError, UsageError
+from ragbed.models.base import Model
+from ragbed.runs.execution import run
+from ragbed.runs.status import read_status
+from tests.runs.harness import (
+    SLOTS,
+    Endpoint,
+    ask_nobody,
+    canonical,
+    endpoint_size,
+    make_case,
+    make_job,
+    replies,
+    serve,
+    start,
+    wait_until_asked,
+)
+
+_CASES = 1_600
+_KILLS = 24
+
+
+def _digests(model: Model, cases: int) -> dict[str, str]:
+    """The hash under which the endpoint logs each case."""
+    made = map(make_case, range(cases))
+    return {case.case: hashlib.sha256(model.request(case)).hexdigest()[:16] for case in made}
+
+
+def _end_normally(folder: Path, endpoint: Endpoint) -> None:
+    process = start(folder, _CASES, endpoint)
+    process.join(30)
+    assert process.exitcode == 0
+
+
+def test_kills_at_random_points_lose_nothing_and_repeat_little(tmp_path: Path) -> None:
+    folder, draw = tmp_path / "killed", random.Random(4)
+    with serve(tmp_path / "calls") as endpoint:
+        digests = _digests(endpoint.model(), _CASES)
+        acknowledged: dict[str, str | None] = {}
+        asked = 0
+        for _ in range(_KILLS):
+            process = start(folder, _CASES, endpoint)
+            wait_until_asked(endpoint, endpoint_size(endpoint) + draw.randrange(2 * _CASES // _KILLS), process)
+            process.kill()
+            process.join()
+            time.sleep(0.02)  # the endpoint ends what it had taken
+            stored = _stored(folder)
+            assert acknowledged.items() <= stored.items()
+            _check_not_asked_again(acknowledged, digests, endpoint.calls()[asked:])
+            acknowledged, asked = stored, len(endpoint.calls())
+        _end_normally(folder, endpoint)
+        calls = endpoint.calls()
+        _check_not_asked_again(acknowledged, digests, calls[asked:])
+        _end_normally(tmp_path / "undisturbed", endpoint)
+    assert set(calls) == set(digests.values())
+    assert len(calls) - len(set(calls)) <= _KILLS * SLOTS
+    assert acknowledged.items() <= replies(folder).items()
+    assert canonical(folder) == canonical(tmp_path / "undisturbed")
+    status = read_status(folder)
+    assert (status.models[0].ok, status.models[0].pending) == (_CASES, 0)
+    assert len(calls) - len(set(calls)) <= status.maybe_paid_twice <= _KILLS * SLOTS
+
+
+def _stored(folder: Path) -> dict[str, str | None]:
+    """A run that was killed before it was planned holds nothing yet."""
+    try:
+        return replies(folder)
+    except (DataError, UsageError):
+        assert not list(folder.glob("run.sqlite")) or (folder / "run.sqlite").stat().st_size == 0
+        return {}
+
+
+def _check_not_asked_again(acknowledged: dict[str, str | None], digests: dict[str, str], calls: list[str]) -> None:
+    assert not {digests[name] for name in acknowledged} & set(calls)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_signal_ends_a_run_soon_and_keeps_every_reply(
+    number: signal.Signals, code: int, times: int, tmp_path: Path
+) -> None:
+    with serve(tmp_path / "calls") as endpoint:
+        process = start(tmp_path / "run", _CASES, endpoint)
+        wait_until_asked(endpoint, 100, process)
+        begun = time.monotonic()
+        for _ in range(times):
+            if process.pid is not None and process.is_alive():
+                os.kill(process.pid, number)
+        process.join(10)
+        assert process.exitcode == code
+        assert time.monotonic() - begun < 5
+        time.sleep(0.02)
+        answered = len(endpoint.calls())
+    kept = len(replies(tmp_path / "run"))
+    assert answered - SLOTS <= kept <= answered
+    status = read_status(tmp_path / "run")
+    assert status.maybe_paid_twice <= SLOTS
+    assert status.process is None
+
+
+def test_a_run_at_work_can_be_looked_at_and_not_joined(tmp_path: Path) -> None:
+    with serve(tmp_path / "calls", latency_s=0.02) as endpoint:
+        process = start(tmp_path / "run", _CASES, endpoint)
+        wait_until_asked(endpoint, 100, process)
+        status = read_status(tmp_path / "run")
+        begun = time.monotonic()
+        second = start(tmp_path / "run", _CASES, endpoint)
+        second.join(5)
+        assert time.monotonic() - begun < 2
+        process.kill()
+        process.join()
+    assert second.exitcode == 1
+    assert (status.process, status.maybe_paid_twice) == (str(process.pid), 0)
+    assert 0 < status.in_flight <= SLOTS
+    assert status.models[0].asked == status.models[0].ok > 0
+    after = read_status(tmp_path / "run")
+    assert after.process is None
+    assert 0 < after.maybe_paid_twice <= SLOTS
+
+
+_HANGING = """
+import socket, sys, time
+def hang(*_, **__):
+    print("looking", flush=True)
+    time.sleep(60)
+socket.getaddrinfo = hang
+from ragbed.cli import main
+main()
+"""
+
+
+def test_a_resolver_that_hangs_does_not_delay_the_end(tmp_path: Path) -> None:
+    words = ["run", "-m", "openai-api/t/m", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "run")]
+    environ = os.environ | {"T_BASE_URL": "http://model.test/v1", "RAGBED_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", _HANGING, *words], env=environ, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"looking\n"
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("part", [0.0, 0.6])
+def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_path: Path) -> None:
+    told: list[str] = []
+    with serve(tmp_path / "calls") as endpoint:
+        process = start(tmp_path / "run", _CASES, endpoint)
+        wait_until_asked(endpoint, 400, process)
+        process.kill()
+        process.join()
+        log = tmp_path / "run" / "run.sqlite-wal"
+        content = bytearray(log.read_bytes())
+        content[100 + int(part * len(content))] ^= 1
+        log.write_bytes(content)
+        with pytest.raises(DataError, match=r"has lost the last \d+ of \d+ commits"):
+            read_status(tmp_path / "run")
+        run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
+    assert len(told) == 1
+    assert "What they held is asked again." in told[0]
+    assert read_status(tmp_path / "run").models[0].ok == _CASES

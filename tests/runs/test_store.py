@@ -1,0 +1,125 @@
+"""The file of a run: versions, foreign files, damage."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import RagbedError, UsageError
+from ragbed.runs import database
+from ragbed.runs.execution import run
+from ragbed.runs.status import read_status
+from ragbed.runs.store import CallRequest, RECORD, open_store
+from ragbed.schema import Completion
+from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run(make_job(tmp_path, 60, TalkingModel(agree)), ask_nobody)
+    return tmp_path
+
+
+def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = canonical(folder)
+    with monkeypatch.context() as newer:
+        newer.setattr(database, "SCHEMA_VERSION", 2)
+        newer.setattr(database, "MIGRATIONS", {1: "ALTER TABLE intents ADD COLUMN remark TEXT"})
+        before = (folder / "run.sqlite").read_bytes()
+        assert canonical(folder) == told
+        assert (folder / "run.sqlite").read_bytes() == before
+        with open_store(folder, create=True):
+            pass
+        assert canonical(folder) == told
+    with pytest.raises(RagbedError, match=r"made by a newer ragbed \(schema 2\)"):
+        canonical(folder)
+
+
+def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        open_store(tmp_path, create=False)
+    (tmp_path / "run.sqlite").write_text("hello, this is no database, whatever its name may say " * 20)
+    for create in (True, False):
+        with pytest.raises(RagbedError, match=r"run\.sqlite"):
+            open_store(tmp_path, create=create)
+    (tmp_path / "run.sqlite").unlink()
+    other = sqlite3.connect(tmp_path / "run.sqlite")
+    other.execute("CREATE TABLE mine (x)")
+    other.close()
+    with pytest.raises(RagbedError, match="database of another program"):
+        open_store(tmp_path, create=True)
+
+
+def test_a_reply_is_never_replaced_and_an_error_is(folder: Path) -> None:
+    before = canonical(folder)
+    with open_store(folder, create=True) as store, store.transaction() as connection:
+        ask = CallRequest(1, 1, 0, make_case(0))
+        connection.execute(RECORD, store.row(ask, 2, "", Completion(outcome="ok", reply="another"), False))
+    assert canonical(folder) == before
+
+
+def test_calls_without_a_reply_are_listed_until_and_after_they_are_asked_again(folder: Path) -> None:
+    with open_store(folder, create=True) as store, store.transaction() as connection:
+        connection.execute("DELETE FROM results WHERE item = 3")
+        recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
+        connection.execute(f"UPDATE ledger SET {recounted} WHERE what = 'results'")
+    for _ in range(2):
+        status = read_status(folder)
+        assert status.maybe_paid_twice == 1
+        assert status.maybe_paid_twice_first[0].case == make_case(2).case
+        run(make_job(folder, 60, TalkingModel(agree)), ask_nobody)
+
+
+def test_damage_is_refused_or_changes_nothing(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    told, whole = canonical(folder), (folder / "run.sqlite").read_bytes()
+    damaged, draw = tmp_path_factory.mktemp("damaged"), random.Random(7)
+    refused = 0
+    for turn in range(150):
+        content = bytearray(whole)
+        place, size = draw.randrange(len(content)), draw.choice((1, 1, 4, 64))
+        if turn % 10 == 0:
+            del content[place:]
+        elif turn % 3:
+            content[place] ^= 1 << draw.randrange(8)
+        else:
+            content[place : place + size] = bytes(len(content[place : place + size]))
+        (damaged / "run.sqlite").write_bytes(content)
+        try:
+            assert sorted(canonical(damaged).splitlines()) == sorted(told.splitlines())
+        except RagbedError:
+            refused += 1
+        for rest in damaged.glob("run.sqlite-*"):
+            rest.unlink()
+    assert refused > 25
+
+
+def test_a_row_that_vanished_is_missed(folder: Path) -> None:
+    connection = sqlite3.connect(folder / "run.sqlite")
+    connection.execute("DELETE FROM results WHERE item = 5")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RagbedError, match="the list of results is damaged"):
+        canonical(folder)
+
+
+def test_what_is_pending_can_be_sorted_by_prompt_after_a_sample_of_all(tmp_path: Path) -> None:
+    fillers = ["b", "a", "c", "a", "b"] * 120
+    cases = [make_case(number, filler=filler, feasible=number % 50 > 0) for number, filler in enumerate(fillers)]
+    with open_store(tmp_path, create=True) as store:
+        store.plan({}, iter(cases))
+        with store.transaction():
+            store.add_models([("m", "")])
+            done = CallRequest(1, 2, 0, cases[1])
+            store.connection.execute(RECORD, store.row(done, 1, "", Completion(outcome="ok", reply="x"), False))
+        asked = [ask.case for ask in store.pending(1, 2, by_prompt=True)]
+        assert [ask.number for ask in store.pending(1, 1)] == sorted(ask.number for ask in store.pending(1, 1))
+    first, second = asked[:587], asked[587:]
+    sample, prompts = ([case.messages[0].content for case in some] for some in (second[:8], second[8:]))
+    assert prompts == sorted(prompts)
+    assert {prompt[0] for prompt in sample[:2]} == {"a", "b"}
+    assert {prompt[0] for prompt in sample} == {"a", "b", "c"}
+    assert len(second) == 588
+    assert first == [case for case in second if case != cases[1]]

@@ -1,0 +1,95 @@
+"""The writer: groups rows, tells all who wait, and writes what was handed in."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ragbed.runs.commit_counter import CommitCounter
+from ragbed.runs.writer import WriteFailed, Writer
+
+_PUT = "INSERT INTO rows VALUES (?)"
+
+
+class Commits(sqlite3.Connection):
+    """A connection that counts its commits."""
+
+    count = 0
+
+    def commit(self) -> None:
+        self.count += 1
+        super().commit()
+
+
+def _open(tmp_path: Path) -> Commits:
+    connection = sqlite3.connect(tmp_path / "file", check_same_thread=False, factory=Commits)
+    connection.execute("CREATE TABLE IF NOT EXISTS rows (x UNIQUE)")
+    connection.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    assert isinstance(connection, Commits)
+    return connection
+
+
+def _rows(connection: sqlite3.Connection) -> list[int]:
+    return [row[0] for row in connection.execute("SELECT x FROM rows ORDER BY x")]
+
+
+def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
+        await asyncio.gather(*(writer.put(_PUT, (number,)) for number in range(1000)))
+        await writer.close()
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert _rows(connection) == list(range(1000))
+    assert connection.count <= 2
+    connection.close()
+
+
+def test_a_row_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
+        for number in range(5):
+            writer.put(_PUT, (number,)).cancel()
+        await writer.close()
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert _rows(connection) == list(range(5))
+    connection.close()
+
+
+@pytest.mark.parametrize("bad", [(1,), (object(),), (1, 2)], ids=["conflict", "type", "count"])
+def test_whatever_fails_all_who_wait_hear_of_it_and_nothing_follows(bad: tuple[object, ...], tmp_path: Path) -> None:
+    async def put() -> None:
+        writer = Writer(tmp_path / "file", connection, CommitCounter(tmp_path, connection))
+        await writer.put(_PUT, (1,))
+        together = [writer.put(_PUT, (2,)), writer.put(_PUT, bad), writer.put(_PUT, (3,))]
+        failed = await asyncio.gather(*together, return_exceptions=True)
+        later = await asyncio.gather(writer.put(_PUT, (4,)), return_exceptions=True)
+        assert all(isinstance(one, WriteFailed) and str(tmp_path / "file") in str(one) for one in [*failed, *later])
+        with pytest.raises(WriteFailed):
+            await writer.close()
+
+    connection = _open(tmp_path)
+    asyncio.run(asyncio.wait_for(put(), 5))
+    assert _rows(connection) == [1]
+    connection.close()
+
+
+def test_those_who_wait_hear_of_a_commit_that_cannot_be_sent_on_its_way(tmp_path: Path) -> None:
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
+        writer._disk.shutdown()  # as where no thread can be started
+        with pytest.raises(WriteFailed, match="cannot be written"):
+            await asyncio.wait_for(writer.put(_PUT, (1,)), 5)
+        with pytest.raises(WriteFailed):
+            await asyncio.wait_for(writer.close(), 5)
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert _rows(connection) == []
+    connection.close()

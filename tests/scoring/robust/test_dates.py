@@ -1,0 +1,66 @@
+"""Dates as far as they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.scoring.robust.dates import Date, find_dates, lone_years
+from ragbed.scoring.robust.prefilter import look
+
+Told = tuple[int | None, int | None, int | None]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("9 november 1989", [(1989, 11, 9)]),
+        ("nov. 9, 1989", [(1989, 11, 9)]),
+        ("the 22nd of july", [(None, 7, 22)]),
+        ("may thirtieth, two thousand seventeen", [(2017, 5, 30)]),
+        ("the ninth of november nineteen eighty-nine", [(1989, 11, 9)]),
+        ("july 2020", [(2020, 7, None)]),
+        ("2020-07-22", [(2020, 7, 22)]),
+        ("25/07/2020", [(2020, 7, 25)]),
+        ("2017年5月30日", [(2017, 5, 30)]),
+        ("二〇一七年五月三十日", [(2017, 5, 30)]),
+        ("5月30号", [(None, 5, 30)]),
+        ("1989年", [(1989, None, None)]),
+        ("19日", [(None, None, 19)]),
+        ("15月30日", []),
+        ("10号线", []),
+        ("40 may", []),
+    ],
+)
+def test_dates_are_found(text: str, found: list[tuple[int | None, ...]]) -> None:
+    assert [date[:3] for date in find_dates(text, look(text))[0]] == found
+
+
+def test_an_ambiguous_date_is_read_both_ways() -> None:
+    assert {date[:3] for date in find_dates("3/4/2023", look("3/4/2023"))[0]} == {(2023, 3, 4), (2023, 4, 3)}
+
+
+def test_what_is_a_date_is_blotted_out_and_the_rest_keeps_its_place() -> None:
+    _, rest = find_dates("on 3 may 2020 there were 3", look("on 3 may 2020 there were 3"))
+    assert rest.endswith(" there were 3")
+    assert len(rest) == len("on 3 may 2020 there were 3")
+
+
+def test_a_bare_year_may_be_a_number_too() -> None:
+    assert [date.year for date in lone_years("in 1945, 19450 men and 2.1945")] == [1945]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "asked", "is_told"),
+    [
+        ((2023, 5, 18), (None, 5, 18), None, True),
+        ((None, 5, None), (None, 5, 18), None, False),
+        ((None, 11, 9), (1989, 11, 9), None, False),
+        ((None, 11, 9), (1989, 11, 9), (1989, None, None), True),
+        ((1998, 11, 9), (1989, 11, 9), (1989, None, None), False),
+    ],
+)
+def test_a_date_must_be_as_precise_as_the_answer_and_agree(
+    said: Told, wanted: Told, asked: Told | None, is_told: bool
+) -> None:
+    known = None if asked is None else Date(*asked, start=0, end=0)
+    assert Date(*said, start=0, end=0).tells(Date(*wanted, start=0, end=0), known) is is_told

@@ -1,0 +1,298 @@
+"""Verdicts and what they rest on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import ragbed
+from ragbed.data import Dataset
+from ragbed.schema import Lang
+from ragbed.scoring.robust import explain, score
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+from tests.scoring.robust.cases import make_case
+
+OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
+
+VERDICTS = {
+    "correct": "gold every_alias lower last_alias_upper flag_gold flag_other_language refuse_then_gold",
+    "correct partial": "first_slot last_slot no_flag",
+    "refused": (
+        "refuse refuse_capital refuse_first_letter refuse_upper refuse_short refuse_other_language refuse_spaced "
+        "flag_refuse"
+    ),
+    "flag-only": "flag_one flag_only flag_short flag_upper",
+    "incorrect": "negated wrong",
+    "empty": "empty",
+}
+"""Verdicts, and the kinds of replies that deserve them, whatever the original code makes of those."""
+
+
+def test_every_golden_reply_gets_the_verdict_that_its_kind_deserves(golden_dir: Path, rgb_dir: Path) -> None:
+    cases = {}
+    for name in ("en_fact", "zh_int", "zh_refine"):
+        for case in TESTBEDS["closed-book"].cases(Dataset(name, rgb_dir / f"{name}.json"), Settings()):
+            cases[name, case.item] = case
+    given: dict[str, Counter[str]] = {}
+    with open(golden_dir / "labels.jsonl", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            values = score(cases[line["file"], str(line["id"])], line["reply"])
+            given.setdefault(line["kind"], Counter())[str(values["verdict"])] += 1
+            assert values["flagged"] is line["kind"].startswith("flag")
+    wanted = {kind: set(verdicts.split()) for verdicts, kinds in VERDICTS.items() for kind in kinds.split()}
+    assert {kind: set(given[kind]) for kind in wanted} == wanted
+
+
+def test_a_verdict_names_its_rules_and_the_stretches_they_rest_on() -> None:
+    reply = "Insufficient information, though probably ＡＴＨＥＮＳ, not New York."
+    assert explain(OLYMPICS, reply) == (
+        "correct",
+        [
+            ("refusal.insufficient", 0, 24, "Insufficient information"),
+            ("answer.name.asserted", 42, 48, "ＡＴＨＥＮＳ"),
+            ("fake.name.denied", 54, 62, "New York"),
+        ],
+    )
+
+
+def test_places_count_in_the_reply_as_it_was_given() -> None:
+    reply = "<think>纽约？</think>\n 奧運會 在 雅 典。"
+    verdict, findings = explain(make_case("在哪里？", [["雅典"]], [["纽约"]], "zh"), reply)
+    assert verdict == "correct"
+    assert [(one.rule, one.text) for one in findings] == [("answer.name.asserted", "雅 典")]
+
+
+@pytest.mark.parametrize("reply", ["", "\x00\x07\u200b\u202e", " \n\t", "<think>Athens, I would say", "…!?"])
+def test_a_reply_that_says_nothing_is_empty(reply: str) -> None:
+    values = score(OLYMPICS, reply)
+    assert (values["verdict"], values["correct"], values["refused"]) == ("empty", False, False)
+
+
+@pytest.mark.parametrize("answer", [[], [[]], [[""]], [["Athens"], ["…"]]])
+def test_an_answer_that_cannot_be_matched_gives_no_value_and_is_named(answer: list[list[str]]) -> None:
+    values = score(make_case("Where?", answer), "Athens")
+    assert values["verdict"] == "unscored"
+    assert (values["correct"], values["partial"], values["aligned"]) == (None, None, None)
+
+
+def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one() -> None:
+    case = make_case("导演是谁？", [["詹姆斯·卡梅隆"]], [["詹姆斯•卡梅隆"]], "zh")
+    values = score(case, "詹姆斯·卡梅隆")
+    assert (values["correct"], values["misled"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("$44 billion", "44 billion US dollars", True),
+        ("44 billion U.S. dollars", "It paid $44bn.", True),
+        ("$5 million", "5 million Australian dollars", False),
+        ("5 million Canadian dollars", "5 million American dollars", False),
+        ("440亿美元", "440亿港元", False),
+    ],
+)
+def test_dollars_are_told_by_whose_they_are(answer: str, reply: str, correct: bool) -> None:
+    assert score(make_case("How much was it?", [[answer]], None, "en"), reply)["correct"] is correct
+
+
+def test_who_says_both_answers_is_misled_and_not_correct() -> None:
+    values = score(OLYMPICS, "Athens hosted the games. New York hosted the games.")
+    assert (values["correct"], values["misled"], values["partial"]) == (False, True, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("Apple", "Was it Apple? No, it was Google.", False),
+        ("Apple", "Could it be Apple? It could not: Google made it.", False),
+        ("Apple", "Was it Apple? Yes, it was.", True),
+        ("Apple", "Was it Google? No, it was Apple.", True),
+        ("Apple", "Google, formerly thought to be Apple", False),
+        ("Apple", "It was once believed to be Apple, but it was Google.", False),
+        ("Apple", "Formerly thought to be Google, it was in fact Apple.", True),
+        ("苹果", "是苹果吗？不，是谷歌。", False),
+        ("苹果", "我原以为是苹果，后来知道是谷歌。", False),
+        ("苹果", "是谷歌吗？不，是苹果。", True),
+    ],
+)
+def test_what_is_only_asked_or_was_once_believed_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
+    case = make_case("Which company made it?", [[answer]], lang="en" if answer.isascii() else "zh")
+    assert score(case, reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("12", "-12", False),
+        ("12", "minus 12", False),
+        ("12", "It was −12 degrees.", False),
+        ("12", "minus twelve", False),
+        ("12", "零下12度", False),
+        ("12", "负十二", False),
+        ("12", "- 12", True),
+        ("12", "10-12", True),
+        ("12", "3胜12负", True),
+        ("12", "It is 20 minus 12.", True),
+        ("-12", "It was minus twelve.", True),
+        ("-12", "12", False),
+        ("−5°C", "minus 5°C", True),
+        ("−5°C", "5°C", False),
+    ],
+)
+def test_the_sign_is_a_part_of_the_number(answer: str, reply: str, correct: bool) -> None:
+    assert score(make_case("How cold was it?", [[answer]]), reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "correct"),
+    [
+        ("no", "There is no information.", False),
+        ("no", "There was no winner.", False),
+        ("no", "Yes, no doubt.", False),
+        ("no", "They wore No. 5.", False),
+        ("no", "No.", True),
+        ("no", "No, they did not.", True),
+        ("no", "The answer is no", True),
+        ("none", "None of the documents says so.", False),
+        ("none", "None of them survived.", True),
+        ("nothing", "Nothing is known about it.", False),
+        ("没有", "没有相关信息。", False),
+        ("没有", "没有，他们输了。", True),
+        ("否", "是否获胜不得而知。", False),
+        ("否", "答案：否", True),
+    ],
+)
+def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
+    case = make_case("Did they win?", [[answer]], lang="en" if answer.isascii() else "zh")
+    assert score(case, reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "correct"),
+    [
+        ("70 - 20 = 50", False),
+        ("90 votes - 70 votes = 20 votes", False),
+        ("$70 + $5 + $5 = $80, so it was 80.", False),
+        ("70票 - 20票 = 50票", False),
+        ("90 - 20 = 70", True),
+        ("70 = 90 - 20", True),
+        ("70 votes - the most of all - were cast.", True),
+        ("70 votes, and n = 12 were asked.", True),
+        ("It passed by 70-20, and the quorum of the house = 60.", True),
+    ],
+)
+def test_a_number_that_is_reckoned_with_is_not_the_answer(reply: str, correct: bool) -> None:
+    assert score(make_case("How many votes were cast?", [["70"]]), reply)["correct"] is correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "refused"),
+    [
+        ("找不到。", True),
+        ("抱歉，文档里找不到相关的信息。", True),
+        ("抱歉，我查不到。请换一份文档。", True),
+        ("资料中未查到。", True),
+        ("如果文档里找不到答案，可以查百科。", False),
+        ("他找不到钥匙，只好翻墙。", False),
+        ("错误的地方是：原文中没有提到纽约。", False),
+        ("文档的错误在于，它没有说明举办城市。", False),
+        ("文档有错误，也没有说明举办城市。", True),
+        ("The error is that the document does not mention Athens.", False),
+        ("There are errors, and the document does not mention the city.", True),
+    ],
+)
+def test_who_finds_nothing_declines_and_who_names_an_error_does_not(reply: str, refused: bool) -> None:
+    case = make_case("2004年夏季奥运会在哪座城市举行？", [["雅典"]], [["纽约"]], "zh")
+    assert score(case, reply)["refused"] is refused
+
+
+def test_copying_several_documents_is_no_answer() -> None:
+    documents = ["The games of 2004 were held in Athens, they said.", "Many cities applied for the games of 2008."]
+    case = make_case("Where?", [["Athens"]], documents=documents)
+    assert score(case, "\n".join(documents))["verdict"] == "incorrect"
+    assert score(case, documents[0])["verdict"] == "correct"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "a" * 10_000_000,
+        "not " * 2_500_000,
+        "4 May " * 1_700_000,
+        "1," * 5_000_000,
+        "<think>" * 1_400_000,
+        "Rome or " * 1_200_000,
+        "信息不" * 3_300_000,
+    ],
+    ids=lambda reply: reply[:10],
+)
+@pytest.mark.parametrize(("answer", "lang"), [("Athens", "en"), ("70 people", "en"), ("5月3日", "zh")])
+def test_ten_megabytes_are_read_as_any_other_reply(reply: str, answer: str, lang: Lang) -> None:
+    assert score(make_case("How many?", [[answer]], [["New York"]], lang), reply)["correct"] is False
+
+
+def test_the_end_of_an_endless_reply_is_found_where_it_stands() -> None:
+    reply = "x " * 500_000 + "The answer is Athens."
+    verdict, findings = explain(OLYMPICS, reply)
+    assert verdict == "correct"
+    assert findings[-1] == ("answer.name.asserted", len(reply) - 7, len(reply) - 1, "Athens")
+
+
+SCORES = "How many votes did the 2020 version get, and how many votes did the 2022 version get?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "partial", "aligned"),
+    [
+        ("10 votes and 20 votes.", 1, 1),
+        ("20 votes and 10 votes, respectively.", 1, 0),
+        ("In 2022 it got 20 votes, in 2020 it got 10 votes.", 1, 1),
+        ("In 2022 it got 10 votes and in 2020 20 votes.", 1, 0),
+        ("The 2020 version got 10 votes. Nothing is known of the other.", 0.5, 0.5),
+        ("30 votes", 0, 0),
+    ],
+)
+def test_parts_count_by_themselves_and_where_they_belong(reply: str, partial: float, aligned: float) -> None:
+    values = score(make_case(SCORES, [["10 votes"], ["20 votes"]]), reply)
+    assert (values["partial"], values["aligned"]) == (partial, aligned)
+
+
+def test_parts_of_different_kinds_cannot_be_mixed_up() -> None:
+    case = make_case("谁获奖，奖金是多少？", [["薛之钧"], ["90.5万元"]], lang="zh")
+    assert score(case, "奖金90.5万元，由薛之钧获得。")["aligned"] == 1
+
+
+def _check_answers(path: Path) -> int:
+    """Every alias of every answer of a file, alone, is right, and every false answer misleads; how many were tried."""
+    tried = 0
+    for case in TESTBEDS["closed-book"].cases(Dataset(path.stem, path), Settings()):
+        comma = "，" if case.lang == "zh" else ", "
+        for number in range(max(map(len, case.answer))):
+            reply = comma.join(aliases[min(number, len(aliases) - 1)] for aliases in case.answer)
+            values = score(case, reply)
+            assert (values["correct"], values["aligned"]) == (True, 1), (case.case, reply)
+            tried += 1
+        for alias in (alias for aliases in case.fake or () for alias in aliases):
+            values = score(case, alias)
+            assert (values["correct"], values["misled"]) == (False, True), (case.case, alias)
+            tried += 1
+    return tried
+
+
+def test_every_bundled_answer_is_right_in_every_form_and_every_false_one_misleads() -> None:
+    bundled = Path(ragbed.__file__).parent / "bundled"
+    assert sum(map(_check_answers, sorted(bundled.glob("*.jsonl")))) > 500
+
+
+@pytest.mark.parametrize("name", ["en_fact", "zh_int", "zh_refine"])
+def test_every_published_answer_is_right_in_every_form_and_every_false_one_misleads(rgb_dir: Path, name: str) -> None:
+    assert _check_answers(rgb_dir / f"{name}.json") > 100
+
+
+def test_an_alias_may_have_a_space_of_another_kind() -> None:
+    case = make_case("Who wrote Low Tide?", [["Ada\u00a0Brandt"]])
+    assert score(case, "Brandt wrote it.")["correct"] is True

@@ -1,0 +1,77 @@
+"""The original code's labels, bug for bug."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragbed.data import Dataset
+from ragbed.schema import Case
+from ragbed.scoring import code, paper
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+
+
+def _cases(rgb_dir: Path, file: str) -> dict[str, Case]:
+    dataset = Dataset(file, rgb_dir / f"{file}.json")
+    return {case.item: case for case in TESTBEDS["closed-book"].cases(dataset, Settings())}
+
+
+def test_every_golden_label_is_given(golden_dir: Path, rgb_dir: Path) -> None:
+    cases = {file: _cases(rgb_dir, file) for file in ("en_fact", "zh_int", "zh_refine")}
+    same = 0
+    with open(golden_dir / "labels.jsonl", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            case = cases[line["file"]][str(line["id"])]
+            given = (list(code.label(case, line["reply"])), int(code.flagged(case, line["reply"])))
+            same += given == (line["label"], line["factlabel"])
+    assert same == 4_063
+
+
+@pytest.fixture
+def paris(tmp_path: Path) -> Case:
+    path = tmp_path / "one.json"
+    record = {"id": 0, "query": "Where?", "answer": ["Paris", ["70", "seventy"]], "positive": [], "negative": []}
+    path.write_text(json.dumps(record))
+    (case,) = TESTBEDS["closed-book"].cases(Dataset("one", path), Settings())
+    return case
+
+
+@pytest.mark.parametrize(
+    ("reply", "label", "is_correct"),
+    [
+        ("In PARIS, seventy.", (1, 1), True),
+        ("Paris, 170", (1, 1), True),  # no borders
+        ("Not Paris; 70 no", (1, 1), True),  # no negation
+        ("Rome, 70", (0, 1), False),
+        ("insufficient information, though probably Paris and 70", (-1,), False),
+        ("Insufficient information", (0, 0), False),  # case matters
+    ],
+)
+def test_the_code_track_is_that_of_the_original(
+    paris: Case, reply: str, label: tuple[int, ...], is_correct: bool
+) -> None:
+    assert code.label(paris, reply) == label
+    assert code.score(paris, reply)["code.correct"] is is_correct
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_correct", "is_refused", "is_flagged"),
+    [
+        ("Paris, 70", True, False, False),
+        ("paris, 70", False, False, False),
+        ("I can not answer the question because of the insufficient information in documents.", False, True, False),
+        ("insufficient information", False, False, False),
+        ("There are factual errors in the provided documents. Paris, seventy", True, False, True),
+    ],
+)
+def test_the_paper_track_wants_the_full_sentences(
+    paris: Case, reply: str, is_correct: bool, is_refused: bool, is_flagged: bool
+) -> None:
+    assert (paper.correct(paris, reply), paper.refused(paris, reply), paper.flagged(paris, reply)) == (
+        is_correct,
+        is_refused,
+        is_flagged,
+    )

@@ -1,0 +1,48 @@
+"""The paper's two judges: what they are asked and how they are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.scoring import starred
+
+
+def test_the_rejection_judge_sees_question_and_reply_after_four_demonstrations() -> None:
+    asked = starred.rej_star_request("Where is it?", "In {QUERY} Rome.")
+    assert asked.endswith("Question: Where is it?\nAnswer: In {QUERY} Rome.")  # what a reply says is no template
+    assert asked.count("\nQuestion: ") == 5
+
+
+def test_the_error_judge_sees_the_reply_alone_under_another_label() -> None:
+    asked = starred.ed_star_request("In Rome.")
+    assert asked.count("\nResponse: ") == 5
+    assert asked.endswith("\n\nAnswer: In Rome.")
+
+
+@pytest.mark.parametrize(
+    ("judgement", "rejected"),
+    [
+        ("No, the question is not addressed by the documents.", True),
+        ("Yes, the question is addressed by the documents.", False),
+        ("It isn't addressed.", False),  # missed, as the original does
+    ],
+)
+def test_a_rejection_is_read_by_its_phrase(judgement: str, rejected: bool) -> None:
+    assert starred.read_rej_star(judgement) is rejected
+
+
+@pytest.mark.parametrize(
+    ("judgement", "detected"),
+    [
+        ("Yes, the model has identified the factual errors.", True),
+        ("No, the model fails to identify the factual errors.", False),
+        ("No. I would not say Yes here.", True),  # as the original does
+        ("YES", False),
+    ],
+)
+def test_detection_is_read_by_its_phrases(judgement: str, detected: bool) -> None:
+    assert starred.read_ed_star(judgement) is detected
+
+
+def test_a_prompt_is_known_by_its_hash() -> None:
+    assert starred.prompt_hash("rej_star.md") != starred.prompt_hash("ed_star.md")

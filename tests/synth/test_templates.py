@@ -1,0 +1,40 @@
+"""Templates: slots, choices, and what is wrong with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragbed.synth.hash_random import HashRandom
+from ragbed.synth.templates import Template
+
+
+def _all(source: str) -> set[str]:
+    return {Template(source).write(lambda slot: f"<{slot}>", HashRandom(n)) for n in range(200)}
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("plain words", {"plain words"}),
+        ("{a} and {b}", {"<a> and <b>"}),
+        ("[one|two] [big |]dog", {"one big dog", "one dog", "two big dog", "two dog"}),
+        ("[in {town}|at [home|sea]]", {"in <town>", "at home", "at sea"}),
+    ],
+)
+def test_everything_a_template_can_say(source: str, texts: set[str]) -> None:
+    assert _all(source) == texts
+
+
+def test_slots_are_found_inside_choices_too() -> None:
+    assert Template("{a} [b|{c} [{d}|e]]").slots == {"a", "c", "d"}
+
+
+def test_a_template_without_slots_can_be_written_out() -> None:
+    assert Template("[a|b]x[|y]").expansions() == ["ax", "axy", "bx", "bxy"]
+    assert Template("[a|{b}]").expansions() is None
+
+
+@pytest.mark.parametrize("source", ["{open", "[open|never", "stray ] here"])
+def test_a_broken_template_is_refused_with_its_text(source: str) -> None:
+    with pytest.raises(ValueError, match=r"open|stray"):
+        Template(source)

@@ -1,0 +1,95 @@
+"""Small datasets to review: items of a fictional world, in which nothing is wrong but what is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from ragbed.builder.edits import find_fake
+from ragbed.data.native import to_line
+from ragbed.schema import Item, Lang
+from ragbed.synth import SynthSpec, make_items
+from ragbed.ui.review.flags import find_flags
+from ragbed.ui.review.log import Log
+from ragbed.ui.review.queue import ReviewQueue, find_datasets
+from ragbed.ui.review.records import Begun, PointDecision
+from ragbed.ui.review.session import ReviewSession
+
+
+@cache
+def world(kind: str, count: int, lang: Lang = "en") -> tuple[Item, ...]:
+    """Items of a kind: base, int or fact."""
+    recipe = SynthSpec(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=85, dials=())
+    return tuple(map(_with_edits, make_items(recipe, kind, 0, count)))
+
+
+def _with_edits(item: Item) -> Item:
+    """The stretches that were edited, as a build has them."""
+    if item.fake is None:
+        return item
+    fake = item.fake
+    passages = (
+        one if one.edit_of is None else replace(one, edits=find_fake(item, fake, one.text)) for one in item.passages
+    )
+    return replace(item, passages=tuple(passages))
+
+
+def planted(item: Item) -> Item:
+    """The item with a supporting passage among those that distract: something to flag."""
+    place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
+    true = next(one for one in item.passages if one.stance == "supports")
+    false = replace(true, stance="distracts", support=None, text=f"{true.text} Nothing more is known.")
+    return replace(item, passages=(*item.passages[:place], false, *item.passages[place + 1 :]))
+
+
+def write_data(folder: Path, **datasets: Sequence[Item]) -> Path:
+    """A folder with these files of items."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, items in datasets.items():
+        (folder / f"{name}.jsonl").write_bytes(b"".join(map(to_line, items)))
+    return folder
+
+
+def open_docket(folder: Path) -> ReviewQueue:
+    """What is to be reviewed in a folder."""
+    datasets, place = find_datasets(folder)
+    place.mkdir(exist_ok=True)
+    return ReviewQueue(datasets, find_flags(datasets, place, lambda *_: None))
+
+
+def open_desk(folder: Path, **how: object) -> ReviewSession:
+    """A review of a folder, as `ragbed review` opens it but without its lock."""
+    docket = open_docket(folder)
+    begun = Begun(at="2026-11-15T12:00:00.000+00:00", data=docket.data, **how)  # type: ignore[arg-type]
+    desk = ReviewSession(docket, Log(folder / "review" / "decisions.jsonl"), begun)
+    desk.begin(begun)
+    return desk
+
+
+def accepted(desk: ReviewSession, key: str, **others: PointDecision) -> list[PointDecision]:
+    """Everything accepted, but for some points, by their names with `_` for what is no letter or digit."""
+    names = {
+        "".join(letter if letter.isalnum() else "_" for letter in name).strip("_"): name for name in points(desk, key)
+    }
+    said = {name: PointDecision(point=name, verdict="accept") for name in points(desk, key)}
+    for short, one in others.items():
+        said[names[short]] = replace(one, point=names[short])
+    return list(said.values())
+
+
+def points(desk: ReviewSession, key: str) -> tuple[str, ...]:
+    """The names of what there is to decide about an item."""
+    return desk.docket.entries[key].points
+
+
+def rejected(reason: str = "wrong") -> PointDecision:
+    """A rejection of whatever it is put to."""
+    return PointDecision(point="", verdict="reject", reason=reason)
+
+
+def fixed(fix: str | tuple[str, ...], part: int | None = None) -> PointDecision:
+    """A fix of whatever it is put to."""
+    return PointDecision(point="", verdict="fix", fix=fix, part=part)

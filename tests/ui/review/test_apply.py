@@ -1,0 +1,111 @@
+"""The dataset that comes of a review, with every removal and change told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.builder.build_context import hash_file
+from ragbed.builder.quality.review_results import read_reviewed
+from ragbed.data import Dataset
+from ragbed.errors import UsageError
+from ragbed.ui.review.apply import apply_review
+from ragbed.ui.review.session import ReviewSession
+from tests.ui.review.data import accepted, fixed, open_desk, rejected, world, write_data
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def read(folder: Path, name: str) -> dict[str, str]:
+    return {item.id: item.question for item in Dataset(name, folder / f"{name}.jsonl").items()}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> ReviewSession:
+    desk = open_desk(write_data(tmp_path / "data", a=world("base", 4), b=world("fact", 1)))
+    desk.decide("ada", "a/en-base-0", accepted(desk, "a/en-base-0"))
+    desk.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
+    said = accepted(desk, "a/en-base-2", question=fixed("Who was it?"), passages_0__stance=rejected("a duplicate"))
+    desk.decide("ada", "a/en-base-2", said)
+    desk.decide("ada", "a/en-base-3", [replace(fixed("Not whole"), point="question")])
+    return desk
+
+
+def test_rejected_items_are_gone_fixes_are_made_and_the_rest_is_as_it_was(desk: ReviewSession, tmp_path: Path) -> None:
+    applied = apply_review(desk.standing, tmp_path / "out")
+    items = world("base", 4)
+    assert read(tmp_path / "out", "a") == {
+        items[0].id: items[0].question,
+        items[2].id: "Who was it?",
+        items[3].id: items[3].question,
+    }
+    assert (tmp_path / "out" / "b.jsonl").read_bytes() == (tmp_path / "data" / "b.jsonl").read_bytes()
+    assert (applied.items, applied.written, applied.accepted, applied.fixed) == (5, 4, 1, 1)
+    assert (applied.rejected, applied.unreviewed, applied.passages_removed) == (1, 2, 1)
+
+
+def test_every_removal_and_change_is_told_with_its_reason(desk: ReviewSession, tmp_path: Path) -> None:
+    apply_review(desk.standing, tmp_path / "out")
+    removed = {line["what"]: (line["outcome"], line["reason"]) for line in lines(tmp_path / "out/review/removed.jsonl")}
+    assert removed == {
+        "a/en-base-1": ("item", "question: unclear"),
+        "a/en-base-2/passages[0]": ("passage", "stance: a duplicate"),
+    }
+    assert lines(tmp_path / "out/review/changed.jsonl") == [
+        {"item": "a/en-base-2", "point": "question", "was": world("base", 4)[2].question, "now": "Who was it?"}
+    ]
+
+
+@pytest.mark.parametrize("point", ["text", "edits[0]"])
+def test_an_edited_passage_that_was_fixed_can_be_read_back(tmp_path: Path, point: str) -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    assert item.passages[place].support is not None
+    desk = open_desk(write_data(tmp_path / "data", b=[item]))
+    desk.decide("ada", "b/en-fact-0", accepted(desk, "b/en-fact-0"))
+    desk.decide("ada", "b/en-fact-0", [replace(fixed(item.fake[0][0][:1]), point=f"passages[{place}].{point}")])
+    apply_review(desk.standing, tmp_path / "out")
+    (read_back,) = Dataset("b", tmp_path / "out" / "b.jsonl").items()
+    assert read_back.passages[place].text != item.passages[place].text
+    assert read_back.passages[place].support is None
+
+
+def test_what_people_found_is_left_for_the_quality_report(desk: ReviewSession, tmp_path: Path) -> None:
+    apply_review(desk.standing, tmp_path / "out")
+    reviewed = read_reviewed(tmp_path / "out")
+    assert reviewed is not None
+    assert (reviewed.people, reviewed.raters, reviewed.kappa) == (("ada",), 1, None)
+    assert reviewed.datasets["a"].sha256 == hash_file(tmp_path / "out" / "a.jsonl")
+
+
+def test_items_on_which_two_raters_differ_are_left_out_and_told(tmp_path: Path) -> None:
+    desk = open_desk(write_data(tmp_path / "data", a=world("base", 2)), raters=2)
+    desk.decide("ada", "a/en-base-0", accepted(desk, "a/en-base-0"))
+    desk.decide("bo", "a/en-base-0", accepted(desk, "a/en-base-0", question=rejected("unclear")))
+    desk.decide("ada", "a/en-base-1", [replace(rejected("unclear"), point="question")])
+    applied = apply_review(desk.standing, tmp_path / "out")
+    assert (applied.unsettled, applied.unreviewed, applied.written) == (1, 1, 1)
+    (removed,) = lines(tmp_path / "out/review/removed.jsonl")
+    assert removed["outcome"] == "unsettled"
+    assert removed["reason"] == "two raters differ on question, and nobody has settled it"
+
+
+def test_a_dataset_of_which_nothing_is_left_is_no_file(tmp_path: Path) -> None:
+    desk = open_desk(write_data(tmp_path / "data", a=world("base", 1)))
+    desk.decide("ada", "a/en-base-0", [replace(rejected("unclear"), point="question")])
+    assert apply_review(desk.standing, tmp_path / "out").written == 0
+    assert not list((tmp_path / "out").glob("*.jsonl"))
+
+
+def test_nothing_that_is_there_is_written_over(desk: ReviewSession, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is there already"):
+        apply_review(desk.standing, tmp_path / "data")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="is there already"):
+        apply_review(desk.standing, tmp_path / "file")

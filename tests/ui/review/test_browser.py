@@ -1,0 +1,372 @@
+"""The review as people do it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import Watched, open_page
+from tests.served import Served, serve
+from tests.ui.review.data import planted, world, write_data
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+
+def write_items(folder: Path) -> Path:
+    """Four English items, the first of them flagged, one counterfactual and one Chinese one."""
+    first, *rest = world("base", 4)
+    return write_data(folder, en_base=[planted(first), *rest], en_fact=world("fact", 1), zh_base=world("base", 1, "zh"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_items(tmp_path / "out")
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[Served]:
+    with serve("review", str(folder)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A review in which nobody decides anything."""
+    with serve("review", str(write_items(tmp_path_factory.mktemp("data") / "out"))) as started:
+        yield started
+
+
+@contextmanager
+def seated(browser: Browser, served: Served, name: str, **how: object) -> Iterator[Watched]:
+    """A window in which somebody has said who they are; nothing ran in it that is not ours."""
+    with open_page(browser, served.origin, **how) as opened:  # type: ignore[arg-type]
+        opened.page.goto(served.address)
+        opened.page.get_by_role("textbox", name="Your name").fill(name)
+        opened.page.keyboard.press("Enter")
+        opened.page.wait_for_selector(".item-page")
+        yield opened
+        opened.assert_harmless()
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    log = folder / "review" / "decisions.jsonl"
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def open_item(page: Page, served: Served, key: str) -> None:
+    page.goto(f"{served.origin}/?item={key}")
+    page.wait_for_selector(".item-page")
+
+
+def point(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-point="{name}"]')
+
+
+def press(page: Page, name: str, verdict: str) -> None:
+    point(page, name).get_by_role("button", name=verdict, exact=True).click()
+
+
+def accept_item(page: Page) -> None:
+    """Accepts all, and waits for the next item."""
+    was = page.inner_text(".key")
+    page.keyboard.press("a")
+    expect(page.locator(".key")).not_to_have_text(was)
+
+
+def state(page: Page) -> Locator:
+    return page.locator(".about .tag").first
+
+
+def test_the_flagged_item_comes_first_with_what_is_flagged_in_it(browser: Browser, untouched: Served) -> None:
+    with seated(browser, untouched, "ada") as opened:
+        page = opened.page
+        assert untouched.token not in page.url
+        assert "en-base-0" in page.url
+        assert "positive, not distracts" in page.inner_text(".flags")
+        assert "flagged: 0 of 1 done" in page.inner_text(".bound-line")
+
+
+def test_a_whole_item_is_accepted_with_one_key_and_the_next_one_comes(
+    browser: Browser, served: Served, folder: Path
+) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        page.keyboard.press("a")
+        expect(page.locator(".about")).not_to_contain_text("en-base-0")
+        (line,) = [line for line in log(folder) if line["line"] == "decide"]
+        assert (line["rater"], line["item"]) == ("ada", "en_base/en-base-0")
+        assert {one["verdict"] for one in line["said"]} == {"accept"}
+
+
+def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        expect(point(page, "question")).to_be_focused()
+        page.keyboard.press("y")
+        expect(point(page, "searchable")).to_be_focused()
+        expect(point(page, "question").get_by_role("button", name="Accept")).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("j")
+        expect(point(page, "known")).to_be_focused()
+        page.keyboard.press("k")
+        page.keyboard.press("n")
+        page.keyboard.type("no search finds it")
+        page.keyboard.press("Enter")
+        expect(state(page)).to_have_text("rejected")
+        assert "no search finds it" in point(page, "searchable").inner_text()
+        page.keyboard.press("Enter")
+        expect(page.locator(".about")).not_to_contain_text("en-base-0")
+        page.keyboard.press("?")
+        assert "accept all that is left" in page.inner_text("dialog")
+        page.keyboard.press("Escape")
+        page.keyboard.press("o")
+        expect(page.get_by_role("heading", name="How the review stands")).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page.locator(".item-page")).to_be_visible()
+
+
+def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served, folder: Path) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        press(page, "question", "Fix")
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type("Who was it really?")
+        page.keyboard.press("Enter")
+        expect(point(page, "question")).to_contain_text("Who was it really?")
+        press(page, "answer[0]", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Ada Marlowe\nMarlowe\n")
+        page.get_by_role("button", name="Keep").click()
+        expect(point(page, "answer[0]")).to_contain_text("Ada Marlowe / Marlowe")
+        press(page, "passages[0].stance", "Fix")
+        page.get_by_role("button", name="It does not give the answer").click()
+        expect(point(page, "passages[0].stance")).to_contain_text("fixed")
+        accept_item(page)
+        open_item(page, served, "en_base/en-base-0")
+        expect(state(page)).to_have_text("fixed")
+    said = {one["point"]: one for line in log(folder) for one in line.get("said", ())}
+    assert said["question"]["fix"] == "Who was it really?"
+    assert said["answer[0]"]["fix"] == ["Ada Marlowe", "Marlowe"]
+    assert said["passages[0].stance"]["fix"] == "distracts"
+
+
+def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
+    browser: Browser, served: Served, folder: Path
+) -> None:
+    (item,) = world("fact", 1)
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        open_item(page, served, "en_fact/en-fact-0")
+        assert item.fake is not None
+        assert item.fake[0][0] in point(page, "fake[0]").inner_text()
+        card = page.locator(".passages .card").nth(place)
+        start, end = item.passages[place].edits[0]
+        assert card.locator("mark.fake").first.inner_text() == item.passages[place].text[start:end]
+        card.get_by_text("The passage it was made from").click()
+        assert card.locator("details mark.gold").first.inner_text() in item.answer[0]
+        press(page, f"passages[{place}].edits[0]", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Ho Chi Minh")
+        page.keyboard.press("Enter")
+        expect(point(page, f"passages[{place}].edits[0]")).to_contain_text("you: fixed Ho Chi Minh")
+        press(page, f"passages[{place}].text", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill(f"Some say {item.answer[0][0]}.")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".notice")).to_contain_text(f"it still holds {item.answer[0][0]}")
+        press(page, "fake[0]", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Quentin Harrowgate")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".notice")).to_contain_text(f"passages[{place}]: it does not give Quentin Harrowgate")
+        press(page, f"passages[{place}].text", "Fix")
+        page.get_by_role("textbox", name="What it should be").fill("Some say Quentin Harrowgate.")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".notice")).not_to_contain_text(f"passages[{place}]")
+        expect(page.locator(".notice")).to_contain_text("it does not give Quentin Harrowgate")
+        press(page, f"passages[{place}].text", "Reject")
+        page.get_by_role("button", name="something true is left").click()
+        expect(point(page, f"passages[{place}].text")).to_contain_text("something true is left")
+        expect(state(page)).to_have_text("begun")
+
+
+def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        accept_item(page)
+        page.keyboard.press("u")
+        expect(page.locator(".about")).to_contain_text("en-base-0")
+        expect(state(page)).to_have_text("not decided")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".problem")).to_contain_text("nothing that could be undone")
+        assert ["400" in told for told in opened.errors] == [True]
+        opened.errors.clear()
+
+
+def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        for _ in range(5):
+            accept_item(page)
+        page.keyboard.press("a")
+        expect(state(page)).to_have_text("accepted")
+        page.get_by_role("link", name="Standing").click()
+        row = page.locator(".tallies tbody tr").filter(has_text="en_base")
+        expect(row.locator("td").nth(1)).to_have_text("3 / 3")
+        expect(row.locator("td").nth(0)).to_have_text("1 / 1")
+        expect(row.locator(".bound")).to_have_text("0.0 %")
+        expect(page.locator(".heading")).to_contain_text("all done")
+
+
+def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada") as opened:
+        page = opened.page
+        for _ in range(2):
+            accept_item(page)
+        page.goto(f"{served.origin}/?item=en_base/en-base-0")
+        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all that are not flagged")
+        expect(page.locator(".bound-line")).to_contain_text("2 more for ≤ 5.0 %")
+
+
+def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browser, folder: Path) -> None:
+    with (
+        serve("review", str(folder), "--raters", "2") as served,
+        seated(browser, served, "ada") as ada,
+        seated(browser, served, "bo") as bo,
+    ):
+        press(ada.page, "question", "Reject")
+        ada.page.get_by_role("button", name="unclear", exact=True).click()
+        expect(state(ada.page)).to_have_text("waits for the other")
+        open_item(bo.page, served, "en_base/en-base-0")
+        expect(state(bo.page)).to_have_text("not decided")
+        assert "unclear" not in bo.page.inner_text("main")
+        accept_item(bo.page)
+        bo.page.get_by_role("link", name="Standing").click()
+        bo.page.get_by_role("link", name="Settle 1 that raters differ on").click()
+        bo.page.locator(".item-row").click()
+        question = point(bo.page, "question")
+        expect(question).to_contain_text("ada: rejected unclear")
+        expect(question).to_contain_text("you: accepted")
+        expect(point(bo.page, "known").get_by_role("button")).to_have_count(0)
+        press(bo.page, "question", "Accept")
+        expect(state(bo.page)).to_have_text("accepted")
+        expect(question).to_contain_text("settled by bo: accepted")
+        bo.page.get_by_role("link", name="Standing").click()
+        expect(bo.page.locator(".concord tbody tr").first).to_contain_text("0.00")
+
+
+def test_one_name_is_for_one_window(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada"), open_page(browser, served.origin) as other:
+        other.page.goto(served.address)
+        other.page.get_by_role("textbox", name="Your name").fill("ada")
+        other.page.keyboard.press("Enter")
+        expect(other.page.locator(".problem")).to_contain_text("ada is at work in another window")
+        other.page.get_by_role("textbox", name="Your name").fill("bo")
+        other.page.keyboard.press("Enter")
+        expect(other.page.locator(".item-page")).to_be_visible()
+
+
+def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
+    with seated(browser, untouched, "lise") as opened:
+        page = opened.page
+        page.keyboard.press("l")
+        expect(page.locator(".item-row")).to_have_count(6)
+        page.get_by_role("button", name="flagged").click()
+        expect(page.locator(".item-row")).to_have_count(1)
+        page.get_by_role("button", name="flagged").click()
+        page.get_by_role("button", name="zh_base").click()
+        expect(page.locator(".item-row")).to_have_count(1)
+        page.get_by_role("button", name="rejected").click()
+        expect(page.locator(".empty")).to_be_visible()
+        page.goto(untouched.origin)
+        page.wait_for_selector(".tallies")
+        page.keyboard.press("/")
+        expect(page.locator("input[name=q]")).to_be_focused()
+        page.keyboard.type("EN-BASE-2")
+        page.keyboard.press("Enter")
+        expect(page.locator(".item-row")).to_have_count(1)
+
+
+def test_the_interface_speaks_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
+    with seated(browser, untouched, "李四") as opened:
+        page = opened.page
+        page.get_by_role("button", name="中文").click()
+        expect(page.get_by_role("button", name="剔除该条目")).to_be_visible()
+        assert page.locator("html").get_attribute("lang") == "zh-Hans"
+        page.reload()
+        expect(page.get_by_role("button", name="剔除该条目")).to_be_visible()
+        assert page.get_by_text("李四").count() == 1
+
+
+CONTRAST = """() => {
+  const channel = (value) => { const s = value / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = rgba(getComputedStyle(node).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const bad = [];
+  for (const node of document.querySelectorAll('body *')) {
+    const words = [...node.childNodes].some((one) => one.nodeType === 3 && one.textContent.trim());
+    if (!words || !node.checkVisibility() || node.disabled) continue;
+    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(`${node.className} ${node.textContent.slice(0, 30)} ${ratio.toFixed(2)}`);
+  }
+  return bad;
+}"""
+"""Texts that stand out from their ground by less than AA asks for."""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_text_can_be_read_in_light_and_dark(browser: Browser, served: Served, dark: bool) -> None:
+    with seated(browser, served, "ada", dark=dark) as opened:
+        page = opened.page
+        press(page, "question", "Reject")
+        assert page.evaluate(CONTRAST) == []
+        page.get_by_role("button", name="unclear", exact=True).click()
+        expect(state(page)).to_have_text("rejected")
+        assert page.evaluate(CONTRAST) == []
+        for path in ("/", "/?show=list", "/?item=en_fact/en-fact-0"):
+            page.goto(f"{served.origin}{path}")
+            page.wait_for_selector("h1")
+            assert page.evaluate(CONTRAST) == []
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: Served) -> None:
+    with seated(browser, served, "ada", width=360) as opened:
+        page = opened.page
+        for path in ("/?item=en_fact/en-fact-0", "/?show=list", "/"):
+            page.goto(f"{served.origin}{path}")
+            page.wait_for_selector("h1")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        open_item(page, served, "en_base/en-base-0")
+        page.get_by_role("button", name="Accept all").click()
+        page.wait_for_url(lambda url: "en-base-0" not in url)
+
+
+def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
+    with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
+        page = opened.page
+        page.goto(served.address)
+        page.get_by_role("textbox", name="Your name").fill("ada")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".item-page")
+        os.kill(served.process, signal.SIGTERM)
+        expect(page.locator(".work")).to_contain_text("The server does not answer")
+        page.keyboard.press("a")
+        expect(page.locator(".item-page .problem")).to_be_visible()
+        assert log(folder) == []

@@ -1,0 +1,211 @@
+"""What becomes of an item when it is fixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.builder.edits import check_edit
+from ragbed.data import Dataset
+from ragbed.data.native import to_line
+from ragbed.schema import Item
+from ragbed.ui.review.fixing import Fixed, doubt_fixes, fix_item
+from ragbed.ui.review.records import PointDecision
+from tests.items import base_item
+from tests.ui.review.data import fixed, rejected, world
+
+
+def fix(item: Item, **said: PointDecision) -> Fixed:
+    """By names as Python has them: `passages_3__stance`."""
+    names = {name.replace("__", "].").replace("_", "["): one for name, one in said.items()}
+    whole = {name if "]" in name or "[" not in name else f"{name}]": one for name, one in names.items()}
+    return fix_item(item, {name: replace(one, point=name) for name, one in whole.items()})
+
+
+def assert_valid(item: Item, folder: Path) -> None:
+    """It can be read back, so that all that the format asks for is there."""
+    path = folder / "fixed.jsonl"
+    path.write_bytes(to_line(item))
+    assert list(Dataset("fixed", path).items()) == [item]
+
+
+def test_what_is_accepted_stays_byte_for_byte() -> None:
+    item = base_item(rgb={"id": 1})
+    assert fix(item, question=PointDecision(point="", verdict="accept")).item is item
+
+
+def test_question_and_aliases_are_replaced_and_told() -> None:
+    done = fix(base_item(), question=fixed("Which?"), answer_0=fixed(("gold", "Au")))
+    assert done.item is not None
+    assert (done.item.question, done.item.answer) == ("Which?", (("gold", "Au"),))
+    assert done.changes == [
+        ("question", "What is the answer to question 0?", "Which?"),
+        ("answer[0]", ("gold-0-gold",), ("gold", "Au")),
+    ]
+
+
+def test_what_an_rgb_record_spelled_is_dropped_when_the_item_changes() -> None:
+    done = fix(base_item(rgb={"id": 1, "answer": "x"}), question=fixed("Which?"))
+    assert done.item is not None
+    assert done.item.rgb is None
+
+
+@pytest.mark.parametrize("point", ["question", "searchable", "known", "answer_0"])
+def test_without_these_the_item_goes_with_its_reason(point: str) -> None:
+    done = fix(base_item(), **{point: rejected("no good")})
+    assert done.item is None
+    assert done.gone == [("", f"{point.replace('_0', '[0]')}: no good")]
+
+
+def test_a_rejected_passage_goes_and_the_others_stay() -> None:
+    item = base_item(supports=2, distracts=1)
+    done = fix(item, passages_1__stance=rejected("a duplicate"))
+    assert done.item is not None
+    assert done.item.passages == (item.passages[0], item.passages[2])
+    assert done.gone == [("passages[1]", "stance: a duplicate")]
+
+
+def test_an_item_without_a_supporting_passage_goes() -> None:
+    done = fix(base_item(supports=1, distracts=1), passages_0__stance=fixed("distracts"))
+    assert done.item is None
+    assert done.gone == [("", "no supporting passage is left")]
+
+
+def test_another_stance_leaves_nothing_of_the_old_one() -> None:
+    item = base_item(supports=2, distracts=1)
+    marked = replace(item.passages[0], support=(0, 5))
+    done = fix(replace(item, passages=(marked, *item.passages[1:])), passages_0__stance=fixed("distracts"))
+    assert done.item is not None
+    assert done.item.passages[0] == replace(marked, stance="distracts", support=None)
+    assert done.changes == [("passages[0].stance", "supports", "distracts")]
+
+
+def test_a_part_without_passages_takes_the_item_along(tmp_path: Path) -> None:
+    (item,) = world("int", 1)
+    places = [index for index, one in enumerate(item.passages) if one.part == 1]
+    away = {f"passages_{index}__stance": rejected() for index in places}
+    done = fix(item, **away)
+    assert done.item is None
+    assert done.gone[-1] == ("", "no passage is left that supports part 1")
+    moved = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
+    done = fix(item, **away, **{f"passages_{moved}__stance": fixed("supports", part=1)})
+    assert done.item is not None
+    assert_valid(done.item, tmp_path)
+
+
+def test_an_edit_goes_with_the_passage_it_was_made_from_and_the_others_keep_theirs(tmp_path: Path) -> None:
+    (item,) = world("fact", 1)
+    edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
+    first = item.passages[edits[0]].edit_of
+    for said, fate in ((rejected("unreadable"), "went"), (fixed("distracts"), "no longer supports the answer")):
+        done = fix(item, **{f"passages_{first}__stance": said})
+        assert done.item is not None
+        assert_valid(done.item, tmp_path)
+        assert (f"passages[{edits[0]}]", f"passages[{first}], which it falsifies, {fate}") in done.gone
+        kept = [one for one in done.item.passages if one.edit_of is not None]
+        assert len(kept) == len(edits) - 1
+        for one in kept:
+            original = next(old for old in item.passages if old.text == one.text)
+            assert original.edit_of is not None
+            assert one.edit_of is not None
+            assert done.item.passages[one.edit_of].text == item.passages[original.edit_of].text
+
+
+def test_other_words_at_edited_stretches_move_those_after_them(tmp_path: Path) -> None:
+    text = "Ada won. Ada smiled, said Ada."
+    spans = ((0, 3), (9, 12), (26, 29))
+    item = base_item(answer=(("Bo",),), fake=(("Ada",),), supports=1, distracts=1)
+    true = replace(item.passages[0], text="Bo won. Bo smiled, said Bo.")
+    false = replace(true, text=text, stance="contradicts", edit_of=0, edits=spans)
+    item = replace(item, passages=(true, false))
+    done = fix_item(
+        item,
+        {
+            "passages[1].edits[0]": PointDecision(point="passages[1].edits[0]", verdict="fix", fix="Ada Marlowe"),
+            "passages[1].edits[1]": PointDecision(point="passages[1].edits[1]", verdict="fix", fix="She"),
+            "passages[1].edits[2]": PointDecision(point="passages[1].edits[2]", verdict="accept"),
+        },
+    )
+    assert done.item is not None
+    edited = done.item.passages[1]
+    assert edited.text == "Ada Marlowe won. She smiled, said Ada."
+    assert [edited.text[start:end] for start, end in edited.edits] == ["Ada Marlowe", "She", "Ada"]
+    assert {(point, was) for point, was, _ in done.changes} == {
+        ("passages[1].edits[0]", "Ada"),
+        ("passages[1].edits[1]", "Ada"),
+    }
+    assert_valid(done.item, tmp_path)
+
+
+def test_another_text_of_an_edited_passage_has_its_false_answers_found_anew() -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    text = f"Some say that it is {item.fake[0][0]}."
+    done = fix(item, **{f"passages_{place}__text": fixed(text)})
+    assert done.item is not None
+    assert done.item.fake is not None
+    edited = done.item.passages[place]
+    assert edited.text == text
+    assert [edited.text[start:end] for start, end in edited.edits] == [item.fake[0][0]]
+    assert edited.edit_of is not None
+    assert check_edit(done.item, done.item.fake, done.item.passages[edited.edit_of].text, edited.text) == []
+
+
+def test_another_text_stands_in_place_of_fixes_to_the_old_one() -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    text = f"Some say that it is {item.fake[0][0]}."
+    names = (f"passages[{place}].text", f"passages[{place}].edits[0]")
+    sheet = {
+        name: PointDecision(point=name, verdict="fix", fix=fix)
+        for name, fix in zip(names, (text, "nobody"), strict=True)
+    }
+    done = fix_item(item, sheet)
+    assert done.item is not None
+    assert done.item.passages[place].text == text
+    assert [point for point, _, _ in done.changes] == [names[0]]
+
+
+def test_rules_have_doubts_about_a_fix_that_leaves_the_truth_or_repeats_it() -> None:
+    (item,) = world("fact", 1)
+    assert item.fake is not None
+    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
+    true, false = item.answer[0][0], item.fake[0][0]
+    text, fake = f"passages[{place}].text", "fake[0]"
+    assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
+    assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
+    doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
+    assert f"passages[{place}]: it still holds {true}" in doubts
+    assert (
+        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0] == "fake: it is the true answer"
+    )
+
+
+def test_rules_have_doubts_about_edits_that_do_not_give_the_false_answer_as_it_was_fixed() -> None:
+    (item,) = world("fact", 1)
+    edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
+    other = PointDecision(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
+    assert doubt_fixes(item, [other]) == [f"passages[{index}]: it does not give Quentin Harrowgate" for index in edits]
+    first, second, *rest = edits
+    text = PointDecision(point=f"passages[{first}].text", verdict="fix", fix="Some say Quentin Harrowgate.")
+    away = PointDecision(point=f"passages[{second}].text", verdict="reject", reason="unreadable")
+    assert doubt_fixes(item, [other, text, away]) == [
+        f"passages[{index}]: it does not give Quentin Harrowgate" for index in rest
+    ]
+
+
+def test_one_rejected_stretch_rejects_its_passage_and_without_edits_the_item_goes() -> None:
+    (item,) = world("fact", 1)
+    edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
+    said = {
+        name: PointDecision(point=name, verdict="reject", reason="does not fit")
+        for name in (f"passages[{index}].edits[0]" for index in edits)
+    }
+    one = fix_item(item, dict(list(said.items())[:1]))
+    assert one.item is not None
+    assert one.gone == [(f"passages[{edits[0]}]", "edits[0]: does not fit")]
+    assert fix_item(item, said).item is None

@@ -1,0 +1,118 @@
+"""The log: nothing is lost that was confirmed, and nothing half is read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.ui.review.log import Log
+from ragbed.ui.review.records import Decided, PointDecision, Undone
+
+
+def line(act: str) -> Decided:
+    said = (PointDecision(point="question", verdict="reject", reason="不清楚"),)
+    return Decided(act=act, at="2026-11-15T12:00:00.000+00:00", rater="ada", item="a/1", digest="d", said=said)
+
+
+def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log.jsonl")
+    assert log.read() == []
+    undone = Undone(act="c", at="x", rater="ada", undoes="a")
+    log.add([line("a")])
+    log.add([line("b"), undone])
+    assert Log(tmp_path / "log.jsonl").read() == [line("a"), line("b"), undone]
+
+
+@pytest.mark.parametrize("zeros", [b"", b"\0" * 9])
+@pytest.mark.parametrize("cut", [2, 20, 60, 150])
+def test_an_incomplete_last_line_is_ignored_and_goes_with_the_next_decision(
+    tmp_path: Path, cut: int, zeros: bytes
+) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a"), line("b")])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut] + zeros)
+    log = Log(path)
+    assert log.read() == [line("a")]
+    assert log.torn == len(whole) // 2 - cut + len(zeros)
+    assert path.read_bytes() == whole[:-cut] + zeros
+    log.add([line("c")])
+    assert Log(path).read() == [line("a"), line("c")]
+
+
+def test_a_complete_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a"), line("b")])
+    path.write_bytes(path.read_bytes()[:-1])
+    log = Log(path)
+    assert (log.read(), log.torn) == ([line("a"), line("b")], 0)
+    log.add([line("c")])
+    assert Log(path).read() == [line("a"), line("b"), line("c")]
+
+
+@pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b'{\n{"line":"dec', b"a\nb"])
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(content)
+    for use in (Log.read, lambda log: log.add([line("a")])):
+        with pytest.raises(DataError, match=r"log\.jsonl:1: is no line of a review"):
+            use(Log(path))
+    assert path.read_bytes() == content
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "log.jsonl", tmp_path / "elsewhere"
+    path.symlink_to(elsewhere)
+    for content in (None, b"no line end"):
+        if content is not None:
+            elsewhere.write_bytes(content)
+        for use in (Log.read, lambda log: log.add([line("a")])):
+            with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
+                use(Log(path))
+        assert (elsewhere.read_bytes() if elsewhere.exists() else None) == content
+
+
+@pytest.mark.parametrize("broken", ["{", '{"line":"decide"}', '{"line":"other"}', "[]", '{"line":"undo","act":1}'])
+def test_a_whole_line_that_is_none_is_named_with_its_place(tmp_path: Path, broken: str) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a")])
+    path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
+    with pytest.raises(DataError, match=r"log\.jsonl:2: is no line of a review"):
+        Log(path).read()
+
+
+def test_a_log_that_cannot_be_written_says_that_nothing_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(RagbedError, match="nothing was kept"):
+        Log(tmp_path / "none" / "log.jsonl").add([line("a")])
+
+
+_CROWDED = """
+import resource, sys
+from pathlib import Path
+from ragbed.errors import RagbedError
+from ragbed.ui.review.log import Log
+from ragbed.ui.review.records import Decided, Said
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+said = (Said(point="question", verdict="fix", fix="x" * 4000),)
+try:
+    Log(Path(sys.argv[1])).add([Decided(act="b", at="", rater="ada", item="a/1", digest="d", said=said)])
+except RagbedError as error:
+    print(error)
+"""
+"""In a process that may write 2,000 bytes to a file: half of the line goes in, as on a full disk."""
+
+
+def test_a_line_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    Log(path).add([line("a")])
+    command = [sys.executable, "-c", _CROWDED, str(path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "nothing was kept of this" in told
+    log = Log(path)
+    assert (log.read(), log.torn) == ([line("a")], 0)
+    log.add([line("c")])
+    assert Log(path).read() == [line("a"), line("c")]

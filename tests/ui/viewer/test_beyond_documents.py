@@ -1,0 +1,87 @@
+"""What stands behind a reply besides given documents, in a real browser: passages found, and several calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import expect
+
+from ragbed.schema import Message, Retrieved, Step
+from tests.browser import open_page
+from tests.cli.typed import type_command
+from tests.ui.viewer.runs import final_case, said, write_run
+from tests.ui.viewer.served import Served, serve_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_FOUND = (
+    Retrieved(id="8d1f0c5e2b7a9643", stance="supports", text="The final was won by Ada Marlowe."),
+    Retrieved(id="page 4 of <b>another</b> book"),
+)
+_STEPS = (
+    Step(messages=(Message(role="user", content="Read this one: …"),), reply="Marlowe <i>won</i>", cached=True),
+    Step(messages=(Message(role="user", content="All in all?"),), reply="Ada Marlowe"),
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "beyond"
+    case = final_case()
+    name = case.case.partition("/noise@")[0]
+    own = replace(case, case=f"{name}/own-retrieval@k=5", testbed="own-retrieval", noise=None, documents=(), corpus="c")
+    isolated = replace(case, case=f"{name}/noise@profile=robust+isolate", profile="robust+isolate")
+    replies = [said("Ada Marlowe", retrieved=_FOUND), said("Ada Marlowe", steps=_STEPS)]
+    write_run(folder, (own, isolated), {"made/system": replies})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(run: Path) -> Iterator[Served]:
+    with serve_runs(run) as started:
+        started.wait_for(2)
+        yield started
+
+
+def test_passages_that_a_system_found_stand_with_its_reply(browser: Browser, served: Served) -> None:
+    with open_page(browser, served.origin) as opened:
+        opened.page.goto(served.address)
+        opened.page.wait_for_selector("main[data-drawn]")
+        opened.page.goto(f"{served.origin}/?show=trials&testbed=own-retrieval")
+        opened.page.locator(".trial-row").click()
+        reply = opened.page.locator(".trial")
+        expect(reply.get_by_text("Found by the system: 2")).to_be_visible()
+        expect(reply.locator(".card")).to_have_count(2)
+        expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
+        expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
+        expect(opened.page.locator(".question")).to_contain_text("own retrieval")
+        opened.assert_harmless()
+
+
+def test_the_calls_behind_a_reply_can_be_unfolded(browser: Browser, served: Served) -> None:
+    with open_page(browser, served.origin) as opened:
+        opened.page.goto(served.address)
+        opened.page.wait_for_selector("main[data-drawn]")
+        opened.page.goto(f"{served.origin}/?show=trials&testbed=noise")
+        opened.page.locator(".trial-row").click()
+        opened.page.get_by_text("Calls behind it: 2").click()
+        calls = opened.page.locator(".trial details[open] .card")
+        expect(calls.nth(0)).to_contain_text("Marlowe <i>won</i>")
+        expect(calls.nth(0)).to_contain_text("from the cache")
+        expect(calls.nth(1)).to_contain_text("All in all?")
+        opened.assert_harmless()
+
+
+def test_the_single_file_has_them_too(browser: Browser, run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert type_command("report", str(run), "-f", "html", "-o", str(page)).code == 0
+    with open_page(browser, "file://") as opened:
+        for number, told in enumerate(("Found by the system: 2", "Calls behind it: 2")):
+            opened.page.goto(f"{page.as_uri()}#case-{number}")
+            expect(opened.page.get_by_text(told)).to_be_visible()
+        opened.assert_harmless()

@@ -1,0 +1,323 @@
+"""The viewer as a person uses it, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from ragbed.analysis.judging.labels import LabelledUnit, read_labels
+from ragbed.runs.lock import hold
+from tests.browser import Watched, open_page
+from tests.ui.viewer.runs import CASES, REPLIES, add_replies, write_run
+from tests.ui.viewer.served import Served, serve_runs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "cup"
+    write_run(folder, CASES, REPLIES)
+    (folder / "diagnose").mkdir()
+    told = {
+        "what": "a false document says it",
+        "what_zh": "错误文档这样说",
+        "cue": "x",
+        "asked": "2020",
+        "found": "2018",
+    }
+    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "bound_to": 1, "confirmed": True} | told
+    record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E9"], "evidence": [evidence]}
+    (folder / "diagnose" / "errors.jsonl").write_text(json.dumps(record) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(run: Path) -> Iterator[Served]:
+    with serve_runs(run) as started:
+        started.wait_for(9)
+        yield started
+
+
+@pytest.fixture
+def watched(browser: Browser, served: Served) -> Iterator[Watched]:
+    with open_page(browser, served.origin) as opened:
+        enter(opened.page, served)
+        yield opened
+        opened.assert_harmless()
+
+
+def enter(page: Page, served: Served) -> None:
+    page.goto(served.address)
+    page.wait_for_selector("main[data-drawn]")
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".trial-row")
+
+
+def press_facet(page: Page, facet: str, value: str) -> None:
+    page.get_by_role("group", name=facet, exact=True).get_by_role("button", name=value).click()
+
+
+def test_the_printed_address_opens_the_overview_and_the_token_leaves_it(watched: Watched, served: Served) -> None:
+    page = watched.page
+    assert served.token not in page.url
+    assert "Overview" in page.inner_text("h1")
+    assert "made/misled" in page.inner_text("table.overview")
+    noise = page.locator("table.overview tbody").filter(has_text="made/broken").first.locator("tr").nth(1)
+    cells = noise.locator("td.number").all_inner_texts()
+    assert cells[-4:-2] == ["1", "1"]  # one was asked, and it failed
+
+
+def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
+    page = watched.page
+    page.locator("table.overview tbody").filter(has_text="made/good").get_by_role("link", name="rejection").click()
+    page.wait_for_selector(".trial-row")
+    assert rows(page).count() == 1
+    assert "Ellerstead" in rows(page).inner_text()
+
+
+def test_filters_narrow_the_list_and_the_address_carries_them(
+    watched: Watched, browser: Browser, served: Served
+) -> None:
+    page = watched.page
+    page.get_by_role("link", name="Trials").click()
+    page.wait_for_selector(".trial-row")
+    assert rows(page).count() == 9
+    press_facet(page, "Language", "Chinese")
+    expect(page.locator(".trial-row")).to_have_count(3)
+    press_facet(page, "Verdict", "incorrect")
+    expect(page.locator(".trial-row")).to_have_count(1)
+    assert parse_qs(urlsplit(page.url).query) == {"show": ["trials"], "lang": ["zh"], "verdict": ["incorrect"]}
+    with open_page(browser, served.origin) as other:  # somebody else is sent the link
+        enter(other.page, served)
+        other.page.goto(page.url)
+        other.page.wait_for_selector(".trial-row")
+        assert "陈大文" in rows(other.page).inner_text()
+    page.go_back()
+    expect(page.locator(".trial-row")).to_have_count(3)
+
+
+FACETS = (
+    ("Outcome", "error", 1),
+    ("Kind of error", "filter", 1),
+    ("Noise", "0.4", 3),
+    ("Testbed", "rejection", 3),
+    ("Misled", "misled", 1),
+    ("Why it is wrong", "E9", 1),
+    ("Model", "made/good", 3),
+)
+
+
+def test_every_facet_filters(watched: Watched, served: Served) -> None:
+    page = watched.page
+    page.goto(f"{served.origin}/?show=trials")
+    for facet, value, count in FACETS:
+        press_facet(page, facet, value)
+        expect(rows(page)).to_have_count(count)
+        page.get_by_role("button", name="Clear filters").click()
+        expect(rows(page)).to_have_count(9)
+
+
+SEARCHES = (
+    ("marlowe", 3),
+    ("28,810", 3),
+    ("若水", 3),
+    ("林", 3),
+    ("陈大", 1),
+    ("tolwell", 3),
+    ("石桥", 3),
+    ("zebra", 0),
+)
+
+
+def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:
+    page = watched.page
+    for words, count in SEARCHES:
+        page.keyboard.press("/")
+        page.keyboard.type(words)
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Trials")
+        expect(rows(page)).to_have_count(count)
+        assert parse_qs(urlsplit(page.url).query)["q"] == [words]
+        page.keyboard.press("Escape")  # out of the box
+
+
+def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: Served) -> None:
+    page = watched.page
+    page.goto(f"{served.origin}/?show=trials&model=made%2Fmisled&testbed=noise&lang=en")
+    rows(page).click()
+    page.wait_for_selector(".case")
+    assert page.locator(".documents mark.gold").all_inner_texts() == ["Ada Marlowe"]
+    assert page.locator(".documents mark.fake").all_inner_texts() == ["Carla Venn"]
+    assert page.locator(".documents mark.fake.predicted").all_inner_texts() == ["Carla Venn"]
+    assert page.locator(".reply mark.fake").all_inner_texts() == ["Carla Venn"]
+    assert [card.split("\n")[1] for card in page.locator(".documents .card").all_inner_texts()] == [
+        "supports",
+        "distracts",
+        "contradicts",
+    ]
+    assert page.locator(".documents mark.cue").all_inner_texts() == ["The final"]
+    trial = page.locator(".trial").inner_text()
+    for told in (
+        "made/misled",
+        "incorrect",
+        "misled",
+        "fake.name.asserted",
+        "a false document says it · “x” · 2020 → 2018 · part 1 · given to part 2 · confirmed by asking again",
+        "0.41 s",
+        "812 in, 7 out",
+    ):
+        assert told in trial
+    page.get_by_role("button", name="中文").click()
+    expect(page.locator(".trial")).to_contain_text("错误文档这样说 · “x” · 2020 → 2018 · 第 1 小问")
+    page.get_by_role("button", name="English").click()
+    page.get_by_text("Prompt as sent").click()
+    assert "Answer from the documents." in page.locator(".prompt").inner_text()
+
+
+def test_other_models_stand_beside_and_the_link_keeps_them(watched: Watched, served: Served) -> None:
+    page = watched.page
+    page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=noise&lang=en")
+    rows(page).click()
+    page.wait_for_selector(".compare")
+    page.locator(".compare").get_by_role("button", name="made/misled").click()
+    expect(page.locator(".trial")).to_have_count(2)
+    page.keyboard.press("c")
+    expect(page.locator(".trial")).to_have_count(3)
+    page.reload()
+    expect(page.locator(".trial")).to_have_count(3)
+    assert "no reply within 60 s" in page.locator(".replies").inner_text()
+
+
+def test_a_label_is_kept_where_the_judge_reads_it(watched: Watched, served: Served, run: Path) -> None:
+    page = watched.page
+    page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=rejection")
+    rows(page).click()
+    page.wait_for_selector(".label")
+    unit = LabelledUnit("refusal", "made/good", CASES[2].case, 0)
+    page.keyboard.press("y")
+    page.wait_for_selector("[data-criterion=refusal][data-label=yes][aria-pressed=true]")
+    assert read_labels(run / "labels.jsonl").said[unit].value is True
+    page.keyboard.press("l")
+    page.keyboard.press("n")
+    page.wait_for_selector("[data-criterion=refusal][data-label=no][aria-pressed=true]")
+    assert read_labels(run / "labels.jsonl").said[unit].value is False
+    page.keyboard.press("n")
+    expect(page.locator(".label [aria-pressed=true]")).to_have_count(0)
+    assert read_labels(run / "labels.jsonl").said == {}
+
+
+def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:
+    page = watched.page
+    page.get_by_role("link", name="Trials").click()
+    page.wait_for_selector(".trial-row")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".case")
+    seen = []
+    for _ in range(3):
+        seen.append((page.inner_text("h1"), page.inner_text(".trial .model")))
+        drawn = page.get_attribute("main", "data-drawn")
+        page.keyboard.press("j")
+        expect(page.locator("main")).not_to_have_attribute("data-drawn", str(drawn))
+    assert len(set(seen)) == 3
+    page.keyboard.press("u")
+    page.wait_for_selector(".trial-row")
+    page.keyboard.press("?")
+    assert "back to the list" in page.locator("dialog").inner_text()
+
+
+def test_the_interface_speaks_chinese_and_keeps_it(watched: Watched) -> None:
+    page = watched.page
+    page.get_by_role("button", name="中文").click()
+    expect(page.locator("h1")).to_have_text("总览")
+    page.reload()
+    expect(page.locator("h1")).to_have_text("总览")
+
+
+def test_dark_follows_the_system_and_can_be_chosen(browser: Browser, served: Served) -> None:
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    with open_page(browser, served.origin, dark=True) as opened:
+        enter(opened.page, served)
+        dark = opened.page.evaluate(ground)
+        opened.page.get_by_role("button", name="Light or dark").click()
+        light = opened.page.evaluate(ground)
+        opened.assert_harmless()
+    assert (dark, light) == ("rgb(21, 23, 26)", "rgb(252, 251, 248)")
+
+
+@pytest.mark.parametrize("query", ["", "?show=trials", "case"])
+def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: str) -> None:
+    with open_page(browser, served.origin, width=375) as opened:
+        page = opened.page
+        enter(page, served)
+        page.goto(f"{served.origin}/{'?show=trials' if query == 'case' else query}")
+        page.wait_for_selector("main[data-drawn]")
+        if query == "case":
+            rows(page).first.click()
+            page.wait_for_selector(".case")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        opened.assert_harmless()
+
+
+def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"][:1]})
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+        served.wait_for(1)
+        enter(opened.page, served)
+        expect(opened.page.locator("table.overview .group")).to_have_count(1)
+        with hold(tmp_path / "run"):  # as a run does while it asks
+            add_replies(tmp_path / "run", CASES, REPLIES)
+            expect(opened.page.locator("table.overview .group")).to_have_count(6)
+            expect(opened.page.locator(".work")).to_have_text("run: at work, 9 results so far")
+        opened.assert_harmless()
+
+
+def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Browser, tmp_path: Path) -> None:
+    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
+        page = opened.page
+        enter(page, served)
+        expect(page.locator("main")).to_contain_text("No results to show yet.")
+        write_run(tmp_path / "late", CASES, {"made/good": REPLIES["made/good"]})
+        expect(page.locator("table.overview")).to_contain_text("late")
+        page.get_by_role("link", name="Trials").click()
+        expect(rows(page)).to_have_count(3)
+        write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
+        page.get_by_role("button", name="New results; show them").click()
+        expect(rows(page)).to_have_count(6)
+        opened.assert_harmless()
+
+
+def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) -> None:
+    with open_page(browser, served.origin) as opened:
+        opened.page.goto(served.origin)
+        opened.page.wait_for_selector(".problem")
+        assert "Open the address that was printed" in opened.page.inner_text("main")
+        assert "cup" not in opened.page.inner_text("body")
+
+
+def test_models_are_shown_by_short_names_and_filtered_by_model_string(browser: Browser, tmp_path: Path) -> None:
+    models = [f"llamacpp//data/models/qwen-{kind}.gguf" for kind in ("q4_k_m", "q8_0")]
+    write_run(tmp_path / "run", CASES, dict(zip(models, REPLIES.values(), strict=False)))
+    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
+        enter(opened.page, served)
+        expect(opened.page.locator("table.overview")).to_contain_text("qwen-q4_k_m")
+        opened.page.get_by_role("link", name="Trials").first.click()
+        press_facet(opened.page, "Model", "qwen-q8_0")
+        expect(rows(opened.page).first.locator(".model")).to_have_text("qwen-q8_0")
+        assert parse_qs(urlsplit(opened.page.url).query)["model"] == [models[1]]
+        rows(opened.page).first.click()
+        expect(opened.page.locator(".replies .model").first).to_have_text("qwen-q8_0")
+        assert "/data/models" not in opened.page.locator("main").inner_text()
+        opened.assert_harmless()

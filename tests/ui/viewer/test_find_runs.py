@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragbed.errors import UsageError
+from ragbed.ui.viewer.find_runs import find_runs, need_runs
+from tests.ui.viewer.runs import CASES, REPLIES, write_run
+
+
+def test_runs_are_found_in_folders_and_judges_are_not_runs(tmp_path: Path) -> None:
+    for name in ("one", "two", "one/judge/refusal-1", "deep/er/three"):
+        write_run(tmp_path / name, CASES, REPLIES)
+    assert list(find_runs([tmp_path])) == ["deep/er/three", "one", "two"]
+    assert list(find_runs([tmp_path / "two", tmp_path])) == ["two", "deep/er/three", "one"]
+
+
+def test_two_runs_of_one_name_are_told_apart_and_known_ones_keep_their_names(tmp_path: Path) -> None:
+    for name in ("a/run", "b/run"):
+        write_run(tmp_path / name, CASES, REPLIES)
+    paths = [tmp_path / "a", tmp_path / "b"]
+    assert find_runs(paths) == {"run": tmp_path / "a" / "run", "run (2)": tmp_path / "b" / "run"}
+    known = find_runs([tmp_path / "b"])
+    assert find_runs(paths, known) == {"run": tmp_path / "b" / "run", "run (2)": tmp_path / "a" / "run"}
+
+
+def test_a_path_without_a_run_is_named_where_one_is_needed(tmp_path: Path) -> None:
+    assert find_runs([tmp_path]) == {}
+    with pytest.raises(UsageError, match="holds no run; name a run"):
+        need_runs([tmp_path])
+    with pytest.raises(UsageError, match="is no folder; name a run"):
+        need_runs([tmp_path / "nothing"])

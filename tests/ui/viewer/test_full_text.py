@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from ragbed.ui.viewer.full_text import excerpt, spaced, to_match
+
+TEXTS = (
+    "Ada Marlowe won the 2022 final.",
+    "2022年奥登杯决赛在石桥市举行，林若水夺得冠军。",
+    "Beyoncé sang in 北京 on 3 May; the stadium's roof held.",
+)
+
+
+@pytest.fixture
+def index() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    options = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
+    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 (text, {options})")
+    connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate(map(spaced, TEXTS)))
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("marlowe", [0]),
+        ("MARLOWE ada", [0]),
+        ("marl", [0]),  # the last word may be unfinished
+        ("marl won", []),  # others may not
+        ('"ada marlowe"', [0]),
+        ('"marlowe ada"', []),
+        ("beyonce", [2]),
+        ("stadium's", [2]),
+        ("2022", [0, 1]),
+        ("水", [1]),
+        ("京", [2]),
+        ("北京", [2]),
+        ("京北", []),
+        ("林若水", [1]),
+        ("奥登杯 冠军", [1]),
+        ("sang 北京", [2]),
+        ("“若水夺得”", [1]),
+    ],
+)
+def test_words_are_found(index: sqlite3.Connection, query: str, found: list[int]) -> None:
+    rows = index.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid", (to_match(query),))
+    assert [row for (row,) in rows] == found
+
+
+@pytest.mark.parametrize("query", ["", "  ", "***", '"', "。", "()", "-"])
+def test_without_a_word_nothing_is_searched_for(query: str) -> None:
+    assert to_match(query) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a AND",
+        "NOT b",
+        "a NEAR(b",
+        "text:x",
+        "^a",
+        "a + b",
+        "'; DROP TABLE words; --",
+        '"""',
+        "a*b",
+        "{x}: y",
+        "a\x00b",
+    ],
+)
+def test_what_would_be_an_operator_is_a_word(index: sqlite3.Connection, query: str) -> None:
+    match = to_match(query)
+    if match is not None:
+        index.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("marl", TEXTS[0]),
+        ("final ada", TEXTS[0]),
+        ("ada roof", None),  # in two texts, and not in one
+        ("roo roof", None),
+        ("roof", TEXTS[2]),
+        ("水夺得", TEXTS[1]),
+        ("sang 京", TEXTS[2]),
+        ("beyonce", None),  # found by SQLite, which sees through accents
+        ("", None),
+    ],
+)
+def test_an_excerpt_is_of_the_text_that_holds_all_of_it(query: str, shown: str | None) -> None:
+    assert excerpt(query, TEXTS) == shown
+
+
+def test_an_excerpt_of_a_long_text_is_short() -> None:
+    assert excerpt("needle", ["hay " * 1_000 + "needle" + " straw" * 1_000]) == (
+        f"… {'hay ' * 14}needle{' straw' * 23} …"  # half a word stands at neither edge
+    )

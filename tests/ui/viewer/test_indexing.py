@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ragbed.schema import Completion
+from ragbed.ui.viewer.index import index_path, open_index, remove_unused
+from ragbed.ui.viewer.indexing import Indexer
+from ragbed.ui.viewer.queries import RunQueries, TrialQuery
+from ragbed.ui.viewer.run_reader import RunReader
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import CASES, REPLIES, add_replies, said, write_run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    write_run(tmp_path / "run", CASES, REPLIES)
+    return tmp_path / "run"
+
+
+def bring_up(run: Path) -> None:
+    indexer = Indexer(run, run / "view.sqlite")
+    for _ in range(20):
+        if not indexer.step():
+            break
+    indexer.close()
+
+
+def verdicts(run: Path, query: str = "") -> list[str]:
+    book = RunReader("run", run, run / "view.sqlite")
+    try:
+        return [
+            row.verdict or row.outcome for row in RunQueries({"run": book}).list_trials(TrialQuery(query=query), 0).rows
+        ]
+    finally:
+        book.close()
+
+
+def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
+    bring_up(run)
+    index = sqlite3.connect(run / "view.sqlite")
+    counted = "SELECT COUNT(*), (SELECT SUM(trials) FROM cells) FROM trials"
+    assert index.execute(counted).fetchone() == (9, 9)
+    wrong = "SELECT COUNT(*) FROM cells c WHERE trials <> (SELECT COUNT(*) FROM trials WHERE cell = c.id)"
+    assert index.execute(wrong).fetchone() == (0,)
+    index.close()
+
+
+def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
+    bring_up(run)
+    assert verdicts(run).count("error") == 1
+    add_replies(run, CASES, {"made/broken": [said("Marlowe")], "made/late": [said("Carla Venn")]})
+    bring_up(run)
+    assert len(verdicts(run)) == 10
+    assert "error" not in verdicts(run)
+    assert verdicts(run, query="Marlowe").count("correct") == 2
+
+
+def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) -> None:
+    bring_up(run)
+    write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
+    (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
+    bring_up(run)
+    assert verdicts(run) == ["correct"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_damaged_index_is_made_again(run: Path, damage: bytes) -> None:
+    (run / "view.sqlite").write_bytes(damage)
+    bring_up(run)
+    assert len(verdicts(run)) == 9
+
+
+def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> None:
+    bring_up(run)
+    path = run / "diagnose" / "errors.jsonl"
+    path.parent.mkdir()
+    case = CASES[0].case
+    lines = [
+        json.dumps({"case": case, "model": "made/misled", "repeat": 0, "types": ["E10", "E3"], "more": 1}),
+        json.dumps({"case": "unknown", "types": ["E1"]}),
+        '{"case": 7}',
+        "[]",
+        "broken",
+    ]
+    path.write_text("\n".join(lines))
+    bring_up(run)
+    assert types(run) == {("E3", "E10"): 1}
+    path.write_text(json.dumps({"case": case, "types": ["E2"]}))  # of every model
+    bring_up(run)
+    assert types(run) == {("E2",): 3}
+    path.unlink()
+    bring_up(run)
+    assert types(run) == {}
+
+
+def types(run: Path) -> dict[tuple[str, ...], int]:
+    book = RunReader("run", run, run / "view.sqlite")
+    counted: Counter[tuple[str, ...]] = Counter()
+    for _, cell, trials in book.cells:
+        counted[cell.types] += trials
+    book.close()
+    return {found: count for found, count in counted.items() if found}
+
+
+def test_what_cannot_be_asked_is_counted(tmp_path: Path) -> None:
+    cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
+    cases.append(replace(make_case(4, feasible=False), k=9))
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
+    bring_up(tmp_path / "run")
+    book = RunReader("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    rows, count = RunQueries({"run": book}).overview("robust")
+    book.close()
+    assert count == 3
+    assert [(row.noise, row.k, row.asked, row.planned, row.infeasible, len(row.rates)) for row in rows] == [
+        (0.0, 1, 1, 1, 1, 4),
+        (0.0, 9, 0, 0, 1, 0),  # nobody could be asked so
+        (0.5, 1, 0, 1, 0, 0),  # nobody was yet
+    ]
+
+
+def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
+    cases = [make_case(number) for number in range(1, 5)]
+    failed = Completion(outcome="error", error="timeout: x")
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
+    bring_up(tmp_path / "run")
+    book = RunReader("run", tmp_path / "run", tmp_path / "run" / "view.sqlite")
+    (row,), _ = RunQueries({"run": book}).overview("robust")
+    book.close()
+    assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
+
+
+def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_path: Path) -> None:
+    paths = [index_path(tmp_path / name, tmp_path / "cache") for name in ("one", "two")]
+    assert [path.parent for path in paths] == [tmp_path / "cache" / "view"] * 2
+    for path in paths:
+        open_index(path, "stamp").close()
+        os.utime(path, (0, 0))
+    open_index(paths[0], "stamp").close()
+    remove_unused(tmp_path / "cache")
+    assert [path.exists() for path in paths] == [True, False]

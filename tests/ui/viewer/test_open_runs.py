@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+import pytest
+
+from ragbed.errors import DataError
+from ragbed.runs.store import open_store
+from ragbed.ui.viewer.indexing import Kept
+from ragbed.ui.viewer.open_runs import OpenRuns
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import CASES, REPLIES, said, write_run
+
+
+@pytest.fixture
+def told() -> list[list[Kept]]:
+    return []
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
+    write_run(tmp_path / "runs" / "first", CASES, REPLIES)
+    opened = OpenRuns([tmp_path / "runs"], tmp_path / "cache", told.append)
+    opened.fill()
+    with patch("ragbed.ui.viewer.open_runs._REST_S", 0.0), patch("ragbed.ui.viewer.open_runs._REST_TIMES", 0):
+        yield opened
+    opened.close()
+
+
+def test_a_run_that_appears_is_opened_and_its_index_is_to_be_kept(
+    shelf: OpenRuns, told: list[list[Kept]], tmp_path: Path
+) -> None:
+    assert list(shelf.books) == ["first"]
+    shelf.look()
+    write_run(tmp_path / "runs" / "deep" / "second", CASES, REPLIES)
+    shelf.look()
+    assert list(shelf.books) == ["first", "deep/second"]
+    assert [[kept.run.name for kept in runs] for runs in told] == [["first"], ["first", "second"]]
+
+
+def test_a_run_that_is_gone_or_begun_anew_is_not_shown_as_it_was(shelf: OpenRuns, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "first"
+    shutil.rmtree(run)
+    shelf.look()
+    assert shelf.books == {}
+    write_run(run, CASES, REPLIES)
+    shelf.look()
+    assert shelf.books["first"].progress().results == 9
+    write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
+    (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
+    shelf.look()
+    assert shelf.books["first"].progress().results == 1
+
+
+def test_a_run_that_is_not_planned_yet_waits_without_being_called_broken(shelf: OpenRuns, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "second"
+    run.mkdir()
+    with open_store(run, create=True) as store, patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
+        shelf.look()
+        assert (list(shelf.books), shelf.problems) == (["first"], {})
+        store.plan({"repeats": "1"}, CASES)
+    shelf.look()
+    assert list(shelf.books) == ["first", "second"]
+
+
+def test_a_run_that_stays_unreadable_is_named_with_the_reason(shelf: OpenRuns, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "broken"
+    run.mkdir()
+    (run / "run.sqlite").write_bytes(b"no database at all" * 100)
+    shelf.look()
+    assert shelf.problems == {}  # it may be half copied
+    with patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
+        shelf.look()
+        assert list(shelf.problems) == ["broken"]
+        assert "damaged" in shelf.problems["broken"]
+        shutil.rmtree(run)
+        shelf.look()
+        assert shelf.problems == {}
+
+
+def test_what_is_wrong_at_the_beginning_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "run.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(DataError, match="damaged"):
+        OpenRuns([tmp_path], tmp_path / "cache", print).fill()
+
+
+def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(shelf: OpenRuns, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / os.fsdecode("坏".encode("gbk"))
+    run.mkdir()
+    (run / "run.sqlite").write_bytes(b"not a database")
+    shelf.look()
+    with patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
+        assert rb"\udcbb\udcb5" in msgspec.json.encode(shelf.problems).replace(rb"\\", b"\\")

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from ragbed.data.catalog import open_data
+from ragbed.errors import UsageError
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.settings import Settings
+from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, make_page
+from ragbed.ui.viewer.cells import FACETS, CellFilter
+from ragbed.ui.viewer.indexing import Indexer
+from ragbed.ui.viewer.queries import PAGE, RunQueries, TrialQuery
+from ragbed.ui.viewer.run_reader import RunReader
+from tests.runs.harness import make_case
+from tests.ui.viewer.runs import CASES, REPLIES, said, write_run
+
+
+def open_run(folder: Path) -> RunReader:
+    indexer = Indexer(folder, folder / "view.sqlite")
+    while indexer.step():
+        pass
+    indexer.close()
+    return RunReader(folder.name, folder, folder / "view.sqlite")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[RunQueries]:
+    many = [make_case(number) for number in range(1, 131)]
+    write_run(tmp_path / "many", many, {"made/up": [said(f"gold-{number % 90}") for number in range(1, 131)]})
+    write_run(tmp_path / "cup", CASES, REPLIES)
+    opened = RunQueries({name: open_run(tmp_path / name) for name in ("many", "cup")})
+    yield opened
+    for book in opened.books.values():
+        book.close()
+
+
+def listed(library: RunQueries, asked: TrialQuery) -> list[tuple[str, str, str]]:
+    total = library.list_trials(asked, 0).total
+    rows = [row for offset in range(0, total, PAGE) for row in library.list_trials(asked, offset).rows]
+    return [(row.run, row.model, row.case) for row in rows]
+
+
+def test_pages_together_hold_every_trial_once(library: RunQueries) -> None:
+    everything = listed(library, TrialQuery())
+    assert len(everything) == len(set(everything)) == 139
+    wrong = listed(library, TrialQuery(wanted=CellFilter({"verdict": frozenset(["incorrect"])})))
+    assert len(wrong) == len(set(wrong)) == 41 + 2  # 90 to 130 are answered wrongly, and two of the cup
+
+
+def test_the_numbers_beside_values_are_what_choosing_them_gives(library: RunQueries) -> None:
+    wanted = CellFilter({"lang": frozenset(["en"])})
+    facets = library.list_trials(TrialQuery(wanted=wanted), 0).facets
+    assert set(facets) == {*FACETS, "run"}
+    for name in FACETS:
+        for value, count in facets[name].items():
+            both = CellFilter({**wanted.values, name: frozenset([value])})
+            assert library.list_trials(TrialQuery(wanted=both), 0).total == count, (name, value)
+    for name, count in facets["run"].items():
+        assert library.list_trials(TrialQuery(wanted=wanted, runs=frozenset([name])), 0).total == count
+
+
+def test_words_and_filters_go_together(library: RunQueries) -> None:
+    assert len(listed(library, TrialQuery(query="Marlowe"))) == 3
+    wanted = CellFilter({"verdict": frozenset(["correct"])})
+    assert listed(library, TrialQuery(query="Marlowe", wanted=wanted)) == [("cup", "made/good", CASES[0].case)]
+
+
+def test_documents_are_searched_after_questions_and_replies(library: RunQueries) -> None:
+    page = library.list_trials(TrialQuery(query="venn"), 0)  # the false answer of every trial, and in a document too
+    assert [row.found for row in page.rows] == [None] * 3
+    page = library.list_trials(TrialQuery(query="tolwell 2021"), 0)
+    assert [(row.model, row.found) for row in page.rows] == [
+        (model, "In 2021 the cup went to Bruno Tolwell.") for model in REPLIES
+    ]
+    page = library.list_trials(TrialQuery(query="石桥"), 0)
+    assert [row.case for row in page.rows] == [CASES[1].case] * 3
+    assert library.list_trials(TrialQuery(query="tolwell marlowe"), 0).total == 0  # each in another place
+    wanted = CellFilter({"verdict": frozenset(["correct"])})
+    assert [row.model for row in library.list_trials(TrialQuery(query="石桥", wanted=wanted), 0).rows] == [
+        "made/good",
+        "made/broken",
+    ]
+
+
+def test_a_document_of_many_cases_is_read_once_and_leads_to_all_of_them(tmp_path: Path) -> None:
+    shared = CASES[0].documents
+    cases = [replace(make_case(number), documents=shared[: number + 1]) for number in range(1, 3)]
+    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2")]})
+    book = open_run(tmp_path / "run")
+    library = RunQueries({"run": book})
+    index = sqlite3.connect(tmp_path / "run" / "view.sqlite")
+    assert index.execute("SELECT COUNT(*) FROM passages").fetchone() == (3,)
+    index.close()
+    assert library.list_trials(TrialQuery(query="tolwell"), 0).total == 2
+    assert library.list_trials(TrialQuery(query="venn"), 0).total == 1
+    book.close()
+
+
+def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
+    case = replace(make_case(1), messages=(replace(make_case(1).messages[0], content="提示" * 400_000),))
+    write_run(tmp_path / "run", [case], {f"made/{name}": [said("\x00gold-1 " * 200_000)] for name in "abc"})
+    book = open_run(tmp_path / "run")
+    beside = [ShownCall("run", case.case, f"made/{name}", 0) for name in "bc"]
+    page = make_page(RunQueries({"run": book}), ShownCall("run", case.case, "made/a", 0), beside, "ada")
+    book.close()
+    told = msgspec.json.decode(page)
+    assert len(page) <= MOST_BYTES
+    assert told["is_cut"]
+    assert [trial["model"] for trial in told["trials"]] == ["made/a", "made/b", "made/c"]
+
+
+def test_what_is_not_there_is_named(library: RunQueries) -> None:
+    for call in (ShownCall("cup", "x", "made/good", 0), ShownCall("../cup", CASES[0].case, "made/good", 0)):
+        with pytest.raises(UsageError, match="no such trial"):
+            make_page(library, call, [], "ada")
+
+
+def test_the_perturbed_case_of_a_minimal_pair_is_labelled_and_leads_to_the_other(tmp_path: Path) -> None:
+    (dataset,) = open_data(["ragbed-mini-en_base"])
+    laid_out = TESTBEDS["noise"].cases(dataset, Settings(noise=(Fraction(2, 5),)))
+    cases = [case for case in laid_out if case.item in ("en-base-8", "en-base-9")]
+    plain, perturbed = cases
+    assert plain.question == perturbed.question
+    write_run(tmp_path / "run", cases, {"made/a": [said("yes"), said("no")]})
+    book = open_run(tmp_path / "run")
+    library = RunQueries({"run": book})
+    rows = {row.item: (row.dial, row.twin) for row in library.list_trials(TrialQuery(), 0).rows}
+    assert rows == {"en-base-8": (None, None), "en-base-9": (perturbed.dial, "en-base-8")}
+    page = msgspec.json.decode(make_page(library, ShownCall("run", perturbed.case, "made/a", 0), [], "ada"))
+    assert page["shown"]["dial"] == perturbed.dial
+    assert (page["pair"]["case"], page["pair"]["reply"]) == (plain.case, "yes")
+    book.close()
