@@ -28,7 +28,7 @@ from ragbed.testbeds.settings import Settings
 
 SECONDS, MEGABYTES, CORES = 180, 400, 2
 LENGTH = 200
-BUNDLED = Path(ragbed.__file__).parent / "bundled"
+BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
 
 
 def main() -> None:

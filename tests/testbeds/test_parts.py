@@ -12,7 +12,7 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.names import parse_case
 from ragbed.testbeds.settings import Settings
 
-BUNDLED = Path(__file__).parents[2] / "src/ragbed/bundled"
+BUNDLED = Path(__file__).parents[2] / "src/ragbed/data/bundled"
 
 
 def test_every_part_is_asked_with_the_documents_of_the_whole() -> None:

@@ -27,7 +27,7 @@ from tests.cli.typed import type_command
 from tests.interop.harnesses.replaying import ReplayLM
 
 MODEL = "made/replies"
-_REAL = Path(__file__).parent.parent / "diagnose" / "labelled"
+_REAL = Path(__file__).parents[2] / "analysis" / "diagnosis" / "labelled"
 _KINDS_OF_ITEMS = {
     "noise": "base",
     "rejection": "base",

@@ -33,7 +33,7 @@ from tests.runs.engines.cluster import Nodes, running_cluster, stations, wait_fo
 from tests.items import base_item
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = ["-d", "ragbed-mini-en_base", "--no-cache"]
 ITEMS, CASES = 80, 400
 

@@ -284,7 +284,7 @@ def _check_answers(path: Path) -> int:
 
 
 def test_every_bundled_answer_is_right_in_every_form_and_every_false_one_misleads() -> None:
-    bundled = Path(ragbed.__file__).parent / "bundled"
+    bundled = Path(ragbed.__file__).parent / "data" / "bundled"
     assert sum(map(_check_answers, sorted(bundled.glob("*.jsonl")))) > 500
 
 

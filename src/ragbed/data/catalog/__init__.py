@@ -131,7 +131,7 @@ _NAMED = 5
 """Files of a folder that a message names."""
 
 _PACKAGE = Path(__file__).parent.parent
-PLACES = {"lm-eval": str(_PACKAGE / "harnesses" / "lm_eval_tasks")}
+PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 """Folders of ragbed that other programs are pointed to."""
 
 
