@@ -110,6 +110,10 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
             raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
 
 
+_SAME_SETTING = {("docs", "5", "default")}
+"""A setting as earlier versions stored it, and as it is stored now: a run of theirs can be resumed."""
+
+
 def _plan(store: RunStore, job: Job) -> None:
     if not store.is_planned():
         store.plan(job.settings, job.cases())
@@ -117,7 +121,7 @@ def _plan(store: RunStore, job: Job) -> None:
     begun_with = store.settings()
     for name in sorted(begun_with.keys() | job.settings.keys()):
         old, new = begun_with.get(name, "nothing"), job.settings.get(name, "nothing")
-        if old != new:
+        if old != new and (name, old, new) not in _SAME_SETTING:
             change = f"{name} = {_brief(old)}, not {_brief(new)}"
             raise UsageError(f"{job.folder} was begun with {change}; use another --out, or the same.")
     if job.grows:
