@@ -33,10 +33,10 @@ GIVEAWAY_ITEMS, LEXICAL_ITEMS = 1500, 1000
 _SPEED = """
 import resource, sys
 from pathlib import Path
-from ragbed.synth import Recipe, make_items, write_world
+from ragbed.synth import SynthSpec, make_items, write_world
 
 if __name__ == "__main__":
-    recipe = Recipe({seed}, {lang!r}, 5, 5, tokens=60, dials=())
+    recipe = SynthSpec({seed}, {lang!r}, 5, 5, tokens=60, dials=())
     write_world((recipe,), {{"base": {count}}}, Path(sys.argv[1]), workers=2)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     lengths = [p.dials["length_tokens"] for item in make_items(recipe, "base", 0, 100) for p in item.passages]

@@ -39,9 +39,9 @@ def test_the_bytes_depend_on_neither_workers_nor_the_hash_seed(tmp_path: Path) -
     count = 420  # enough to be worth processes
     alone = write_world((_SMALL,), {"base": count}, tmp_path / "alone", workers=1)
     code = (
-        "from pathlib import Path; from ragbed.synth import Recipe, write_world\n"
+        "from pathlib import Path; from ragbed.synth import SynthSpec, write_world\n"
         "if __name__ == '__main__':\n"
-        f"    write_world((Recipe(9, 'zh', 2, 2, 2, true_documents=2, tokens=60),), {{'base': {count}}}, "
+        f"    write_world((SynthSpec(9, 'zh', 2, 2, 2, true_documents=2, tokens=60),), {{'base': {count}}}, "
         f"Path({str(tmp_path / 'many')!r}), workers=2)\n"
     )
     script = tmp_path / "many.py"

@@ -16,7 +16,7 @@ MANIFEST_SHA256 = "aa4e2bf25690b5d56d2ff390f7dacafe174038418fa9f4db52d1719a4b4ec
 
 
 def _shipped(name: str) -> bytes:
-    return (files("ragbed") / "bundled" / name).read_bytes()
+    return (files("ragbed.data") / "bundled" / name).read_bytes()
 
 
 def test_the_shipped_edition_is_the_pinned_one_and_can_be_made_again(tmp_path: Path) -> None:

@@ -292,8 +292,8 @@ def test_work_that_is_spread_comes_back_in_order_and_its_errors_as_they_are(node
 
 _OWN_CLUSTER = """
 import json, os, ray, psutil
-from ragbed.runs.engines import Plan, open_engine
-engine = open_engine(Plan("ray"))
+from ragbed.runs.engines import EngineSpec, open_engine
+engine = open_engine(EngineSpec("ray"))
 list(engine.spread(abs, range(4)))
 driver = psutil.Process()
 sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
