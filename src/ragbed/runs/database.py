@@ -304,7 +304,9 @@ def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, val
     count = f"SELECT COUNT(*) FROM cases c WHERE feasible AND {pending}"  # noqa: S608 - a condition of ours
     ((cases,),) = connection.execute(count, values)
     step = max(1, cases // min(_MOST_SAMPLE, max(_LEAST_SAMPLE, cases // _SAMPLE_SHARE)))
-    connection.execute(_CREATE_PROMPT_ORDER.format(table=prompt_order_table(model), pending=pending), values | {"step": step})
+    connection.execute(
+        _CREATE_PROMPT_ORDER.format(table=prompt_order_table(model), pending=pending), values | {"step": step}
+    )
 
 
 def _unshared(prompt: str, previous: str | None) -> int:
