@@ -13,7 +13,7 @@ import click
 from ragbed.cli import options
 from ragbed.cli.asking import AskingOptions, asking_options, check_reader, read_budget
 from ragbed.cli.engine import open_chosen
-from ragbed.cli.quality import QualityOptions, quality_options, relabel_data, report_quality
+from ragbed.cli.quality import QualityOptions, quality_options, report_quality
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def build(
       ragbed build --quality builds/news --runs runs/news --cutoff openai/gpt-4o=2024-06-01
     """
     from ragbed.cli.console import print_json
+    from ragbed.cli.relabel import relabel_data
 
     _refuse_mixtures(recipe, {"--brief": brief, "--relabel": relabel, "--quality": chosen["quality"]})
     if relabel is not None:

@@ -1,8 +1,8 @@
-"""`ragbed build --quality` and `--relabel`: measures of a dataset beside RGB's, and its labels checked again."""
+"""`ragbed build --quality`: how good a dataset is, beside RGB, with gates; and what changed since another edition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from ragbed.builder.quality import MeasureFamily, Quality
     from ragbed.builder.quality.drift import Drift
     from ragbed.builder.quality.models import Answered, Way
-    from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.data import Dataset
-    from ragbed.schema import Label
 
 quality_options: Decorator = together(
     option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes .html or .json."),
@@ -200,51 +198,3 @@ def _print(quality: Quality, drift: Drift | None, *, to_stderr: bool) -> None:
             f"{len(drift.changed):,} of {drift.shared:,} shared with another answer"
         )
         print_table(title, ["figure", "before", "now", "p", ""], shifts, to_stderr=to_stderr)
-
-
-def relabel_data(data: str, *, json: bool) -> None:
-    """Print how many labels agree, and each passage whose labels differ, with the reason.
-
-    Args:
-        data: A file, NAME=FILE, or the name of installed data.
-        json: Whether to print one line of JSON on standard output and all else on standard error.
-    """
-    from ragbed.builder.relabel import relabel
-    from ragbed.cli.console import print_json
-    from ragbed.data.catalog import open_data
-
-    (dataset,) = open_data([data])
-    sums, disagreements = relabel(dataset.items())
-    _print_relabelling(dataset.name, sums, disagreements, to_stderr=json)
-    if json:
-        summary = {"data": dataset.name, "items": sums.items, "rebuilt": sums.rebuilt, "agreement": sums.rows}
-        print_json(summary | {"disagreements": disagreements})
-
-
-def _print_relabelling(
-    name: str, sums: Relabelling, disagreements: list[LabelDisagreement], *, to_stderr: bool
-) -> None:
-    from ragbed.builder.relabel import WAYS
-    from ragbed.cli.console import console, print_table
-    from ragbed.text import printable
-
-    out = console(to_stderr=to_stderr)
-    rows = [
-        [WAYS[row.way], row.published, row.agree, row.of, f"{row.agree / row.of:.2%}", _count_labels(row.labels)]
-        for row in sums.rows
-    ]
-    columns = ["rule", "published as", "agree", "of", "share", "labelled now"]
-    print_table(f"{name}: {sums.items:,} items", columns, rows, to_stderr=to_stderr)
-    out.print(
-        f"{sums.rebuilt:,} of {sums.items:,} items come out as they are published, by RGB's rule.", soft_wrap=True
-    )
-    for way, meaning in WAYS.items():
-        some = [one for one in disagreements if one.way == way]
-        out.print(f"\n{len(some):,} disagreements, rule: {meaning}", style="bold")
-        for one in some:
-            line = f"  item {one.item}, {one.place}: {one.label} ({one.rule}): {one.reason}. ‘{one.text}…’"
-            out.print(printable(line), soft_wrap=True)
-
-
-def _count_labels(labels: Mapping[Label, int]) -> str:
-    return ", ".join(f"{label} {count:,}" for label, count in sorted(labels.items(), key=lambda one: -one[1]))

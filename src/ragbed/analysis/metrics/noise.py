@@ -75,8 +75,8 @@ def measure_positions(maker: CellBuilder) -> Iterator[Cell]:
     """Yield accuracy by position, Cochran's Q and order robustness, for each ratio with all positions measured.
 
     The plain difference between the best and the worst position is mostly chance. Order robustness counts the questions
-    that get the same verdict at every position (`--rotations all`). A question counts once per seed, because each seed
-    chooses other documents. A question with a single position, in an unfinished run, is left out.
+    that get the same verdict at every position. A question counts once per seed, because each seed chooses other
+    documents. A question with a single position, in an unfinished run, is left out.
     """
     sheet, correct = maker.sheet, maker.score("correct")
     mask = sheet.of("noise") & (sheet.repeat == 0) & (sheet.slot >= 0)
