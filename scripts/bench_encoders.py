@@ -34,7 +34,7 @@ from ragbed.retrieval.ranking import max_similarity
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from scripts.recall import Recall, RecallPool, measure_recall, pool_items
+from tests.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
 
 QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
 """The first so many of each file: some hundred passages each, which take e5 a minute or two."""

@@ -27,7 +27,7 @@ from ragbed.text import holds_answer
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from scripts.text_quality import measure_giveaway, measure_openings, measure_overlap
+from tests.synth.text_quality import measure_giveaway, measure_openings, measure_overlap
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")

@@ -7,7 +7,7 @@ import pytest
 
 from ragbed.retrieval.base import Matrix
 from ragbed.schema import Item, Passage, Stance
-from scripts.recall import measure_recall, pool_items
+from tests.retrieval.recall import measure_recall, pool_items
 
 
 def make_item(name: str, *passages: tuple[str, Stance]) -> Item:

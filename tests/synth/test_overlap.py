@@ -9,7 +9,7 @@ import pytest
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
 from ragbed.synth.overlap import is_varied
-from scripts.text_quality import measure_overlap
+from tests.synth.text_quality import measure_overlap
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _WORDS = [f"w{n}" for n in range(40)]
