@@ -31,7 +31,10 @@ from ragbed.retrieval.base import Encoded, Encoder, Matrix, Role, TokenEncoder, 
 from ragbed.retrieval.bm25 import bm25, shortlist
 from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
 from ragbed.retrieval.ranking import max_similarity
-from ragbed.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
 
 QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
 """The first so many of each file: some hundred passages each, which take e5 a minute or two."""

@@ -1,4 +1,4 @@
-"""The paper's Figures 1 to 3 again, from our own examples, pipeline and instructions (R48)."""
+"""Draw the paper's Figures 1 to 3 from our own examples, pipeline and instructions."""
 
 from __future__ import annotations
 

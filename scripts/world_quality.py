@@ -21,11 +21,13 @@ from ragbed.data import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.schema import Lang
 from ragbed.synth import SynthSpec, make_items, write_world
-from ragbed.synth.overlap import measure_overlap
-from ragbed.synth.quality import measure_giveaway, measure_openings
 from ragbed.testbeds.selection import choose_testbeds, lay_out
 from ragbed.testbeds.settings import Settings
 from ragbed.text import holds_answer
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.synth.text_quality import measure_giveaway, measure_openings, measure_overlap
 
 SEED = 7
 LANGS: tuple[Lang, ...] = ("en", "zh")

@@ -1,4 +1,4 @@
-"""What all tests share: a browser, and where RGB's published files lie."""
+"""Fixtures of all tests: a browser, and the folder of RGB's published files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.data.catalog import CATALOG, data_root, folder_of
 from tests.browser import browser
 
 __all__ = ["browser"]  # a fixture of all tests of pages
@@ -22,32 +23,38 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"the tests must start without leftovers, but there is {', '.join(found)}")
 
 
-def _needed(path: Path) -> Path:
-    """RGB's files are not ours to ship: CI has them beside the checkout, others name their folder or skip."""
+def _find_rgb() -> Path:
+    """Return the folder of RGB's data: RAGBED_RGB_DIR, the one beside the checkout, or where it was downloaded to."""
+    beside = _ROOT.parent / "shared" / "rgb-data"
+    if named := os.environ.get("RAGBED_RGB_DIR"):
+        return Path(named)
+    return beside if beside.exists() else folder_of(CATALOG["rgb"], data_root())
+
+
+_RGB_DIR = _find_rgb()  # before a test changes the environment
+
+
+def _need(path: Path, what: str) -> Path:
+    """Return the path, or skip the test where it does not exist; fail in CI."""
     if not path.exists():
-        message = f"{path.name} is not here; name the folder of RGB's data by RAGBED_RGB_DIR to run this test"
         if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+            pytest.fail(what)
+        pytest.skip(what)
     return path
 
 
 @pytest.fixture(scope="session")
 def rgb_dir() -> Path:
-    named = os.environ.get("RAGBED_RGB_DIR")
-    return _needed(Path(named) if named else _ROOT.parent / "shared" / "rgb-data")
+    return _need(
+        _RGB_DIR,
+        f"needs RGB's data, and {_RGB_DIR} does not exist: run `ragbed data get rgb`, or set RAGBED_RGB_DIR",
+    )
 
 
 @pytest.fixture(scope="session")
 def en_top4(rgb_dir: Path) -> Path:
-    """An excerpt of English documents, which is no file of RGB's own."""
-    return _needed(rgb_dir / "en_top4.jsonl")
-
-
-@pytest.fixture(scope="session")
-def golden_dir(rgb_dir: Path) -> Path:
-    """What the original code made of the data, as hashes."""
-    return _needed(rgb_dir.parent / "golden")
+    """Return an excerpt of English documents, which is not among RGB's published files."""
+    return _need(rgb_dir / "en_top4.jsonl", f"needs en_top4.jsonl, which RGB does not publish; not in {rgb_dir}")
 
 
 @pytest.fixture(autouse=True)

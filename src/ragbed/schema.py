@@ -1,8 +1,8 @@
-"""The nouns: frozen records that everything else reads and writes; no logic, no I/O.
+"""The data types that several packages share: frozen records without logic or I/O.
 
-Data flows one way through them:
-Article → Question → Hit → Article → Chunk → Passage → Item → Case → Completion → Score → Trial → Estimate.
-On disk each is one JSON object a line; an unknown field is refused, a missing optional one is left out.
+Data flows in one direction: Article → Question → Hit → Chunk → Passage → Item → Case → Completion → Estimate.
+On disk, each record is one JSON object per line. An unknown field is an error, and fields with default values are left
+out.
 """
 
 from __future__ import annotations
@@ -295,37 +295,6 @@ class Completion(Record, frozen=True, kw_only=True):
     """Own retrieval: what the answer is said to rest on."""
     steps: tuple[Step, ...] = ()
     """Remedies: the calls behind the reply; usage, latency and attempts are their sums."""
-
-
-class Score(Record, frozen=True, kw_only=True):
-    """One scorer's verdict: a value, or none and the reason."""
-
-    scorer: str
-    value: bool | float | tuple[int, ...] | None
-    reason: str | None = None
-
-
-class Trial(Record, frozen=True, kw_only=True):
-    """One case asked of one model: a line of the run log."""
-
-    case: str
-    model: str
-    repeat: int
-    completion: Completion
-    scores: tuple[Score, ...] = ()
-
-
-class Manifest(Record, frozen=True, kw_only=True):
-    """What a run or a build was made from."""
-
-    version: str
-    """Of ragbed."""
-    data: dict[str, str]
-    """Dataset name to sha256 of its file."""
-    models: tuple[str, ...]
-    settings: dict[str, str]
-    prompts: str
-    """Hash of the instruction texts."""
 
 
 class Estimate(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A whole build from a site that is served, found by recorded searches, with every bad page there is (T3)."""
+"""A complete build from a local site and recorded searches, with every kind of bad page."""
 
 from __future__ import annotations
 

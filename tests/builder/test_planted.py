@@ -1,4 +1,4 @@
-"""T2: planted defects are caught, and what has no defect passes; on the bundled text, in both languages."""
+"""Planted defects are found and items without defects pass, on the bundled data in both languages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.schema import Item, Lang
 from tests.builder.planting import PLANTERS, count_caught, false_alarms, other_forms
 
 ENOUGH = 0.95
-"""The recall that the design asks for, of each defect."""
+"""The required recall for each kind of defect."""
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 

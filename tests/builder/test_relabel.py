@@ -1,9 +1,7 @@
-"""T1: RGB's questions with RGB's pools as search results give the published split and the published testbeds."""
+"""Labelling RGB's own pools again gives the published split and the published prompts."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from ragbed.data import FORMATS, Dataset
 from ragbed.schema import Item, Passage, Stance
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
+from tests.golden.facts import read_facts, short_hash
 from tests.items import base_item, integration_item
 
 PLAIN: dict[str, tuple[dict[Stance, tuple[int, int]], set[str]]] = {
@@ -44,9 +43,7 @@ def test_containment_gives_the_published_labels(file: str, rgb_dir: Path) -> Non
 
 
 @pytest.mark.parametrize("file", PLAIN)
-def test_the_rebuilt_split_gives_the_original_prompts(
-    file: str, rgb_dir: Path, golden_dir: Path, tmp_path: Path
-) -> None:
+def test_the_rebuilt_split_gives_the_original_prompts(file: str, rgb_dir: Path, tmp_path: Path) -> None:
     _, others = PLAIN[file]
     rebuilt = [rebuild(item) for item in Dataset(file, rgb_dir / f"{file}.json").items()]
     path = tmp_path / f"{file}.json"
@@ -54,17 +51,16 @@ def test_the_rebuilt_split_gives_the_original_prompts(
     published = (rgb_dir / f"{file}.json").read_bytes().splitlines(keepends=True)
     assert path.read_bytes() == b"".join(line for number, line in enumerate(published) if str(number) not in others)
     golden = {}
-    with open(golden_dir / "cases.jsonl", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            wanted = (line["profile"], line["file"], line["k"], line["correct"], line["noise"])
-            if wanted == ("code-2024", file, 5, 0.0, 0.4):
-                golden[str(line["id"])] = line["user"]
+    for line in read_facts("cases"):
+        wanted = (line["profile"], line["file"], line["k"], line["correct"], line["noise"])
+        if wanted == ("code-2024", file, 5, 0.0, 0.4):
+            golden[str(line["id"])] = line["user"]
     settings = Settings(noise=(Fraction("0.4"),), docs=5, correct=(Fraction(0),), profile="code-2024")
     said = {
         case.item: case.messages[-1].content for case in TESTBEDS[TESTBED[file]].cases(Dataset(file, path), settings)
     }
     assert len(said) == len(rebuilt) - len(others)
-    assert {item: hashlib.sha256(text.encode()).hexdigest() for item, text in said.items()} == {
+    assert {item: short_hash(text) for item, text in said.items()} == {
         item: digest for item, digest in golden.items() if item not in others
     }
 

@@ -1,4 +1,4 @@
-"""Questions like another one, from another article: pairs that can be asked as one (R21)."""
+"""Sibling questions from another article, for pairs that can be combined into one question."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Counts of the design about prompts: what the original code puts into them, and what the rule `mix` says of the same.
+"""Counts of the documents that the original code puts into prompts, and the findings of the rule `mix` on them.
 
-Ratios run 0, 0.2, 0.4, 0.6, 0.8, 1; sources as in test_published_counts.py.
+The ratios are 0, 0.2, 0.4, 0.6, 0.8 and 1. All counts were made on the published files.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_table_a_mean_real_noise(file: str, docs: int, means: Sequence[str], rgb
 
 def test_table_a_integration_items_are_noisier_or_have_seven_documents(rgb_dir: Path) -> None:
     for ratio, laid in _cases(rgb_dir / "zh_int.json", 5).items():
-        assert [len(case.documents) for case in laid if len(case.documents) != 5] == [7, 7], ratio  # DP4
+        assert [len(case.documents) for case in laid if len(case.documents) != 5] == [7, 7], ratio
     at_0 = _cases(rgb_dir / "zh_int.json", 5)[Fraction(0)]
     assert sum("N" in _pattern(case) for case in at_0) == 4
 
@@ -118,7 +118,7 @@ def test_table_b_no_true_document(noise: Fraction, without: Sequence[int | None]
     for correct in RATIOS[1:]:
         laid = _cases(rgb_dir / "en_fact.json", 5, correct)[noise]
         failed = [case for case in laid if not case.feasible]
-        assert len(failed) in (0, 100)  # DP8: noise and correct together above 1 raise for every item
+        assert len(failed) in (0, 100)  # noise and correct above 1 in total raise an error for every item
         found.append(None if failed else sum("P" not in _pattern(case) for case in laid))
     assert found == list(without)
 
@@ -152,7 +152,7 @@ def test_dp5_until_2024_all_positives_were_appended(rgb_dir: Path) -> None:
     for ratio in RATIOS[3:]:
         assert (f"{sum(sizes[ratio]) / 100:.1f}", max(sizes[ratio])) == ("15.8", 41)
         assert sum(_pattern(case).count("N") for case in old[ratio]) == 4
-    changed = []  # P9: affected items and their mean number of documents
+    changed = []  # affected items and their mean number of documents
     for ratio in RATIOS[:4]:
         pairs = zip(old[ratio], new[ratio], strict=True)
         affected = [len(before.documents) for before, after in pairs if before.documents != after.documents]

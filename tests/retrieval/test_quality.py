@@ -18,8 +18,8 @@ from ragbed.data import Dataset
 from ragbed.retrieval.base import Encoder, Matrix
 from ragbed.retrieval.bm25 import bm25
 from ragbed.retrieval.e5 import E5, E5Static, E5Weights
-from ragbed.retrieval.recall import RecallPool, measure_recall, pool_items
 from ragbed.schema import Item
+from tests.retrieval.recall import RecallPool, measure_recall, pool_items
 
 DIGESTS = {
     "en_fact": "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",

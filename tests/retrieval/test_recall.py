@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ragbed.retrieval.base import Matrix
-from ragbed.retrieval.recall import measure_recall, pool_items
 from ragbed.schema import Item, Passage, Stance
+from tests.retrieval.recall import measure_recall, pool_items
 
 
 def make_item(name: str, *passages: tuple[str, Stance]) -> Item:

@@ -12,21 +12,17 @@ from ragbed.schema import Case
 from ragbed.scoring import code, paper
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
+from tests.golden.facts import closed_book_cases, make_response, read_facts
 
 
-def _cases(rgb_dir: Path, file: str) -> dict[str, Case]:
-    dataset = Dataset(file, rgb_dir / f"{file}.json")
-    return {case.item: case for case in TESTBEDS["closed-book"].cases(dataset, Settings())}
-
-
-def test_every_golden_label_is_given(golden_dir: Path, rgb_dir: Path) -> None:
-    cases = {file: _cases(rgb_dir, file) for file in ("en_fact", "zh_int", "zh_refine")}
+def test_every_golden_label_is_given(rgb_dir: Path) -> None:
+    cases = closed_book_cases(rgb_dir)
     same = 0
-    with open(golden_dir / "labels.jsonl", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            case = cases[line["file"]][str(line["id"])]
-            given = (list(code.label(case, line["reply"])), int(code.flagged(case, line["reply"])))
-            same += given == (line["label"], line["factlabel"])
+    for line in read_facts("labels"):
+        case = cases[line["file"], str(line["id"])]
+        response = make_response(case, line["kind"])
+        given = (list(code.label(case, response)), int(code.flagged(case, response)))
+        same += given == (line["label"], line["factlabel"])
     assert same == 4_063
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from ragbed.scoring import original_totals
 from ragbed.scoring.original_totals import OriginalRate
+from tests.golden.facts import read_facts
 
 
-def test_every_golden_total_is_given(golden_dir: Path) -> None:
-    lines = [json.loads(line) for line in (golden_dir / "scores.jsonl").read_text("utf-8").splitlines()]
+def test_every_golden_total_is_given() -> None:
+    lines = list(read_facts("scores"))
     assert len(lines) == 36
     for line in lines:
         rate = original_totals.original_rate(line["labels"], line["noise"])

@@ -8,7 +8,8 @@ import pytest
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
-from ragbed.synth.overlap import is_varied, measure_overlap
+from ragbed.synth.overlap import is_varied
+from tests.synth.text_quality import measure_overlap
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _WORDS = [f"w{n}" for n in range(40)]

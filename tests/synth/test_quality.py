@@ -12,8 +12,7 @@ import pytest
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
-from ragbed.synth.overlap import measure_overlap
-from ragbed.synth.quality import measure_giveaway, measure_openings, rank_auc
+from tests.synth.text_quality import measure_giveaway, measure_openings, measure_overlap, rank_auc
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _SAMPLE = 120

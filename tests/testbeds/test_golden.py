@@ -1,4 +1,4 @@
-"""Profiles code-2023 and code-2024 against 16,200 prompts that the original code made."""
+"""Profiles code-2023 and code-2024 against 16,200 prompts of the original code (tests/golden)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.settings import PROFILES, Settings
+from tests.golden.facts import FOLDER, read_facts, short_hash
 
 _TESTBED_OF = {"en_fact": "counterfactual", "zh_int": "integration", "zh_refine": "noise"}
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _says_the_same(case: Case, line: dict[str, Any]) -> bool:
     if "error" in line:
         return not case.feasible
-    documents = [_sha(document.text)[:16] for document in case.documents]
-    return bool(documents == line["documents"] and _sha(case.messages[-1].content) == line["user"])
+    documents = [short_hash(document.text) for document in case.documents]
+    return bool(documents == line["documents"] and short_hash(case.messages[-1].content) == line["user"])
 
 
 def _key(line: dict[str, Any]) -> tuple[Any, ...]:
@@ -39,9 +36,8 @@ def _testbed(file: str, docs: int, noise: float) -> str:
     return "rejection" if file == "zh_refine" and noise == 1 else _TESTBED_OF[file]
 
 
-def test_every_golden_prompt_is_repeated_byte_for_byte(golden_dir: Path, rgb_dir: Path) -> None:
-    with open(golden_dir / "cases.jsonl", encoding="utf-8") as lines:
-        golden = list(map(json.loads, lines))
+def test_every_golden_prompt_is_repeated_byte_for_byte(rgb_dir: Path) -> None:
+    golden = list(read_facts("cases"))
     expected = {(*_key(line), line["noise"], str(line["id"])): line for line in golden}
     ratios: dict[tuple[Any, ...], set[float]] = defaultdict(set)
     for line in golden:
@@ -62,9 +58,10 @@ def test_every_golden_prompt_is_repeated_byte_for_byte(golden_dir: Path, rgb_dir
     assert not expected
 
 
-def test_the_system_messages_are_the_original_ones(golden_dir: Path) -> None:
+def test_the_system_messages_are_the_original_ones() -> None:
+    hashes = json.loads((FOLDER / "system.json").read_text())
     for profile in ("code-2023", "code-2024"):
-        expected = json.loads((golden_dir / f"system-{profile}.json").read_text())
         instructions = Instructions(PROFILES[profile].prompts)
         for lang in ("en", "zh"):
-            assert _sha(instructions.messages(lang, "q", ["d"])[0].content) == expected[lang]
+            system = instructions.messages(lang, "q", ["d"])[0].content
+            assert hashlib.sha256(system.encode()).hexdigest() == hashes[profile][lang]

@@ -1,4 +1,4 @@
-"""Pools → questions whose answers are verified: by enough sources, and by a reader (§15.1, condition 3)."""
+"""Verify the answers of questions: by enough sources, and by a model that reads the passages."""
 
 from __future__ import annotations
 

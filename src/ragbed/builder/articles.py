@@ -1,4 +1,4 @@
-"""Sources → articles: fetched, read, in a known language, each text once; the rest is rejected with a reason (R9)."""
+"""Fetch and read the articles of all sources; reject unknown languages and duplicates, each with a reason."""
 
 from __future__ import annotations
 

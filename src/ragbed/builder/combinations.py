@@ -1,4 +1,4 @@
-"""Verified questions → two asked as one, so that no single document answers them (R21)."""
+"""Combine two verified questions into one that no single document answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a text stands in what models may have been trained on: shared runs of words (§15.1, condition 2).
+"""Measure how much of a text is in possible training data, by shared runs of words.
 
 Brown et al. (NeurIPS 2020) call a text seen from one run of 13 words on. Here the share of a text's runs counts: news
 quote one another, and one quotation is not the article.

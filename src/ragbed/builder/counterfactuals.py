@@ -1,4 +1,4 @@
-"""Questions that models know → a false answer, and the supporting passages with it in place of the true one (R22)."""
+"""Make a false answer for questions that models know, and put it into the supporting passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHERS = 50
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
-    """The step: only what most reference models know, so that they can tell that the documents are wrong (R7)."""
+    """Yield false answers to questions that most reference models know, so that a model can detect the error."""
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return

@@ -1,7 +1,8 @@
-"""Supporting passage → the same passage with a false answer in every place of the true one (R22).
+"""Replace the true answer by a false one in a supporting passage.
 
-Two variants. `edit_passage` exchanges strings: every form in which the answer stands there, in the form in which it
-stands. `ask_rewrite` has a model smooth that, so that what depends on the answer fits too. Both must pass `check_edit`.
+There are two variants. `edit_passage` replaces strings: every form of the answer by the same form of the false one.
+`ask_rewrite` has a model make the passage fluent, so that words that depend on the answer fit too. Both must pass
+`check_edit`.
 """
 
 from __future__ import annotations

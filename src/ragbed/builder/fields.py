@@ -23,7 +23,6 @@ _LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_QUOTES = "\"'“”‘’「」《》`"
 _PAIRS = ('""', "''", "“”", "‘’", "「」", "``")
 _NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", "不详", "未知", "暂无"})
 

@@ -1,7 +1,7 @@
-"""Question × passage → label: does the passage give the answer, only hold it, or not even that (requirements §15.1).
+"""Label a passage for a question: it gives the answer, only mentions it, or does neither (docs/quality.md).
 
-Two ways. `label_plainly` is RGB's: a document that contains the answer is positive, any other negative (R19).
-`label_passage` is ours: the answer must be there in some form, be meant, and stand among what the question is about.
+`label_plainly` is RGB's rule: a document that contains the answer is positive, any other negative. `label_passage` is
+ours: the passage must contain the answer in some form, assert it, and be about the subject of the question.
 """
 
 from __future__ import annotations

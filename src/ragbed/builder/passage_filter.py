@@ -1,4 +1,4 @@
-"""Labelled passages → those that may stand in one item together; for each of the others, why not (§15.1, 4 to 8)."""
+"""Filter labelled passages to those that fit into one item; record the reason for each rejected one."""
 
 from __future__ import annotations
 

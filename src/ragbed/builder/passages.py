@@ -1,6 +1,6 @@
-"""Article → passages: stretches of whole sentences of at most 300 tokens (R16), as even in length as can be.
+"""Split articles into passages: whole sentences, at most 300 tokens as in the paper, of similar length.
 
-`semchunk` was tried and left: it knows no Chinese full stop, so it cuts Chinese sentences anywhere.
+`semchunk` is not used because it ignores the Chinese full stop and cuts Chinese sentences anywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
 MAX_TOKENS = 300
-"""R16: the paper's length."""
+"""The length in the paper (Data construction)."""
 CUTTER = 1
 """Raised when the same article is cut otherwise: what is kept of passages is made again."""
 _ARTICLES = 32

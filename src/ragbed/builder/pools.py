@@ -1,4 +1,4 @@
-"""Ranked passages → pools: every passage with its stance to the answer, none of them twice (R19)."""
+"""Label ranked passages for their question, without duplicates."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
 
 STEP = "stances"
 _FAR = "random"
-"""The label of a passage about something else: no noise in the paper's sense (R3), and easily had from other items."""
+"""The label of an unrelated passage: not a noisy document in the paper's sense, and other items have many."""
 _MANY, _NEARLY_ALL = 100, 0.9
 """Passages of which a judge has been asked before it is doubted, and the share of one verdict from which it is: of a
 question's pool a quarter to a half supports the answer."""

@@ -1,4 +1,4 @@
-"""Questions → what reference models know of them without any document (requirements §15.1, conditions 1 and 2)."""
+"""Probe which questions reference models answer without documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Articles → questions with their answers (R10–R13), and questions that the generator knows already (R22)."""
+"""Generate questions with answers from articles, and questions that the generator already knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions × passages → the passages nearest to each question (R17), and its snippets (R18)."""
+"""Rank the passages nearest to each question, and add its snippets."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     """Local: what finds passages beside their words, empty for words alone. Every page is read by it: that of the
     ranking, which reads only what was found, may be slower."""
     hits: int = 10
-    """R15: ten pages for a question."""
+    """Pages per question; the paper uses ten."""
     after: str | None = None
     before: str | None = None
     include: tuple[str, ...] = ()
@@ -97,9 +97,9 @@ class RecipeRanking(_Part, frozen=True, kw_only=True):
     encoders: dict[Lang, str] = {}
     """For a language in place of it, as the paper has one for each."""
     top: int = 30
-    """R17: thirty passages for a question."""
+    """Passages per question; the paper uses thirty."""
     tokens: int = 300
-    """R16: of a passage, at the most."""
+    """Maximum length of a passage; the paper uses 300."""
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ class Draft(Question, frozen=True, kw_only=True):
     id: str
     """Follows from language and question."""
     origin: Literal["article", "known"]
-    """Made from an article, or from what the generator says it knows (R22)."""
+    """Made from an article, or from the generator's own knowledge (for counterfactual items)."""
     kind: str
     """Of its answer: name, quantity or date."""
     event: str = ""
@@ -59,7 +59,7 @@ class Candidate(Record, frozen=True, kw_only=True):
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, the nearest first, and its snippets after them (R18)."""
+    """A question's passages, the nearest first, followed by its snippets."""
 
     question: str
     candidates: tuple[Candidate, ...]
@@ -82,7 +82,7 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """Two questions asked as one (R21)."""
+    """Two questions that are combined into one."""
 
     id: str
     question: str
@@ -102,7 +102,7 @@ class Edited(Record, frozen=True, kw_only=True):
 
 
 class Falsehood(Record, frozen=True, kw_only=True):
-    """A false answer, and the passages that give it (R22)."""
+    """A false answer and the passages that give it."""
 
     question: str
     fake: Answer

@@ -1,4 +1,4 @@
-"""A dataset's own pools labelled again, as if they were search results: does building give the published split (T1)?"""
+"""Label a dataset's own pools again, as if they were search results, and compare with the published labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions → pages that a search engine names for them (R15)."""
+"""Search the web for each question."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The six systems of the paper: how each is to be prompted, by the original code and by its own documentation.
 
-The original code (P12 of the paper's differences) gives the system text to ChatGPT only as a system message. All others
+The original code gives the system text to ChatGPT only as a system message. All others
 get it in front of the question, in one form under the profiles `code-*`, bug for bug, and in the form that the model's
 own documentation asks for under all others. To add a preset: one entry in PRESETS.
 """
@@ -19,7 +19,7 @@ Form: TypeAlias = Callable[[str, str], str]
 
 _LOCAL = Sampling(temperature=0.7, top_p=0.8, max_tokens=256)
 _API = Sampling(temperature=0.7, top_p=1.0, max_tokens=256)
-"""The original code's defaults (P11)."""
+"""The original code's defaults."""
 
 TESTED = "prompt-tested only"
 """How far all presets are tested: their weights have not been run."""
@@ -50,7 +50,7 @@ class Preset:
     served_by: Literal["chat", "completions"] = "completions"
     """Which method of an endpoint takes it: whole prompts, or one user turn that the server puts into its own form."""
     code_closed_book: str = ""
-    """The original code's system text where there are no documents (P13)."""
+    """The original code's system text where there are no documents ."""
     closed_to_hf: str | None = None
     """Why it cannot be run in-process, and what to do instead."""
 

@@ -9,8 +9,8 @@ from itertools import chain
 GRAM_CHARS = 5
 """Of a gram, white space left out."""
 _FIFTHS = 4
-"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other
-(the design's containment of 0.8, in whole numbers so that no rounding decides)."""
+"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other. Whole numbers
+avoid a decision by rounding."""
 _MOST_CHARS = 100_000
 """Longer texts are compared by this much of their beginning, to bound the memory; RGB's longest has 1,745."""
 

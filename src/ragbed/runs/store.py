@@ -23,9 +23,10 @@ from ragbed.runs.database import (
     naming,
     open_for_reading,
     open_for_writing,
+    prompt_order_table,
+    sort_by_prompt,
 )
 from ragbed.runs.commit_counter import lost, noted
-from ragbed.runs.prompt_order import sort_by_prompt, table_of
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Case, Completion
@@ -281,13 +282,13 @@ class RunStore:
         Args:
             model: Its number.
             repeats: How often each case is asked.
-            by_prompt: A sample first, then sorted by prompt (see `prompt_order`); otherwise as planned.
+            by_prompt: A sample first, then sorted by prompt (see `sort_by_prompt`); otherwise as planned.
         """
         if not by_prompt:
             return self._read_pending(_AS_PLANNED, model, repeats)
         with naming(self.path, "read"):
             sort_by_prompt(self.connection, model, _HAS_PENDING, {"model": model, "repeats": repeats})
-        return self._read_pending(_BY_PROMPT.format(table_of(model)), model, repeats)
+        return self._read_pending(_BY_PROMPT.format(prompt_order_table(model)), model, repeats)
 
     def _read_pending(self, query: str, model: int, repeats: int) -> Iterator[CallRequest]:
         for repeat in range(repeats):
@@ -302,7 +303,7 @@ class RunStore:
         """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""
         parts = {"size": "LENGTH(c.line)", "table": "cases", "condition": "feasible"}
         if by_prompt:
-            parts = {"size": "c.size", "table": f"temp.{table_of(model)}", "condition": "TRUE"}
+            parts = {"size": "c.size", "table": f"temp.{prompt_order_table(model)}", "condition": "TRUE"}
         ((cases, size),) = self.read(_WORK.format(**parts))
         ((done, done_size),) = self.read(_WORK_DONE.format(**parts), {"model": model, "repeats": repeats})
         return cases * repeats - done, size * repeats - done_size

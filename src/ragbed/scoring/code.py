@@ -1,7 +1,8 @@
-"""The original code's scores, bug for bug (P1 to P6 of the design): what its published numbers mean.
+"""Score responses as RGB's original code does, including its bugs.
 
-Chinese replies lose all ASCII spaces and answers do not; matching is lower-cased containment without borders;
-a short phrase anywhere is a refusal and goes before a right answer; another phrase is an error flag.
+All ASCII spaces are removed from Chinese responses but not from answers. Matching is lower-cased containment without
+word boundaries. A short phrase anywhere counts as a refusal, even beside a right answer; another phrase counts as an
+error flag.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A run's totals as the original code and the paper define them, each with its own denominator.
 
-The original prints what it has, so that failed calls have left before it counts (P14); it adds right answers to the
-refusals where all documents are noise (P4), and takes a refusal for a correction (P6).
+The original code leaves failed calls out before it counts, adds right answers to the refusals where all documents are
+noise, and counts a refusal as a correction.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The paper's own definitions (R34, R35, R37): containment of the answer, and of the mandated sentences.
+"""The paper's own definitions (Evaluation metrics): the response contains the answer, or the required sentence.
 
-`equal` is exact match in the stricter sense that other accounts of the paper give it (D3).
+`equal` is the stricter exact match that other descriptions of the paper use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The paper's judged metrics Rej* and ED* (R36, R37, R40): what a judge is asked, and how its reply is read.
+"""The paper's judged metrics Rej* and ED*: the request to the judge and the parser of its response.
 
-Instruction, demonstrations, inputs and parsing rule are those of the original code, in our wording: Rej* sees the
-question and the reply, ED* the reply alone (under another label than its demonstrations); a phrase anywhere in the
-judgement decides. They are kept for comparison, faults included; `ragbed judge` has better ones.
+Instruction, demonstrations, inputs and parsing rule follow the original code, in our wording. Rej* gets the question
+and the response; ED* gets only the response, under another label than in its demonstrations. A phrase anywhere in the
+judgement decides. They are kept for comparison, including their faults; `ragbed judge` has better criteria.
 """
 
 from __future__ import annotations

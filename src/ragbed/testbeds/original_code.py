@@ -1,8 +1,8 @@
-"""Which documents the original code hands to a model, and in which order, bug for bug.
+"""Select and order documents as RGB's original code does, including its bugs.
 
-Rules P7 to P10 of the design: Python's generator is reset to one constant before every question, so the
-order is the same for all questions with the same number of documents; pools are taken from the front;
-shortages are mended in part or not at all; floats are rounded up as they come.
+The original code resets Python's random generator before every question, so the order is the same for all questions
+with the same number of documents. It takes documents from the front of the pools, fills shortages in part or not at
+all, and rounds floats up without correcting their error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Chosen(NamedTuple):
 
 
 def choose_base(item: Item, asked: CaseCondition, year: int) -> Chosen:
-    """Noise and rejection: the front of both lists, one kind of shortage mended (P7)."""
+    """Choose documents for noise and rejection: the front of both lists, with one kind of shortage filled."""
     docs, noise = asked.docs, float(asked.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
     wanted_negative = ceil(docs * noise)
@@ -42,7 +42,7 @@ def choose_base(item: Item, asked: CaseCondition, year: int) -> Chosen:
 
 
 def choose_integration(item: Item, asked: CaseCondition, year: int) -> Chosen:
-    """One document of every sub-question, then further ones round by round, then negatives (P9)."""
+    """Choose one document per sub-question, then further ones in rounds, then distractors."""
     rng = random.Random(_RESET)
     wanted = asked.docs - ceil(asked.docs * float(asked.noise))
     parts: dict[int, list[int]] = {}
@@ -68,7 +68,7 @@ def choose_integration(item: Item, asked: CaseCondition, year: int) -> Chosen:
 
 
 def choose_counterfactual(item: Item, asked: CaseCondition, year: int) -> Chosen:
-    """Edited documents drawn at random, true ones from what is left, the front of the negatives (P10).
+    """Choose edited documents at random, true ones from the rest, and the front of the distractors.
 
     Raises:
         ValueError: As the original does, when noise and correct together ask for more than all documents;

@@ -1,4 +1,4 @@
-"""The planner: the design's table, and simulation."""
+"""Sample sizes and power against a table of known values and against simulation."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ def test_the_contexts_of_a_system_that_searches_are_what_it_found(tmp_path: Path
     for to in ("ragas", "ragchecker"):
         done = _export(run, to, tmp_path / to)
         assert done.code == 0
-        assert "Trials whose system does not say what it found: 1. They have no contexts.\n" in done.err
-        assert "Found passages that are not of the corpus: 2. They are not in it.\n" in done.err
+        assert "Trials whose system does not report what it retrieved: 1. They have no contexts.\n" in done.err
+        assert "Retrieved passages that are not in the corpus: 2. They are left out.\n" in done.err
     rows = [json.loads(line) for line in (tmp_path / "ragas").read_text().splitlines()]
     found = ["It is gold-0.", "It rained."]
     assert [row["retrieved_contexts"] for row in rows] == [found, [], ["It is gold-2.", "It rained."]]

@@ -17,7 +17,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.interop.exports.lm_eval import METRICS
+from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.models.cassette import Recording
 from ragbed.schema import Case, Lang
 from ragbed.synth.generate import write_world

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust import explain, score
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
+from tests.golden.facts import closed_book_cases, make_response, read_facts
 from tests.scoring.robust.cases import make_case
 
 OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
@@ -29,20 +29,17 @@ VERDICTS = {
     "incorrect": "negated wrong",
     "empty": "empty",
 }
-"""Verdicts, and the kinds of replies that deserve them, whatever the original code makes of those."""
+"""Expected verdicts and the kinds of responses that get them, whatever labels the original code gives."""
 
 
-def test_every_golden_reply_gets_the_verdict_that_its_kind_deserves(golden_dir: Path, rgb_dir: Path) -> None:
-    cases = {}
-    for name in ("en_fact", "zh_int", "zh_refine"):
-        for case in TESTBEDS["closed-book"].cases(Dataset(name, rgb_dir / f"{name}.json"), Settings()):
-            cases[name, case.item] = case
+def test_every_golden_response_gets_the_verdict_of_its_kind(rgb_dir: Path) -> None:
+    cases = closed_book_cases(rgb_dir)
     given: dict[str, Counter[str]] = {}
-    with open(golden_dir / "labels.jsonl", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            values = score(cases[line["file"], str(line["id"])], line["reply"])
-            given.setdefault(line["kind"], Counter())[str(values["verdict"])] += 1
-            assert values["flagged"] is line["kind"].startswith("flag")
+    for line in read_facts("labels"):
+        case = cases[line["file"], str(line["id"])]
+        values = score(case, make_response(case, line["kind"]))
+        given.setdefault(line["kind"], Counter())[str(values["verdict"])] += 1
+        assert values["flagged"] is line["kind"].startswith("flag")
     wanted = {kind: set(verdicts.split()) for verdicts, kinds in VERDICTS.items() for kind in kinds.split()}
     assert {kind: set(given[kind]) for kind in wanted} == wanted
 

@@ -16,33 +16,32 @@ from ragbed.analysis.metrics import (
     integration,
     knowledge,
     noise,
-    others,
-    position,
     rejection,
     retrieval,
     strategies,
-    transitions,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import common_items, known_items, of_items, unknown_items
 from ragbed.analysis.metrics.trial import Scored
 from ragbed.analysis.metrics.trial_columns import TRACKS, Mask, TrialColumns, make_sheets
 from ragbed.analysis.statistics.multiple import benjamini_hochberg
+from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
-    "position": position.measure,
+    "position": noise.measure_positions,
     "rejection": rejection.measure,
     "integration": integration.measure,
     "counterfactual": counterfactual.measure,
     "closed-book": knowledge.measure,
-    "transitions": transitions.measure,
+    "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
 }
 """By the name of the table."""
 
 _TESTS = ("drop_p", "decline_p", "same_p")
+_PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 """Tables that are also made of the questions that a model does, and does not, answer without documents."""
 
@@ -103,11 +102,19 @@ def measure_sheet(sheet: TrialColumns, track: str) -> Iterator[Cell]:
     """All cells of one model on one dataset: of all questions, and of those known and unknown."""
     for table, of in METRICS.items():
         yield from of(CellBuilder(table, sheet, track))
-    for testbed in others.find_others(sheet):
-        yield from others.measure(CellBuilder(testbed, sheet, track))
+    for testbed in dict.fromkeys(testbed for testbed, _ in sheet.kinds if testbed not in TESTBEDS):
+        yield from _measure_plugin_testbed(CellBuilder(testbed, sheet, track))
     knowledge: dict[Scope, Mask] = {"known": known_items(sheet, track), "unknown": unknown_items(sheet, track)}
     for scope, items in knowledge.items():
         if items.any() and not items.all():
             part = sheet.restricted(of_items(sheet, items))
             for table in _ADJUSTED:
                 yield from METRICS[table](CellBuilder(table, part, track, scope))
+
+
+def _measure_plugin_testbed(maker: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of a plug-in's testbed, in a table of its name, by number of documents."""
+    asked = maker.sheet.of(maker.table)
+    for k in np.unique(maker.sheet.k[asked]).tolist():
+        for metric, name in _PLUGIN_SCORES.items():
+            yield maker.rate(metric, asked & (maker.sheet.k == k), maker.score(name), k=k)

@@ -1,6 +1,6 @@
-"""A score along the noise ratio: area, slope, retention, ρ₁₀, and where it declines.
+"""A score as a function of the noise ratio: area, slope, retention, ρ₁₀, and where it declines (docs/statistics.md).
 
-Requirements §14.5; the headline is ρ₁₀, the ratio at which a tenth of the accuracy without noise is lost.
+The headline is ρ₁₀, the ratio at which a tenth of the accuracy without noise is lost.
 """
 
 from __future__ import annotations

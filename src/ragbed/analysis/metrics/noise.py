@@ -1,4 +1,4 @@
-"""Noise robustness: the curve, the harm of related text, and noise apart from missing evidence."""
+"""Noise robustness: accuracy by noise ratio, by kind of distractor and by position of the documents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.curve import measure_curve
+from ragbed.analysis.metrics.trial_columns import Ints, Mask
+from ragbed.analysis.statistics.paired import cochran_q
 
 
 def measure(maker: CellBuilder) -> Iterator[Cell]:
@@ -67,3 +69,34 @@ def _fixed(maker: CellBuilder) -> Iterator[Cell]:
             yield maker.rate("accuracy", long, correct, k=k, arm="control")
             yield maker.difference("length_effect", alone, long, correct, k=k, arm="control")
             yield maker.difference("related_minus_length", long, noisy, correct, k=k, arm="fixed")
+
+
+def measure_positions(maker: CellBuilder) -> Iterator[Cell]:
+    """Yield accuracy by position, Cochran's Q and order robustness, for each ratio with all positions measured.
+
+    The plain difference between the best and the worst position is mostly chance. Order robustness counts the questions
+    that get the same verdict at every position. A question counts once per seed, because each seed chooses other
+    documents. A question with a single position, in an unfinished run, is left out.
+    """
+    sheet, correct = maker.sheet, maker.score("correct")
+    mask = sheet.of("noise") & (sheet.repeat == 0) & (sheet.slot >= 0)
+    for k in np.unique(sheet.k[mask]).tolist():
+        for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
+            here = mask & (sheet.k == k) & (sheet.noise == ratio)
+            here &= np.bincount(sheet.layouts, weights=here)[sheet.layouts] > 1
+            slots = [here & (sheet.slot == slot) for slot in range(k)]
+            verdicts = np.column_stack([sheet.per_layout(slot, correct) for slot in slots])
+            whole = np.asarray(np.isfinite(verdicts).all(axis=1))
+            if k > 1 and whole.any():
+                counts = sheet.counts(sheet.layouts, len(whole))[whole]
+                yield from _position_cells(maker, slots, (verdicts[whole] > 0.5, counts), ratio)
+
+
+def _position_cells(maker: CellBuilder, slots: list[Mask], asked: tuple[Mask, Ints], ratio: float) -> Iterator[Cell]:
+    (verdicts, counts), correct = asked, maker.score("correct")
+    k, n, everywhere = len(slots), int(counts.sum()), np.logical_or.reduce(slots)
+    for slot, mask in enumerate(slots):
+        yield maker.rate("accuracy_by_slot", mask, correct, noise=ratio, k=k, slot=slot)
+    yield maker.number("position_p", cochran_q(verdicts, counts), n, everywhere, noise=ratio, k=k)
+    alike = (verdicts == verdicts[:, :1]).all(axis=1)
+    yield maker.share("order_robustness", int(counts[alike].sum()), n, everywhere, noise=ratio, k=k)

@@ -1,4 +1,4 @@
-"""What the printed figures support: findings S-1 to S-5 of the design, recomputed."""
+"""What the paper's printed figures support: the findings S-1 to S-5 of `ragbed paper`."""
 
 from __future__ import annotations
 
@@ -94,19 +94,19 @@ class SampledErrors:
 
 @dataclass(frozen=True)
 class Findings:
-    """All of it."""
+    """All findings."""
 
     lost: list[Lost]
     simple: Decline
-    """S-1, of Table 1."""
+    """S-1: which rows of Table 1 decline significantly."""
     integrated: Decline
-    """S-2, of Table 5."""
+    """S-2: which rows of Table 5 decline significantly."""
     corrections: list[Correction]
-    """S-3."""
+    """S-3: how few detected errors the correction rates rest on."""
     error_shares: SampledErrors
-    """S-4."""
+    """S-4: the printed error shares come from a sample."""
     resolutions: list[Resolution]
-    """S-5."""
+    """S-5: the smallest drop that the number of questions can show."""
 
 
 def find() -> Findings:

@@ -1,6 +1,6 @@
-"""How good a dataset is: every figure of requirements §15.2 beside RGB's, with gates (docs/quality.md).
+"""Quality measures of a dataset, beside RGB's values, with gates (docs/quality.md).
 
-To add a family of figures: a file with a class that has `add` and `tell`, and one line in FAMILIES.
+To add a family of measures: a file with a class that has `add` and `tell`, and one line in FAMILIES.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import prepare
 
 _RGB = {"name": 158, "quantity": 90, "date": 52}
-"""Of zh_refine, by digits and the characters 年, 月 and 日 (requirements §15.2)."""
+"""Answer types of zh_refine, by digits and the characters 年, 月 and 日 (docs/quality.md)."""
 _YES_NO = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|是否|是不是|吗[？?]?$", re.IGNORECASE
 )

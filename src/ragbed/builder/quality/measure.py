@@ -31,7 +31,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     high: float | None = None
     """Of a share: its 95 % interval (Wilson)."""
     reference: str
-    """RGB's value, or why there is none (requirements §15.2)."""
+    """RGB's value, or the reason why there is none (docs/quality.md)."""
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
@@ -69,7 +69,7 @@ class QualityGate:
 
 @dataclass(frozen=True)
 class MeasureSpec:
-    """What a figure is, before it is measured: one line of §15.2."""
+    """The definition of a measure: one line of the table in docs/quality.md."""
 
     name: str
     meaning: str

@@ -53,7 +53,7 @@ class Query(Struct, frozen=True, kw_only=True):
     """Domains, of which and of whose subdomains hits must be; none named: of any."""
     exclude: tuple[str, ...] = ()
     count: int = 10
-    """R15: ten pages for a question."""
+    """Pages per question; the paper uses ten."""
 
     def __post_init__(self) -> None:
         for day in (self.after, self.before):

@@ -1,7 +1,7 @@
-"""Exports: testbeds and runs in the formats of other tools, one file per target.
+"""Exports: testbeds and runs in the formats of other tools.
 
-To add one: a module with a function that writes, and one line in the table below that fits. A library that a target
-needs is imported where it writes, and its absence is one sentence with the install command.
+To add one: a function that writes, and one line in the table below that fits. Import a library that only one format
+needs inside that function; if it is missing, the error gives the install command.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from typing import IO, TypeAlias
 
 from ragbed.interop.exports import (
     cassette,
+    harness_tasks,
     hf,
-    inspect,
-    jsonl,
-    lm_eval,
     mlflow,
     original_code,
     parquet,
-    ragas,
-    ragchecker,
+    rag_evaluators,
+    records,
 )
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
@@ -31,24 +29,24 @@ WriteTrials: TypeAlias = Callable[[ExportedRun, IO[bytes]], Written]
 WriteRunFolder: TypeAlias = Callable[[ExportedRun, Path], Written]
 
 DATA_FILES: dict[str, WriteCases] = {
-    "jsonl": jsonl.write_cases,
-    "ragas": ragas.write_cases,
-    "ragchecker": ragchecker.write_cases,
+    "jsonl": records.write_case_lines,
+    "ragas": rag_evaluators.write_ragas_cases,
+    "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
 """A testbed as one file."""
 
 DATA_FOLDERS: dict[str, WriteFolder] = {
-    "inspect": inspect.write_folder,
-    "lm-eval": lm_eval.write_folder,
+    "inspect": harness_tasks.write_inspect,
+    "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
-"""A frozen testbed as a folder, which is filled under another name than it will have."""
+"""A frozen testbed as a folder. It is written under a temporary name and then renamed."""
 
 RUN_FILES: dict[str, WriteTrials] = {
-    "jsonl": jsonl.write_trials,
+    "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
-    "ragas": ragas.write_trials,
-    "ragchecker": ragchecker.write_trials,
+    "ragas": rag_evaluators.write_ragas_trials,
+    "ragchecker": rag_evaluators.write_ragchecker_trials,
     "mlflow": mlflow.write_trials,
     "cassette": cassette.write_trials,
 }

@@ -1,13 +1,13 @@
-"""What can be written in parts: items, cases and trials, each record with the key that it is divided by.
+"""Items, cases and trials as records, in one file or in shards; each record has the key that assigns its shard.
 
-To add a format: a function that counts into `Written`, and one line in the table that fits.
+To add a format for shards: a function that counts into `Written`, and one line in the table that fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,7 +21,7 @@ from ragbed.interop.exports.shards import LINES, Record, ShardFormat
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import brought
 from ragbed.runs.sharding import key_of
-from ragbed.runs.trials import trial_line
+from ragbed.runs.trials import trial_line, trial_lines
 
 Keyed: TypeAlias = Iterator[tuple[str, Record]]
 _ROWS = 100
@@ -77,6 +77,22 @@ def _trial_lines(run: ExportedRun, written: Written) -> Keyed:
 
 def _trial_rows(run: ExportedRun, written: Written) -> Keyed:
     return ((key_of(case), row) for case, row in trial_rows(run, written))
+
+
+def write_case_lines(layout: Layout, sink: IO[bytes]) -> Written:
+    """Write one line per case, as `ragbed cases` does, including infeasible ones."""
+    written, encoder = Written("cases"), msgspec.json.Encoder()
+    for case in layout.cases():
+        sink.write(encoder.encode(case) + b"\n")
+        written.count += 1
+    return written
+
+
+def write_trial_lines(run: ExportedRun, sink: IO[bytes]) -> Written:
+    """Write one line per trial: the case, the response and the scores."""
+    written = Written("trials")
+    sink.writelines(trial_lines(run.results(written), canonical=run.canonical))
+    return written
 
 
 class InParts(NamedTuple):

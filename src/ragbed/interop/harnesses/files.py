@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ragbed.interop.exports.lm_eval import Loader, task_yaml
+from ragbed.interop.exports.harness_tasks import Loader, task_yaml
 from ragbed.interop.harnesses.shipped import SHIPPED
 
 _LOAD = "ragbed.interop.harnesses.lm_eval.load_shipped"

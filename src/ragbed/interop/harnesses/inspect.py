@@ -14,7 +14,7 @@ from inspect_ai.solver import TaskState, generate
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
-from ragbed.interop.exports.lm_eval import METRICS
+from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.frozen import find_part
 from ragbed.interop.harnesses.inspect_model import CassetteAPI
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
-from ragbed.interop.exports.lm_eval import METRICS
+from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.exports.records_base import reference_of
 from ragbed.interop.harnesses.frozen import find_part
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed

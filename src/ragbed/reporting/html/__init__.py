@@ -10,7 +10,7 @@ import hashlib
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -22,7 +22,6 @@ from ragbed.reporting.html import sections
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.leaderboard import make_standings
 from ragbed.reporting.pages import read_static
-from ragbed.reporting.pages.bundle import bundle
 from ragbed.reporting.pages.charts.theme import rules
 from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
 from ragbed.reporting.summary import summarise
@@ -30,6 +29,11 @@ from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
+
+# The scripts in `pages/static` use these two forms only, so that bundling needs no parser.
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
@@ -162,3 +166,38 @@ def _browser() -> Node:
     """Where the script draws the case browser; until then it says that it needs one."""
     told = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", told, id="cases", class_="page screen-only browser", tabindex="-1")
+
+
+def bundle(entry: str, read: Callable[[str], str]) -> str:
+    """Return a module and the modules that it imports as one script.
+
+    Args:
+        entry: The name of the module.
+        read: Returns the text of a module by its name.
+
+    Raises:
+        ValueError: A module imports or exports in another form, or the imports are circular.
+    """
+    done: dict[str, str] = {}
+    _add_module(entry, read, done, ())
+    return '"use strict";\n' + "\n".join(done.values())
+
+
+def _add_module(name: str, read: Callable[[str], str], done: dict[str, str], above: tuple[str, ...]) -> None:
+    if name in above:
+        raise ValueError(f"{name} imports itself through {' and '.join(above)}")
+    if name in done:
+        return
+    text = read(name)
+    for found in _IMPORT.finditer(text):
+        _add_module(found[2], read, done, (*above, name))
+    names = _EXPORT.findall(text)
+    body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_variable(found[2])};", text)
+    body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), body)
+    if left := _LEFT.search(body):
+        raise ValueError(f"{name}: {left[0]!r} is not a form that can be bundled")
+    done[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(names)} }};\n}})();"
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name)

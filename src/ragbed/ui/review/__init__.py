@@ -1,6 +1,6 @@
-"""The review: people accept, fix or reject what was built, in the browser (requirements §15.1, condition 10).
+"""Review of a built dataset in the browser: people accept, fix or reject items (docs/review.md).
 
-`docket` holds the items and what is flagged in them, `points` says what there is to decide about an item, `log` keeps
-who decided what and when, `standing` follows from it, `desk` takes decisions; `app` serves that to the pages in
-`static/`, and `applying` writes the dataset that comes of it.
+`queue` has the items and their flags, `points` the decisions that an item needs, `log` the decisions with author and
+time, `state` their result. `session` accepts decisions, `app` serves the pages in `static/`, and `apply` writes the
+reviewed dataset.
 """

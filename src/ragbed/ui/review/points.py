@@ -5,8 +5,8 @@ A point is named by the field that it is about, or by a word for what no field s
 | Point | Accepted | Fixed by | Rejected |
 |---|---|---|---|
 | `question` | it is clear and can be asked by itself | another wording | the item goes |
-| `searchable` | a search finds pages that answer it (R14) | – | the item goes |
-| `known` | known or unknown, as its kind wants it (R7, R22) | – | the item goes |
+| `searchable` | a search finds pages that answer it (paper, Data construction) | – | the item goes |
+| `known` | known or unknown, as its kind requires | – | the item goes |
 | `answer[0]` | it and all its aliases are right | other aliases | the item goes |
 | `fake[0]` | it is false, and of the same kind | other aliases | the item goes |
 | `passages[3].stance` | it stands so to the answer | another stance | the passage goes |

@@ -1,7 +1,7 @@
-"""How well scores of passages find those that bear the answer: what encoders are chosen by.
+"""Measure how well scores of passages find those that support the answer; tests and benchmarks of encoders share it.
 
-Each question of a dataset comes with a small pool of its own, from which any encoder returns all at 30. So all
-passages of all questions form one pool, exact duplicates once, and a question must find its own supporting ones there.
+The pool of one question is so small that every encoder returns all of it at 30. So the passages of all questions form
+one pool without exact duplicates, and each question must find its own supporting passages there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragbed.schema import Item
 
 @dataclass(frozen=True)
 class Sought:
-    """A question and the places, in the pool, of what its item holds."""
+    """A question and the positions of its item's passages in the pool."""
 
     question: str
     supports: frozenset[int]
@@ -25,7 +25,7 @@ class Sought:
 
 @dataclass(frozen=True)
 class RecallPool:
-    """All passages of some items, and what each question is to find among them."""
+    """All passages of some items, and the passages that each question must find."""
 
     passages: tuple[str, ...]
     sought: tuple[Sought, ...]
@@ -37,18 +37,18 @@ class Recall:
 
     questions: int
     at_30: float
-    """Share of the supporting passages among the first 30; of as many as fit where there are more."""
+    """Share of the supporting passages among the first 30; where there are more than 30, out of 30."""
     at_10: float
     first: float
     """1 / rank of the first supporting passage."""
     own: float
-    """Of the item's own passages alone, the first as many as support: the share that does support."""
+    """Among the item's own passages: the share of supporting ones in as many first positions as there are."""
     own_chance: float
-    """The same for a random order."""
+    """The same share for a random order."""
 
 
 def pool_items(items: Iterable[Item]) -> RecallPool:
-    """Puts the true passages of all items together; items without a supporting one are left out."""
+    """Pool the true passages of all items; leave out items without a supporting passage."""
     places: dict[str, int] = {}
     sought = []
     for item in items:
@@ -63,7 +63,7 @@ def pool_items(items: Iterable[Item]) -> RecallPool:
 
 
 def measure_recall(pool: RecallPool, score: Callable[[str], Matrix]) -> Recall:
-    """What a scorer of the whole pool finds, question by question."""
+    """Return the mean recall of a function that scores the whole pool for a question."""
     rows = [_measure_one(sought, best(score(sought.question), len(pool.passages))) for sought in pool.sought]
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     return Recall(len(rows), *means)

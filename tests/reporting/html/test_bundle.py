@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ragbed.reporting.html import bundle
 from ragbed.reporting.pages import read_static
-from ragbed.reporting.pages.bundle import bundle
 
 
 def test_every_module_comes_once_and_before_who_needs_it() -> None:

@@ -1,0 +1,131 @@
+"""Frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, scored by ragbed's own scorers.
+
+Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio:
+an average over ratios means nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ragbed.interop.exports.frozen import Layout, freeze
+from ragbed.interop.exports.records_base import Written
+
+_INSPECT_FILE = "tasks.py"
+_INSPECT_HEAD = '''"""Tasks of a frozen testbed (testbed.json says of what), for Inspect AI with ragbed installed.
+
+    inspect eval {file}@{first} --model openai/gpt-4o-mini
+"""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+
+from ragbed.interop.harnesses.inspect import frozen_task
+
+HERE = Path(__file__).parent
+'''
+_INSPECT_TASK = """
+
+@task
+def {name}() -> Task:
+    return frozen_task(HERE, "{name}")
+"""
+_LM_EVAL_FILE = "here.py"
+_LM_EVAL_LOADER = '''"""Where the cases of this testbed are, for lm-evaluation-harness with ragbed installed."""
+
+from pathlib import Path
+
+from ragbed.interop.harnesses.lm_eval import load_frozen
+
+
+def load(part, condition="", **_):
+    return load_frozen(Path(__file__).parent, part, condition)
+'''
+METRICS = (
+    *("correct", "refused", "flagged", "misled"),
+    *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
+)
+"""The metrics that harnesses average."""
+_BETTER: dict[str, str | tuple[str, ...]] = {"rejection": "refused", "counterfactual": ("correct", "flagged")}
+"""The metrics of which more is better, by testbed, where that is not `correct` alone."""
+
+
+def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
+    """Write a testbed and its tasks for Inspect AI into a folder."""
+    written, frozen = Written("cases"), freeze(layout, folder)
+    written.count_parts(frozen.parts)
+    names = [part.name for part in frozen.parts if part.cases]
+    text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=names[0]) + "".join(
+        _INSPECT_TASK.format(name=name) for name in names
+    )
+    (folder / _INSPECT_FILE).write_text(text, "utf-8")
+    written.notes.append(f"Ask it, as in: inspect eval {name}/{_INSPECT_FILE}@{names[0]} --model openai/gpt-4o-mini")
+    return written
+
+
+def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
+    """Write a testbed and its tasks for lm-evaluation-harness into a folder."""
+    written, frozen = Written("cases"), freeze(layout, folder)
+    written.count_parts(frozen.parts)
+    prefix = re.sub(r"\W+", "_", name)
+    names = []
+    for part in frozen.parts:
+        if part.cases:
+            names.append(f"{prefix}_{part.name}")
+            metadata = f', ragbed: "{frozen.ragbed}", scorers: "{frozen.scorers}", cases: "{part.sha256}"'
+            text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
+            (folder / f"{names[-1]}.yaml").write_text(text, "utf-8")
+    (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8")
+    written.notes.append(
+        f"Ask it, as in: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "
+        "--apply_chat_template --log_samples --output_path results"
+    )
+    return written
+
+
+class Loader(NamedTuple):
+    """The function that loads the cases of a part."""
+
+    function: str
+    """Its name in the task file."""
+    part: str
+    """The argument that names the part."""
+    metadata: str = ""
+    """More metadata for the log, as YAML."""
+
+
+def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
+    """Return the file that registers a part with lm-evaluation-harness as a task or group of that name."""
+    metadata = f"metadata: {{version: 1{loader.metadata}}}"
+    if len(conditions) == 1:
+        head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"
+    else:
+        head = f"group: {name}\ntask:\n" + "".join(
+            f'  - task: "{condition}"\n'
+            f'    dataset_kwargs: {{part: {loader.part}, condition: "{condition}"}}\n'
+            f"    {metadata}\n"
+            for condition in conditions
+        )
+    better = _BETTER.get(testbed, "correct")
+    metrics = "".join(
+        f"  - {{metric: {metric}, aggregation: mean, higher_is_better: {str(metric.endswith(better)).lower()}}}\n"
+        for metric in METRICS
+    )
+    return f"""{head}custom_dataset: !function {loader.function}
+test_split: test
+output_type: generate_until
+description: system
+doc_to_text: user
+doc_to_target: target
+process_results: !function ragbed.interop.harnesses.lm_eval.process_results
+generation_kwargs:
+  until: []
+  do_sample: false
+  temperature: 0.0
+  max_gen_toks: 256
+metric_list:
+{metrics}"""
