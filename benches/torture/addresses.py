@@ -15,8 +15,8 @@ from typing import Any
 import ragbed.__main__
 from benches.torture.bounds import Command, Running, Tally
 from ragbed.builder.web.addresses import AddressFilter
-from tests.builder.web.fault_server import redirect, running_server
 from tests.builder.web.fetching import Names, fetch
+from tests.servers.faulty_site import redirect, running_server
 
 COUNT = 300
 """In a list of addresses; as many again as names, and as redirects."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from benches.torture.bounds import Command, Tally, run_all
 from ragbed.errors import RagbedError
 from tests.cli.typed import type_command
-from tests.models.fault_server import Exchange, Fault, FaultServer, chat, raw, reply, well
 from tests.models.test_faults import ENDS
 from tests.runs.harness import replies
+from tests.servers.faulty_model import Exchange, Fault, FaultServer, chat, raw, reply, well
 
 COUNT = 320
 WORDS = (

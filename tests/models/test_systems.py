@@ -19,8 +19,8 @@ from ragbed.models.secrets import without_credentials
 from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.models.asking import ask
-from tests.models.fault_server import reply
 from tests.runs.harness import make_case
+from tests.servers.faulty_model import reply
 from tests.servers.function_model import ModelRequest, function_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback that misbehaves on purpose, request by request as scripted."""
+"""A model server in this event loop that misbehaves on purpose, byte by byte, request by request as scripted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback that misbehaves on purpose, request by request as scripted."""
+"""A web server of pages and files that misbehaves on purpose, byte by byte, request by request as scripted."""
 
 from __future__ import annotations
 
