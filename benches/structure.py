@@ -59,7 +59,7 @@ def measure_structure(source: Path) -> list[Figure]:
     return [
         Figure("top-level packages", len(packages), 15, tuple(packages)),
         Figure("public classes that share a name, %", round(100 * len(shared) / max(classes, 1), 1), 3, shared),
-        Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(small), None, small),
+        Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(small), 5, small),
         Figure("statements", statements, None),
         Figure(f"functions over {LONG_LINES} lines", len(long), None, long),
     ]
