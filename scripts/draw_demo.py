@@ -1,6 +1,6 @@
 """Draws what `ragbed demo` prints as docs/images/demo.svg, for the README.
 
-python scripts/draw_demo.py
+    python -m scripts.draw_demo
 
 The run in runs/demo is shown; where there is none, or only a part, it is made first, which takes minutes.
 """

@@ -1,6 +1,6 @@
 """Writes the pages of the docs that follow from the code: the command line, the Python API, the paper's three figures.
 
-    python scripts/write_reference.py
+    python -m scripts.write_reference
 
 `tests/docs/test_reference.py` checks that they are current.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +16,9 @@ import click
 
 import ragbed
 from ragbed.cli import app
+from scripts.draw_figures import draw_figures, write_figures
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from scripts.draw_figures import draw_figures, write_figures  # noqa: E402
-
 _WIDTH = 88
 _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and type `make reference`. -->"
 

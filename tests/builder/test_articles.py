@@ -25,7 +25,7 @@ from ragbed.builder.web.limits import FetchLimits
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.schema import Article, Reject
-from tests.builder.web.fault_server import FaultServer, page, redirect, running_server, status
+from tests.servers.faulty_site import FaultServer, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
 ENGLISH = "The council opened the footbridge on Tuesday, and the mayor thanked the workers for their patience. " * 4

@@ -25,8 +25,8 @@ from ragbed.errors import RagbedError, UnknownName
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Hit, Reject
 from ragbed.testbeds.prompts import Instructions
-from tests.builder.web.fault_server import Fault, FaultServer, cut_after, page, redirect, running_server, status
 from tests.builder.world_site import World, make_world, running_generator
+from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
 
 TODAY = date(2026, 11, 15)
 CHOSEN: AskingOptions = {

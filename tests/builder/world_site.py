@@ -6,19 +6,17 @@ has read the world, and for some articles as badly as models do: prose, yes/no q
 
 from __future__ import annotations
 
-import json
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
+from tests.servers.function_model import ModelRequest, function_model
 
 LANGS: tuple[Lang, ...] = ("en", "zh")
 FAULTS = ("none", "prose", "yes-no", "in-question", "elsewhere", "language", "slow-learner", "nothing")
@@ -152,52 +150,12 @@ def make_world(base: int = 3, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -
     return World(items)
 
 
-class _Talk(BaseHTTPRequestHandler):
-    """One call."""
-
-    server: _Generator
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self._answer(200, {"data": [{"id": "generator", "owned_by": "test"}]})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.server.world.closed:
-            self._answer(401, {"error": {"message": "no such key"}})
-            return
-        turns = [turn["content"] for turn in body["messages"]] if "messages" in body else [body["prompt"]]
-        content = self.server.world.reply(turns)
-        message = {"role": "assistant", "content": content}
-        choice = {"index": 0, "message": message, "text": content, "finish_reason": "stop"}
-        self._answer(200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}})
-
-    def _answer(self, status: int, content: object) -> None:
-        packed = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(packed)))
-        self.end_headers()
-        self.wfile.write(packed)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-
-class _Generator(ThreadingHTTPServer):
-    def __init__(self, world: World) -> None:
-        super().__init__(("127.0.0.1", 0), _Talk)
-        self.world = world
-
-
 @contextmanager
 def running_generator(world: World) -> Iterator[str]:
     """The generator's base URL, for as long as it runs."""
-    with _Generator(world) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
+
+    def respond(request: ModelRequest) -> str | tuple[int, object]:
+        return (401, {"error": {"message": "no such key"}}) if world.closed else world.reply(request.turns)
+
+    with function_model(respond) as url:
+        yield url

@@ -15,8 +15,8 @@ import pytest
 
 from ragbed.cli.progress import DownloadProgress
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install
-from tests.builder.web.fault_server import FaultServer, running_server, status
 from tests.cli.typed import Done, type_command
+from tests.servers.faulty_site import FaultServer, running_server, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n'}
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import msgspec
@@ -15,61 +13,35 @@ import pytest
 
 from ragbed.schema import Item, Passage
 from tests.cli.typed import Done, type_command
+from tests.servers.function_model import ModelRequest, function_model
 
 _MODEL = "openai-api/reader/first"
 _ITEMS = 6
 
 
-class Reader(ThreadingHTTPServer):
+class Reader:
     """Answers with the winner that the first document names, and knows nothing by itself."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Talk)
         self.asked: list[str] = []
         self.fails_on: str | None = None
+        self.env: dict[str, str] = {}
 
-    @property
-    def env(self) -> dict[str, str]:
-        return {"READER_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1"}
-
-
-class _Talk(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Reader
-
-    def do_GET(self) -> None:
-        self._send({"data": [{"id": "first", "owned_by": "test"}]})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.server.fails_on and self.server.fails_on in body["messages"][-1]["content"]:
-            self._send({"error": {"message": "no such thing"}}, status=400)
-            return
-        prompt = body["messages"][-1]["content"]
-        self.server.asked.append(prompt)
+    def respond(self, request: ModelRequest) -> str | tuple[int, object]:
+        prompt = request.turns[-1]
+        if self.fails_on and self.fails_on in prompt:
+            return 400, {"error": {"message": "no such thing"}}
+        self.asked.append(prompt)
         found = re.search(r"(\w+ \w+) won the", prompt)
-        message = {"role": "assistant", "content": found[1] if found else "I do not know."}
-        self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-
-    def _send(self, content: object, status: int = 200) -> None:
-        encoded = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(encoded)))
-        self.end_headers()
-        self.wfile.write(encoded)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        return found[1] if found else "I do not know."
 
 
 @pytest.fixture
 def reader() -> Iterator[Reader]:
-    with Reader() as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+    reader = Reader()
+    with function_model(reader.respond) as url:
+        reader.env = {"READER_BASE_URL": url}
+        yield reader
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import msgspec
 import pytest
@@ -16,58 +14,30 @@ from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import Done, type_command
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
+from tests.servers.function_model import ModelRequest, function_model
 
 
-class Bench(ThreadingHTTPServer):
-    """A judge that speaks the OpenAI protocol and decides by a function of what it is shown last."""
-
-    daemon_threads = True
+class Bench:
+    """A judge that decides by a function of what it is shown last."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Talk)
         self.decide: Callable[[str], str] = lambda _: "VERDICT: no"
         self.asked: list[str] = []
+        self.env: dict[str, str] = {}
 
-    @property
-    def env(self) -> dict[str, str]:
-        return {"JUDGE_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1"}
-
-
-class _Talk(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Bench
-
-    def do_GET(self) -> None:
-        self._send({"data": [{"id": "wise", "owned_by": "test"}]})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["messages"][0]["content"]
-        self.server.asked.append(prompt)
+    def respond(self, request: ModelRequest) -> str:
+        prompt = request.turns[0]
+        self.asked.append(prompt)
         shown = re.findall(r"^(\w{16}) begin\n(.*?)\n\1 end$", prompt, re.MULTILINE | re.DOTALL)[-1][1]
-        message = {"role": "assistant", "content": self.server.decide(shown)}
-        self._send({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-
-    def _send(self, content: object) -> None:
-        encoded = json.dumps(content).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(encoded)))
-        self.end_headers()
-        self.wfile.write(encoded)
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        return self.decide(shown)
 
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    server = Bench()
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    bench = Bench()
+    with function_model(bench.respond) as url:
+        bench.env = {"JUDGE_BASE_URL": url}
+        yield bench
 
 
 def _reply(case: Case) -> Completion:

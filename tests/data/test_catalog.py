@@ -12,7 +12,7 @@ from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, default_root
 from ragbed.data.catalog.install import Arrival, _locked, download, take
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.downloads import DownloadLimits
-from tests.builder.web.fault_server import FaultServer, cut_after, other_bytes, running_server, serve, status
+from tests.servers.faulty_site import FaultServer, cut_after, other_bytes, running_server, serve, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
 

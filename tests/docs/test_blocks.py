@@ -16,6 +16,7 @@ import click
 import pytest
 import yaml
 
+from benches.__main__ import MEMBERS
 from ragbed.builder.recipe import read_recipe
 from ragbed.cli import app
 from ragbed.errors import RagbedError
@@ -67,6 +68,7 @@ _WRONG = {
     "a program that no test runs": "```sh\nsbatch job.sh\n```",
     "an extra that does not exist": "```sh\npip install 'ragbed[everything]'\n```",
     "a target that does not exist": "```sh\nmake coffee\n```",
+    "a benchmark that does not exist": "```sh\npython -m benches coffee\n```",
     "Python that fails": "```python\nimport ragbed\n\nragbed.runn\n```",
     "TOML that is none": "```toml\na =\n```",
     "a wrong option in YAML": "```yaml\nsteps:\n  - run: ragbed run -d en --modell x\n```",
@@ -96,6 +98,8 @@ def _check_shell(block: Block, place: Place) -> None:
             place.environ |= dict(word.split("=", 1) for word in rest)
         elif program == "python" and (ROOT / "examples" / rest[0]).is_file():
             place.serve(rest[0])
+        elif program == "python" and rest[:2] == ["-m", "benches"]:
+            assert rest[2] in MEMBERS, f"{block.place}: there is no such benchmark"
         else:
             assert block.unrun, f"{block.place}: no test runs {program!r}; say why before it: <!-- not run: … -->"
 

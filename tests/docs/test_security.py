@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.torture.__main__ import PARTS
+from benches.torture.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text()
@@ -32,8 +32,8 @@ def test_every_torture_part_belongs_to_a_promise() -> None:
 
 
 def test_the_figures_are_those_of_the_code() -> None:
+    from benches.torture.bounds import HANG_S, MOST_MB  # noqa: PLC0415
     from ragbed.builder.web.extract import ReaderLimits  # noqa: PLC0415
-    from scripts.torture.bounds import HANG_S, MOST_MB  # noqa: PLC0415
 
     limits = ReaderLimits()
     assert f"{limits.memory_bytes >> 20} MB of memory and {limits.cpu_s} s of CPU" in TEXT

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,16 @@ import pytest
 
 from ragbed.models.lexical import answer_lexically
 from tests.cli.typed import type_command
+from tests.servers.function_model import ModelRequest, function_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = "ragbed-mini-en_base"
 
 
-class _Chat(BaseHTTPRequestHandler):
-    """Chat completions of the model that picks the sentence which shares most with the question."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        context, _, question = asked["messages"][-1]["content"].rpartition("\nQ")
-        told = answer_lexically(question, context.splitlines())
-        body = json.dumps({"choices": [{"message": {"role": "assistant", "content": told}}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+def _pick(request: ModelRequest) -> str:
+    """Pick the sentence that shares most with the question."""
+    context, _, question = request.turns[-1].rpartition("\nQ")
+    return answer_lexically(question, context.splitlines())
 
 
 @pytest.fixture
@@ -43,14 +31,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / path.name).write_text(path.read_text())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Chat)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("MODEL_URL", f"http://127.0.0.1:{server.server_address[1]}")
-    yield tmp_path
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with function_model(_pick) as url:
+        monkeypatch.setenv("MODEL_URL", url)
+        yield tmp_path
     for path in EXAMPLES.glob("*.py"):
         sys.modules.pop(path.stem, None)
 

@@ -15,7 +15,7 @@ from ragbed.errors import DownloadError
 from ragbed.io.downloads import DownloadLimits, DownloadRequest, download_all
 from ragbed.io.http import RequestRefused, next_hop
 from tests.builder.web.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
-from tests.builder.web.fault_server import (
+from tests.servers.faulty_site import (
     Fault,
     FaultServer,
     announce,

@@ -11,7 +11,7 @@ from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
-from tests.models.fault_server import Fault, FaultServer
+from tests.servers.faulty_model import Fault, FaultServer
 
 KEY = "sk-canary-0123456789-abcdefghij"
 QUICK = RetryPolicy(first_pause_s=0.004, longest_pause_s=0.02, attempt_s=10, item_s=20, max_bytes=1 << 20)

@@ -18,7 +18,7 @@ from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber
 from ragbed.schema import Completion
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
-from tests.models.fault_server import (
+from tests.servers.faulty_model import (
     Exchange,
     Fault,
     FaultServer,

@@ -21,7 +21,7 @@ from ragbed.testbeds.end_to_end import OWN_RETRIEVAL
 from ragbed.testbeds.settings import Settings
 from tests.items import as_dataset, base_item
 from tests.models.asking import HASTY, KEY, QUICK, with_model
-from tests.models.fault_server import Fault, FaultServer, endless, hang, raw, reply, reset_in_body
+from tests.servers.faulty_model import Fault, FaultServer, endless, hang, raw, reply, reset_in_body
 
 SUPPORTING, DISTRACTING = "Q0 S1: it is gold-0-gold.", "Q0 D2: nobody knows."
 _SYSTEM = """

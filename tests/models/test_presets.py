@@ -18,7 +18,7 @@ from ragbed.models.presets import PRESETS
 from ragbed.schema import Case, Document, Message
 from tests.cli.typed import type_command
 from tests.models.asking import case, with_model
-from tests.models.fault_server import Fault, FaultServer, reply, well
+from tests.servers.faulty_model import Fault, FaultServer, reply, well
 
 VICUNA = (
     "A chat between a curious user and an artificial intelligence assistant. "

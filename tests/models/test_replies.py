@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.models.asking import KEY, ask
-from tests.models.fault_server import chat, reply, well, zipped
+from tests.servers.faulty_model import chat, reply, well, zipped
 
 
 def _with(field: bytes, content: bytes = b"Paris") -> bytes:

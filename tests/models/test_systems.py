@@ -6,10 +6,9 @@ import asyncio
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,8 +19,9 @@ from ragbed.models.secrets import without_credentials
 from ragbed.schema import Completion
 from tests.cli.typed import type_command
 from tests.models.asking import ask
-from tests.models.fault_server import reply
 from tests.runs.harness import make_case
+from tests.servers.faulty_model import reply
+from tests.servers.function_model import ModelRequest, function_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _MADE = """
@@ -220,31 +220,21 @@ def test_an_address_is_posted_to_as_it_is() -> None:
     assert set(json.loads(seen.body)) == {"question", "documents", "lang"}
 
 
-class _Answers(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.dumps({"answer": f"{self.path} {self.headers['Authorization']}"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+def _repeat(request: ModelRequest) -> tuple[int, object]:
+    return 200, {"answer": f"{request.path} {request.headers['Authorization']}"}
 
 
 def test_credentials_in_the_url_of_a_system_are_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http/http://ada:pw2secret@127.0.0.1:{server.server_port}/ask?token=t0ken9876&index=news#here"
+    with function_model(_repeat) as base:
+        host = urlsplit(base).netloc
+        url = f"http/http://ada:pw2secret@{host}/ask?token=t0ken9876&index=news#here"
         words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise", "--noise", "0")
         told = [type_command("run", "-m", url, *words)]
-        server.shutdown()
     (folder,) = (tmp_path / "runs").iterdir()
     told += [type_command(*words, str(folder)) for words in (("report",), ("report", "-f", "json"), ("status",))]
     assert [one.code for one in told] == [0] * 4
-    assert f"http/http://127.0.0.1:{server.server_port}/ask?token=***&index=***" in told[3].out
+    assert f"http/http://{host}/ask?token=***&index=***" in told[3].out
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode("latin-1")
     for text in (stored, folder.name, *(one.out + one.err for one in told)):
         assert not [word for word in ("pw2secret", "t0ken9876", "YWRhOnB3MnNlY3JldA") if word in text]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from ragbed.runs.execution import Job, run
 from ragbed.runs.store import open_store
 from ragbed.runs.trials import trial_lines
 from ragbed.schema import Case, Completion, Document, Message
+from tests.servers.mock_model import Behaviour, mock_model
 
 SLOTS = 16
 
@@ -120,15 +120,9 @@ class Endpoint:
 
 @contextmanager
 def serve(log: Path, latency_s: float = 0.005) -> Iterator[Endpoint]:
-    """Runs an endpoint."""
-    script = Path(__file__).with_name("endpoint.py")
-    words = [sys.executable, str(script), "--latency", str(latency_s), "--slots", str(SLOTS), "--log", str(log)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield Endpoint(f"http://127.0.0.1:{process.stdout.readline().strip()}/v1", log)
-        finally:
-            process.kill()
+    """Start a mock model server that logs the requests it answers."""
+    with mock_model(Behaviour(latency_s, SLOTS, str(log))) as url:
+        yield Endpoint(url, log)
 
 
 def _run_in_child(folder: Path, cases: int, endpoint: Endpoint, largest: int | None) -> None:

@@ -16,7 +16,7 @@ from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
 from tests.models.asking import HASTY, model_at
-from tests.models.fault_server import Fault, FaultServer, hang, reply, status, well
+from tests.servers.faulty_model import Fault, FaultServer, hang, reply, status, well
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 
 

@@ -4,7 +4,7 @@ Three encoders share the file: `e5`, the mean of the model's token states; `e5-t
 and `e5-static`, which leaves the model out and averages the embeddings of the words, a hundred times as fast.
 
 The package's own engine is not used: with its weights unpacked to 32 bits, numpy's matrix products are more
-than twice as fast (`make bench-encoders`), and they give the token states, which the engine does not.
+than twice as fast (`python -m benches encoders`), and they give the token states, which the engine does not.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragbed.errors import DownloadError
 from ragbed.io.downloads import DownloadLimits, DownloadRequest, download_all
-from tests.builder.web.fault_server import FaultServer
+from tests.servers.faulty_site import FaultServer
 
 CONTENT = random.Random(0).randbytes(200_000)
 SIZE = len(CONTENT)

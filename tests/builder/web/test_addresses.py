@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress, is_public
-from tests.builder.web.fault_server import FaultServer, page, redirect
 from tests.builder.web.fetching import HTML, Names, fetch
+from tests.servers.faulty_site import FaultServer, page, redirect
 
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
 NOT_PUBLIC = [

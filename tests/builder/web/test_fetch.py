@@ -20,7 +20,8 @@ from ragbed.builder.web.content_types import KINDS, LISTS
 from ragbed.builder.web.fetch import Fetched, Fetcher
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.page_cache import PageCache
-from tests.builder.web.fault_server import (
+from tests.builder.web.fetching import HTML, QUICK, Names, fetch
+from tests.servers.faulty_site import (
     Exchange,
     Fault,
     FaultServer,
@@ -37,7 +38,6 @@ from tests.builder.web.fault_server import (
     status,
     zipped,
 )
-from tests.builder.web.fetching import HTML, QUICK, Names, fetch
 
 WELL: dict[str, list[Fault]] = {
     "a good page": [page(HTML)],

@@ -9,7 +9,7 @@ import pytest
 
 from ragbed.io.downloads import DownloadLimits, download_all
 from tests.builder.web.asking import CONTENT, SIZE, Notes, bring, want
-from tests.builder.web.fault_server import FaultServer, drip, other_bytes, serve, stall
+from tests.servers.faulty_site import FaultServer, drip, other_bytes, serve, stall
 
 
 def test_a_drip_ends_at_the_total_limit_and_what_came_is_kept(server: FaultServer, tmp_path: Path) -> None:

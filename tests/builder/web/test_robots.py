@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builder.web.fault_server import Exchange, Fault, FaultServer, page, redirect, reset_after, status
 from tests.builder.web.fetching import HTML, fetch
+from tests.servers.faulty_site import Exchange, Fault, FaultServer, page, redirect, reset_after, status
 
 
 def rules(text: str) -> Fault:

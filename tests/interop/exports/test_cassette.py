@@ -7,9 +7,7 @@ import io
 import json
 import os
 import random
-import threading
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from ragbed.schema import Case, Completion, Step
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_run, mixed
 from tests.runs.harness import TalkingModel, ask_nobody, canonical, make_case, make_job
+from tests.servers.function_model import function_model
 
 
 @pytest.fixture
@@ -240,29 +239,11 @@ def test_equal_runs_are_equal_canonical_cassettes(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
-class _Repeating(BaseHTTPRequestHandler):
-    """Says the key that it was shown."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        message = {"role": "assistant", "content": f"It is {self.headers['Authorization']}."}
-        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_a_key_that_a_server_repeats_is_not_inside(tmp_path: Path) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Repeating) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        env = {"LEAK_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "LEAK_API_KEY": "sk-secret-0123456789"}
+    with function_model(lambda request: f"It is {request.headers['Authorization']}.") as url:
+        env = {"LEAK_BASE_URL": url, "LEAK_API_KEY": "sk-secret-0123456789"}
         words = ("-d", "figure1", "--docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
         type_command("run", "-m", "openai-api/leak/m", *words, env=env)
-        server.shutdown()
     type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
     lines = b"\n".join(read_tape(tmp_path / "c"))
     assert b"It is Bearer [key]." in lines

@@ -1,6 +1,6 @@
 """The same replies score the same, item by item, in Inspect AI and lm-evaluation-harness as in ragbed.
 
-Fifty of each testbed and language here; `make parity` does the same with a thousand of each testbed.
+Fifty of each testbed and language here; `python -m benches harness_parity` scores a thousand of each testbed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ragbed.models import ModelConfig, open_model
 from ragbed.models.providers.connect import proxy_for
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
-from tests.models.fault_server import Fault, FaultServer, chat, close_at_once, raw, well
+from tests.servers.faulty_model import Fault, FaultServer, chat, close_at_once, raw, well
 
 _PAST: dict[str, Any] = {"not_before": datetime(2020, 1, 1, tzinfo=UTC), "not_after": datetime(2020, 2, 1, tzinfo=UTC)}
 _PLAIN = b"HTTP/1.1 200 OK\r\n"

@@ -19,7 +19,7 @@ from ragbed.models.checks import CHECKS
 from ragbed.models.providers import transport
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
-from tests.models.fault_server import Exchange, FaultServer, hang, status, well
+from tests.servers.faulty_model import Exchange, FaultServer, hang, status, well
 
 
 def identity_at(pages: Mapping[str, object], spec: str = "openai-api/t/m") -> str:

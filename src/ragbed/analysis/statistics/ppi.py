@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.rates import LEVEL, Interval, wilson
 
 _UNSEEN = 0.4
 """Disagreements added to those seen: a judge that errs in none of a hundred labels may still err in one of a hundred.
-Chosen by simulation (scripts/simulate_coverage.py): without it intervals of a near-perfect judge cover 86 %."""
+Chosen by simulation (`python -m benches stats_coverage`): without it intervals of a near-perfect judge cover 86 %."""
 
 
 class Corrected(NamedTuple):

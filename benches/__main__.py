@@ -1,0 +1,81 @@
+"""Run a benchmark by its name; without a name, list them all.
+
+python -m benches NAME [OPTION …]
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from importlib import import_module
+
+from benches import ROOT
+
+MEMBERS = {
+    "aggregates": "benches.aggregates",
+    "cassette": "benches.cassette",
+    "core": "benches.core",
+    "diagnose": "benches.diagnose",
+    "encoders": "benches.encoders",
+    "export_readers": "benches.export_readers",
+    "full_build": "benches.full_build",
+    "gpu": "benches.gpu",
+    "harness_parity": "benches.harness_parity",
+    "http_clients": "benches.http_clients",
+    "install": "benches.install",
+    "judge": "benches.judge",
+    "labels": "benches.labels",
+    "llamacpp": "benches.llamacpp",
+    "pacing": "benches.pacing",
+    "page_reading": "benches.page_reading",
+    "ranking": "benches.ranking",
+    "ray_engine": "benches.ray_engine",
+    "report": "benches.report",
+    "run": "benches.run",
+    "score": "benches.score",
+    "stats_coverage": "benches.stats_coverage",
+    "stats_speed": "benches.stats_speed",
+    "structure": "benches.structure",
+    "synth_perturbations": "benches.synth_perturbations",
+    "synth_quality": "benches.synth_quality",
+    "time_estimates": "benches.time_estimates",
+    "torture": "benches.torture.__main__",
+    "torture_ray": "benches.torture_ray",
+    "viewer": "benches.viewer",
+}
+"""Each module has `main`, and the first line of its docstring says what it measures."""
+SINGLE_THREADED = ("encoders", "full_build", "ranking")
+"""They compare CPU time, which must not depend on the number of cores."""
+
+
+def main() -> int | None:
+    """Run the benchmark that the command line names."""
+    name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
+    if name is None or name in {"-h", "--help"}:
+        print("usage: python -m benches NAME [OPTION …]\n")
+        for known, place in MEMBERS.items():
+            print(f"{known:20} {describe(place)}")
+        return None
+    if name not in MEMBERS:
+        sys.exit(f"{name} is not a benchmark; choose from {', '.join(MEMBERS)}")
+    if name in SINGLE_THREADED:  # before numpy is loaded, which reads it once
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    sys.argv = [f"python -m benches {name}", *options]
+    try:
+        module = import_module(MEMBERS[name])
+    except ModuleNotFoundError as error:
+        sys.exit(f"{name} needs the package {error.name}, which is not installed in this environment")
+    result: int | None = module.main()
+    return result
+
+
+def describe(module: str) -> str:
+    """Return the first line of a module's docstring, without loading the module."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    documentation = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    return documentation.partition("\n")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

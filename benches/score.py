@@ -1,0 +1,99 @@
+"""Measure how fast a million stored trials are scored on all tracks.
+
+Writes a run of a million trials, 200 characters a reply, in both languages (answers, wrong answers, refusals, error
+flags), and has `ragbed score` score it. Prints time and the largest memory of the process and its workers, and
+exits with 1 if a promise is broken: 180 s on two cores, 400 MB. `--trials N` measures less and scales nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import ragbed
+from ragbed.data import Dataset
+from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
+from ragbed.schema import Case, Completion
+from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds.prompts import FLAG, REFUSAL
+from ragbed.testbeds.settings import Settings
+
+SECONDS, MEGABYTES, CORES = 180, 400, 2
+LENGTH = 200
+BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
+
+
+def main() -> None:
+    """Measures; exit code 1 if a promise is broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=1_000_000)
+    trials = parser.parse_args().trials
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        write_run(run, trials)
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "ragbed", "score", str(run)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seconds = time.perf_counter() - started
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
+    megabytes = (
+        used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
+    )  # at most: each worker and the parent as large as the largest
+    print(done.stdout)
+    print(
+        f"{trials:,} trials of {LENGTH} characters, all tracks: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
+    )
+    print(f"{1e6 * cpu / trials:.0f} µs a trial), at most {megabytes:.0f} MB in all processes")
+    print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}")
+    sys.exit(trials >= 1_000_000 and not (seconds <= SECONDS and megabytes <= MEGABYTES))
+
+
+def write_run(folder: Path, trials: int, models: int = 1) -> None:
+    """A run over the bundled data, asked as often as it takes."""
+    cases = list(_cases())
+    settings = {"repeats": str(-(-trials // (len(cases) * models)))}
+    random_ = random.Random(0)
+    folder.mkdir()
+    with open_store(folder, create=True) as store:
+        store.plan(settings, cases)
+        session, numbers = store.begin_session([(f"made/up-{number}", "") for number in range(models)])
+        with store.transaction() as connection:
+            for model in numbers:
+                connection.executemany(RECORD, _rows(store, cases, (session, model, trials // models), random_))
+
+
+def _rows(
+    store: RunStore, cases: list[Case], told: tuple[int, int, int], random_: random.Random
+) -> Iterator[tuple[object, ...]]:
+    session, model, trials = told
+    for number in range(trials):
+        place, repeat = number % len(cases), number // len(cases)
+        reply = _reply(cases[place], random_)
+        ask = CallRequest(model, place + 1, repeat, cases[place])
+        yield store.row(ask, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"), cached=False)
+
+
+def _reply(case: Case, random_: random.Random) -> str:
+    """Six kinds of replies, filled up with a document's text to their length."""
+    alias = ", ".join(aliases[-1] for aliases in case.answer)
+    fake = case.fake[0][0] if case.fake else "Berlin"
+    said = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
+    said += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
+    filler = case.documents[0].text[5:] if case.documents else case.question  # news, but no document copied whole
+    return (said + filler * 20)[:LENGTH]
+
+
+def _cases() -> Iterator[Case]:
+    for name in sorted(BUNDLED.glob("ragbed-mini-*.jsonl")):
+        for testbed in (TESTBEDS[usual] for usual in USUAL):
+            dataset = Dataset(name.stem, name)
+            yield from (case for case in testbed.cases(dataset, Settings()) if case.feasible)

@@ -1,0 +1,148 @@
+"""Count what makes the code easy or hard to navigate: packages, shared names, tiny files, statements, long functions.
+
+    python -m benches structure [--source src] [--list]
+
+Exit code 1 if a figure is over its limit. `--list` names what is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from benches import ROOT
+
+SMALL_LINES = 60
+LONG_LINES = 40
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Figure(NamedTuple):
+    """A count, its limit where there is one, and the names behind it."""
+
+    title: str
+    value: float
+    limit: float | None
+    names: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.limit is None or self.value <= self.limit
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: its dotted name, its syntax tree and its number of lines."""
+
+    name: str
+    tree: ast.Module
+    lines: int
+    is_package: bool
+
+    @property
+    def package(self) -> str:
+        return self.name.rpartition(".")[0]
+
+
+def measure_structure(source: Path) -> list[Figure]:
+    """Return the figures of the package `ragbed` in a source folder."""
+    modules = read_modules(source)
+    packages = sorted({name.split(".")[1] for name, module in modules.items() if _is_inside_package(name, module)})
+    shared, classes = _shared_classes(modules)
+    small, long = _single_import_files(modules), _long_functions(modules)
+    statements = sum(isinstance(node, ast.stmt) for module in modules.values() for node in ast.walk(module.tree))
+    return [
+        Figure("top-level packages", len(packages), 15, tuple(packages)),
+        Figure("public classes that share a name, %", round(100 * len(shared) / max(classes, 1), 1), 3, shared),
+        Figure(f"files under {SMALL_LINES} lines that a single sibling imports", len(small), 5, small),
+        Figure("statements", statements, None),
+        Figure(f"functions over {LONG_LINES} lines", len(long), None, long),
+    ]
+
+
+def read_modules(source: Path) -> dict[str, Module]:
+    """Parse all files of the package, by dotted name."""
+    modules = {}
+    for path in sorted((source / "ragbed").rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        text = path.read_text("utf-8")
+        modules[name] = Module(name, ast.parse(text), len(text.splitlines()), is_package)
+    return modules
+
+
+def _is_inside_package(name: str, module: Module) -> bool:
+    depth = name.count(".") + module.is_package
+    return depth >= 2
+
+
+def _shared_classes(modules: dict[str, Module]) -> tuple[tuple[str, ...], int]:
+    """Return the public classes that share their name with another, and the number of all."""
+    places = defaultdict(list)
+    for module in modules.values():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{module.name}.{node.name}")
+    shared = [place for same in places.values() if len(same) > 1 for place in same]
+    return tuple(sorted(shared)), sum(map(len, places.values()))
+
+
+def _single_import_files(modules: dict[str, Module]) -> tuple[str, ...]:
+    """Return the small files that only one module imports, from the same package or from the one above."""
+    importers = defaultdict(set)
+    for module in modules.values():
+        for name in _imports(module, modules):
+            importers[name].add(module.name)
+    return tuple(
+        module.name
+        for module in modules.values()
+        if module.lines < SMALL_LINES and not module.is_package and _has_one_sibling(module, importers[module.name])
+    )
+
+
+def _has_one_sibling(module: Module, importers: set[str]) -> bool:
+    near = {module.package, module.package.rpartition(".")[0]}
+    return len(importers) == 1 and all(name.rpartition(".")[0] in near for name in importers)
+
+
+def _imports(module: Module, modules: dict[str, Module]) -> set[str]:
+    names = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                names.add(full if full in modules else node.module)
+    return {name for name in names if name in modules} - {module.name}
+
+
+def _long_functions(modules: dict[str, Module]) -> tuple[str, ...]:
+    return tuple(name for module in modules.values() for name in _long_in(module))
+
+
+def _long_in(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, _FUNCTIONS) and (node.end_lineno or 0) - node.lineno + 1 > LONG_LINES:
+            yield f"{module.name}.{node.name}"
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, default=ROOT / "src", help="folder that contains the package")
+    parser.add_argument("--list", action="store_true", help="print the names behind each figure")
+    options = parser.parse_args()
+    figures = measure_structure(options.source)
+    for figure in figures:
+        limit = "" if figure.limit is None else f"  limit {figure.limit:g}: {'pass' if figure.passed else 'FAIL'}"
+        print(f"{figure.title:60} {figure.value:>9,g}{limit}")
+        for name in figure.names if options.list else ():
+            print(f"    {name}")
+    return 0 if all(figure.passed for figure in figures) else 1

@@ -1,0 +1,130 @@
+"""Take the screenshots of the docs: the viewer, the report and the review.
+
+    python -m scripts.take_screenshots
+
+Runs models without weights on the bundled data, diagnoses and reports them, opens every page in Chromium, and writes
+docs/images/*.png. Look at the pictures before they are kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from ragbed.runs.store import open_store
+from tests.browser import find_chromium
+from tests.served import serve
+from tests.ui.review.data import planted, world, write_data
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+MODELS = ("baseline/lexical", "scripted/last-doc", "scripted/oracle")
+DATA = tuple(f"ragbed-mini-{lang}_{kind}" for lang in ("en", "zh") for kind in ("base", "int", "fact"))
+WIDTH, HEIGHT = 1180, 720
+REPORT_WIDTH, REPORT_HEIGHT = 1280, 710
+
+
+def main() -> None:
+    """Takes all pictures."""
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as driver:
+        folder = Path(temporary)
+        browser = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        run = folder / "mini"
+        asked = [word for model in MODELS for word in ("-m", model)] + [word for data in DATA for word in ("-d", data)]
+        _type("run", *asked, "--out", str(run), "--no-cache")
+        _type("diagnose", str(run))
+        take_viewer(browser, run)
+        take_report(browser, run, folder)
+        take_review(browser, folder)
+        browser.close()
+
+
+def take_viewer(browser: Browser, run: Path) -> None:
+    """The overview, a case, and a Chinese case in the dark."""
+    with open_store(run, create=False) as store:
+        trials = sum(1 for _ in store.results())
+    with serve("view", str(run)) as served:
+        served.wait_for(trials)
+        while not served.get("/api/trials", type="E3", offset=0)["total"]:  # diagnoses are read last
+            time.sleep(0.2)
+        with _page(browser) as page:
+            _enter(page, served.address, "table.overview tr:nth-of-type(8)")
+            page.screenshot(path=IMAGES / "viewer-overview.png")
+            _open_case(page, served.origin, lang="en", noise=0.6)
+            page.screenshot(path=IMAGES / "viewer-case.png")
+        with _page(browser, dark=True, locale="zh-CN") as page:
+            _enter(page, served.address, "table.overview tr:nth-of-type(8)")
+            _open_case(page, served.origin, lang="zh", noise=0.6)
+            page.screenshot(path=IMAGES / "viewer-dark-zh.png")
+
+
+def take_report(browser: Browser, run: Path, folder: Path) -> None:
+    """The summary in the light, the figures under it in the dark."""
+    _type("report", run.name, "-f", "html", "-o", "report.html", where=folder)
+    halves = []
+    for dark in (False, True):
+        with _page(browser, dark=dark, size=(REPORT_WIDTH, REPORT_HEIGHT)) as page:
+            page.goto((folder / "report.html").as_uri())
+            if dark:
+                page.locator(".figures h2").locator("visible=true").first.evaluate("place => place.scrollIntoView()")
+            page.wait_for_timeout(500)
+            halves.append(base64.b64encode(page.screenshot()).decode())
+    with _page(browser, size=(REPORT_WIDTH, 2 * REPORT_HEIGHT)) as page:
+        drawn = "".join(f'<img src="data:image/png;base64,{half}" style="display:block">' for half in halves)
+        page.set_content(f'<body style="margin:0">{drawn}')
+        page.screenshot(path=IMAGES / "report.png")
+
+
+def take_review(browser: Browser, folder: Path) -> None:
+    """An item with a flag."""
+    first, *rest = world("base", 4)
+    data = write_data(folder, en_base=[planted(first), *rest])
+    with serve("review", str(data)) as served, _page(browser, size=(1280, 900)) as page:
+        _enter(page, served.address, "input")
+        page.locator("main input").fill("Ada")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".passages")
+        page.screenshot(path=IMAGES / "review-item.png")
+
+
+@contextmanager
+def _page(
+    browser: Browser, *, dark: bool = False, locale: str = "en-GB", size: tuple[int, int] = (WIDTH, HEIGHT)
+) -> Iterator[Page]:
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", locale=locale
+    )
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+def _enter(page: Page, address: str, wanted: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(wanted)
+
+
+def _open_case(page: Page, origin: str, *, lang: str, noise: float) -> None:
+    """The first confusion of the plain baseline."""
+    wanted = {"show": "trials", "type": "E3", "testbed": "noise", "model": MODELS[0], "lang": lang, "noise": noise}
+    page.goto(f"{origin}/?{urlencode(wanted)}")
+    page.locator(".trial-row").first.click()
+    page.wait_for_selector(".case .documents")
+    page.wait_for_timeout(500)
+
+
+def _type(*words: str, where: Path | None = None) -> None:
+    subprocess.run([sys.executable, "-m", "ragbed", *words], check=True, stdout=subprocess.DEVNULL, cwd=where)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""A model server in this event loop that misbehaves on purpose, byte by byte, request by request as scripted."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Self, TypeAlias
+
+
+@dataclass
+class Exchange:
+    """One request and the way back to who asked."""
+
+    head: str
+    body: bytes
+    at: float
+    writer: asyncio.StreamWriter
+    closing: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.head.split(" ")[1]
+
+    async def send(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.begin(status, **({"Content_Length": str(len(body))} | headers))
+        self.writer.write(body)
+        await self.writer.drain()
+
+    def begin(self, status: int, **headers: str) -> None:
+        lines = [f"HTTP/1.1 {status} X", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+        self.writer.write("\r\n".join([*lines, "", ""]).encode())
+
+    def hang_up(self) -> None:
+        self.closing = True
+
+
+Fault: TypeAlias = Callable[[Exchange], Awaitable[None]]
+
+
+@dataclass
+class FaultServer:
+    """Answers requests as the script says, one after the other; the last fault repeats. Pages answer GET by path."""
+
+    script: list[Fault]
+    pages: dict[str, bytes] = field(default_factory=dict)
+    seen: list[Exchange] = field(default_factory=list)
+    port: int = 0
+    encryption: ssl.SSLContext | None = None
+    connections: int = 0
+
+    async def __aenter__(self) -> Self:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self.encryption)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    @property
+    def url(self) -> str:
+        place = "http://127.0.0.1" if self.encryption is None else "https://localhost"
+        return f"{place}:{self.port}/v1"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        try:
+            await self._serve(reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # a client that goes away is what some tests are about
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            lengths = [line for line in head.lower().split("\r\n") if line.startswith("content-length:")]
+            body = await reader.readexactly(int(lengths[0].split(":")[1])) if lengths else b""
+            exchange = Exchange(head, body, asyncio.get_running_loop().time(), writer)
+            if head.startswith("GET"):
+                page = self.pages.get(exchange.path)
+                await exchange.send(404 if page is None else 200, page or b"")
+            else:
+                self.seen.append(exchange)
+                fault = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+                await fault(exchange)
+            if exchange.closing:
+                return
+
+
+def chat(content: object = "Paris", finish: object = "stop", **more: object) -> bytes:
+    """A chat completion."""
+    message = {"role": "assistant", "content": content} | more
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
+
+
+def reply(body: bytes = b"", status: int = 200, **headers: str) -> Fault:
+    async def send(exchange: Exchange) -> None:
+        await exchange.send(status, body, **headers)
+
+    return send
+
+
+well = reply(chat())
+
+
+def status(code: int, text: str = "no", **headers: str) -> Fault:
+    return reply(json.dumps({"error": {"message": text}}).encode(), code, **headers)
+
+
+async def hang(exchange: Exchange) -> None:
+    """Falls silent before the headers."""
+    await asyncio.sleep(60)
+
+
+async def hang_in_body(exchange: Exchange) -> None:
+    exchange.begin(200, Content_Length="100")
+    exchange.writer.write(b'{"choices"')
+    await asyncio.sleep(60)
+
+
+async def drip(exchange: Exchange) -> None:
+    """Is never silent for long, and never done."""
+    exchange.begin(200, Content_Length="1000")
+    for _ in range(1000):
+        exchange.writer.write(b" ")
+        await exchange.writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def reset(exchange: Exchange) -> None:
+    """Breaks the connection off hard (RST) before a byte is sent."""
+    sock = exchange.writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    exchange.hang_up()
+
+
+async def reset_in_body(exchange: Exchange) -> None:
+    exchange.begin(200, Content_Length="1000")
+    exchange.writer.write(b'{"choices"')
+    await exchange.writer.drain()
+    await reset(exchange)
+
+
+async def close_early(exchange: Exchange) -> None:
+    """Announces more than it sends."""
+    await exchange.send(200, chat(), Content_Length="1000")
+    exchange.hang_up()
+
+
+async def close_at_once(exchange: Exchange) -> None:
+    exchange.hang_up()
+
+
+def raw(content: bytes) -> Fault:
+    """Sends bytes that may or may not be HTTP, and hangs up."""
+
+    async def send(exchange: Exchange) -> None:
+        exchange.writer.write(content)
+        await exchange.writer.drain()
+        exchange.hang_up()
+
+    return send
+
+
+async def endless(exchange: Exchange) -> None:
+    """Sends a hundred megabytes, in chunks of unknown number."""
+    exchange.begin(200, Transfer_Encoding="chunked")
+    for _ in range(100):
+        exchange.writer.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+        await exchange.writer.drain()
+
+
+def zipped(body: bytes, coding: str = "gzip") -> Fault:
+    return reply(gzip.compress(body, 1, mtime=0), Content_Encoding=coding)
+
+
+def bomb() -> Fault:
+    """A hundred kilobytes that unpack to a hundred megabytes."""
+    return zipped(bytes(100 << 20))
+
+
+def _flood(*parts: bytes, most: int = 64 << 20) -> Fault:
+    """Sends the first part once and the second over and over, up to a number of bytes."""
+
+    async def send(exchange: Exchange) -> None:
+        first, again = parts
+        exchange.begin(200, Transfer_Encoding="chunked")
+        exchange.writer.write(first)
+        block = again * max(1, (64 << 10) // len(again))
+        for _ in range(most // len(block)):
+            exchange.writer.write(block)
+            await exchange.writer.drain()
+
+    return send
+
+
+endless_trailers = _flood(b"0\r\n", b"".join(b"X-%d: %s\r\n" % (number, b"x" * 50) for number in range(1_000)))
+endless_trailer = _flood(b"0\r\nX: ", b"x")
+endless_extension = _flood(b"1;x=", b"x")
+long_extensions = _flood(b"", b"1;x=" + b"x" * 8_000 + b"\r\n \r\n")
+
+
+def in_chunks(body: bytes, size: int) -> Fault:
+    """Sends a complete body in chunks of so many bytes."""
+    chunks = [body[start : start + size] for start in range(0, len(body), size)]
+    packed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+
+    async def send(exchange: Exchange) -> None:
+        exchange.begin(200, Transfer_Encoding="chunked")
+        exchange.writer.write(packed)
+        await exchange.writer.drain()
+
+    return send
