@@ -1,4 +1,4 @@
-"""Measures the figures of the fictional world (docs/world.md): one line each, asked, reached, pass or fail.
+"""Measures the figures of the fictional world (docs/synth.md): one line each, asked, reached, pass or fail.
 
     python scripts/world_quality.py [--items 10000] [--speed-items 1000000] [--seed 7] [--tokens 85] [--lang zh]
 

@@ -43,7 +43,7 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
         ("export", GBK, "--to", "cassette", "-o", f"{GBK}.cassette"),
         ("import", f"{GBK}.cassette", "--from", "cassette", "--out", f"{GBK}-2"),
         ("merge", GBK, "-o", f"{GBK}-3"),
-        ("world", "--items", "1", "--lang", "en", "-o", f"{GBK}-4"),
+        ("synth", "--items", "1", "--lang", "en", "-o", f"{GBK}-4"),
     ]
     for words in commands:
         assert json.dumps(SHOWN)[1:-1] in told_in_json(*words, "--json"), words

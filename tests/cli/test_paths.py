@@ -25,10 +25,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "words",
     [
         (*_RUN, "--out", ADDRESS),
-        ("world", "-o", ADDRESS),
+        ("synth", "-o", ADDRESS),
         ("report", "r", "-f", "html", "-o", ADDRESS),
         ("import", "answers.jsonl", "-d", "figure1", "--out", ADDRESS),
-        ("board", ".", "-o", ADDRESS),
+        ("leaderboard", ".", "-o", ADDRESS),
         ("build", "--quality", "figure1", "-o", ADDRESS),
         ("status", ADDRESS),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", ADDRESS),

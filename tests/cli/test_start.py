@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragbed import __version__
+from ragbed.cli import renames
 from tests.cli.typed import type_command
 
 _HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.linting", "ragbed.builder.web")
@@ -50,3 +51,10 @@ def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith("ragbed: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("old", "new"), renames.COMMANDS.items())
+def test_a_former_command_is_refused_with_its_new_name(old: str, new: str) -> None:
+    done = type_command(old, "--help")
+    assert (done.code, done.err) == (2, f"ragbed: `ragbed {old}` is now `ragbed {new}`.\n")
+    assert type_command(new, "--help").code == 0

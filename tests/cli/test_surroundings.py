@@ -150,7 +150,7 @@ def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "closed", "code"),
     [
-        ("plan", ">&-", 0),
+        ("power", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", "<&- >&- 2>&-", 0),
         ("cases no-such-data", "2>&-", 2),
@@ -178,7 +178,7 @@ def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Pat
         assert f"--{name}" in done.err
 
 
-@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("plan", "--power"), ("world", "--items")])
+@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("power", "--power"), ("synth", "--items")])
 @pytest.mark.parametrize("value", ["9" * 30, "nan", f"-{2**63}"])
 def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -> None:
     done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}")

@@ -1,4 +1,4 @@
-"""`ragbed board`: a static leaderboard site from many runs."""
+"""`ragbed leaderboard`: a static leaderboard site from many runs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", type=options.LocalPath(), metavar="DIR")
-@options.option("--output", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Its folder.")
-@options.track_option("Whose verdicts it shows.")
+@options.option("--output", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Folder for the site.")
+@options.track_option("Scoring track to show.")
 @options.option(
     "--words", type=click.Choice(["en", "zh"]), help="Language in which it opens [default: that of the browser]."
 )
-def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
-    """Write a leaderboard site from all runs in a folder.
+def leaderboard(folder: Path, output: Path, track: str, words: Lang | None) -> None:
+    """Build a static leaderboard site from all runs in a folder.
 
-    SITE/index.html has one row a model of a run; beside it lies every run's own report. Any web server can show it,
-    and so can a double-click: nothing on it comes from elsewhere. A run that cannot be read is named with the reason.
+    SITE/index.html has one row for each model of each run, and SITE also contains the report of each run. The site
+    works on any web server and from disk: it loads nothing from other sites. A run that cannot be read is listed with
+    the reason.
 
     \b
     Examples:
-      ragbed board runs -o site
-      ragbed board runs -o site --track code --words zh
+      ragbed leaderboard runs -o site
+      ragbed leaderboard runs -o site --track code --words zh
     """
     from ragbed.cli.console import say
     from ragbed.cli.paged import write_page
@@ -50,7 +51,7 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
             entries.append(_add(name, run, output, labels, track, words))
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
-            say(f"{name} is not on the board: {error}")
+            say(f"{name} is not on the leaderboard: {error}")
     write_page(output / "index.html", write_board(entries, left_out, track, words))
     say(f"{len(entries)} runs on {output / 'index.html'}.")
 
@@ -62,7 +63,7 @@ def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
 
     readable = []
     for run in runs:
-        with suppress(RagbedError):  # the board names it with the reason
+        with suppress(RagbedError):  # the leaderboard lists it with the reason
             read_names([run])
             readable.append(run)
     return read_names(readable)
