@@ -240,7 +240,7 @@ class Case(Record, frozen=True, kw_only=True):
     fake: Answer | None
     expect: Expectation
     rotation: int = 0
-    """How far the layout is turned from the item's own (`--rotations all`)."""
+    """How far the layout is turned from the item's own (`--positions all`)."""
     event: str | None = None
     """The item's: cases that share one are not independent."""
     reason: str | None = None

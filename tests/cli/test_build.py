@@ -236,7 +236,7 @@ def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> 
 
 
 def test_what_was_built_can_be_run(place: Path) -> None:
-    done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--docs", "3", "--json")
+    done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--num-docs", "3", "--json")
     assert done.code == 0, done.err
 
 

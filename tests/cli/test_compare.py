@@ -98,7 +98,7 @@ def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> No
 
 
 def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Path) -> None:
-    words = ("-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--lang", "zh")
+    words = ("-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--lang", "zh")
     type_command("run", *words, "--out", str(tmp_path))
     done = type_command("compare", f"{runs}/code", str(tmp_path))
     assert (done.code, "no question in common" in done.err) == (2, True)

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.typed import type_command
 from tests.ui.viewer.served import serve_runs
 
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--out", "r")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--out", "r")
 _READING = [
     ("status", "r"),
     ("score", "r"),

@@ -17,7 +17,7 @@ from tests.ui.viewer.served import serve_runs
 
 GBK = os.fsdecode("数据".encode("gbk"))
 SHOWN = r"\udcca\udcfd\udcbe\udcdd"
-_RUN = ("run", "-d", "figure1", "--docs", "2", "--testbeds", "noise", "--limit", "1", "--no-cache", "--json")
+_RUN = ("run", "-d", "figure1", "--num-docs", "2", "--testbeds", "noise", "--limit", "1", "--no-cache", "--json")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
 
 def test_a_dataset_is_called_by_its_shown_name(here: Path) -> None:
     assert type_command("export", "figure1", "--to", "native", "-o", f"{GBK}.jsonl").code == 0
-    assert f'"data": {json.dumps(SHOWN)}' in told_in_json("cases", f"{GBK}.jsonl", "--docs", "2", "--json")
+    assert f'"data": {json.dumps(SHOWN)}' in told_in_json("cases", f"{GBK}.jsonl", "--num-docs", "2", "--json")
 
 
 def test_a_dataset_is_reviewed(here: Path) -> None:

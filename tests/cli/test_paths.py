@@ -10,7 +10,7 @@ from ragbed.io import locations
 from tests.cli.typed import type_command
 
 ADDRESS = "s3://bucket/there"
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2")
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
         ("export", "figure1", "--to", "native", "-o", "new/deep/out"),
         ("export", "r", "--to", "jsonl", "-o", "new/deep/out"),
         ("report", "r", "-f", "md", "-o", "new/deep/out"),
-        ("cases", "figure1", "--docs", "2", "-o", "new/deep/out"),
+        ("cases", "figure1", "--num-docs", "2", "-o", "new/deep/out"),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", "new/deep/out"),
         ("merge", "r", "-o", "new/deep/out"),
     ],

@@ -46,7 +46,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("files", [12, 13, 14, 15, 16])
 def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files: int) -> None:
-    run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --docs 2 --out {tmp_path / 'run'}"
+    run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --num-docs 2 --out {tmp_path / 'run'}"
     command = ["bash", "-c", f"ulimit -n {files}; exec {run}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith("ragbed: ")

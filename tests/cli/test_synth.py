@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.typed import type_command
 
-_FEW = ("--items", "6", "--docs", "4", "--tokens", "60")
+_FEW = ("--items", "6", "--num-docs", "4", "--tokens", "60")
 
 
 def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
@@ -34,9 +34,9 @@ def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(
 ) -> None:
     assert type_command("synth", "--items", "30", "--dials", dials, "--parts", parts, "-o", str(tmp_path)).code == 0
     paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
-    found = json.loads(type_command("lint", *paths, "--docs", docs, "--json").out)
+    found = json.loads(type_command("lint", *paths, "--num-docs", docs, "--json").out)
     assert found["findings"] == {"error": 0, "warning": 0, "note": 0}
-    laid = json.loads(type_command("cases", *paths, "--docs", docs, "--json").out)
+    laid = json.loads(type_command("cases", *paths, "--num-docs", docs, "--json").out)
     assert laid["infeasible"] == 0
 
 
@@ -56,8 +56,8 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--items", "-1"), "--items -1: allowed are 0 and more."),
         (("--counterfactual", "-3"), "--counterfactual -3: allowed are 0 and more."),
         (("--items", "0"), "nothing to write"),
-        (("--docs", "1"), "--docs 1: allowed are 2 to 200; half of them support."),
-        (("--docs", "300"), "--docs 300: allowed are 2 to 200"),
+        (("--num-docs", "1"), "--num-docs 1: allowed are 2 to 200."),
+        (("--num-docs", "300"), "--num-docs 300: allowed are 2 to 200"),
         (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
         (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
         (("--dials", "none,sibling"), "--dials none,sibling: none stands alone; leave it out to name dials."),

@@ -27,10 +27,10 @@ _NO_MODEL = "openai/gpt-4o-mini"
 """What a written recipe names if no model was: one that many have, and a line to change."""
 _A_BUILD = "a build"
 _TAKES = {
-    "--brief": ["--output", "--model"],
+    "--brief": ["--out", "--model"],
     "--relabel": ["--json"],
-    "--quality": ["--output", "--json", "--against", "--runs", "--cutoff", "--corpus"],
-    _A_BUILD: ["--output", "--json", "--model", "--from", "--since", "--locked"]
+    "--quality": ["--out", "--json", "--against", "--runs", "--cutoff", "--corpus"],
+    _A_BUILD: ["--out", "--json", "--model", "--from", "--since", "--locked"]
     + [f"--{name.replace('_', '-')}" for name in AskingOptions.__annotations__],
 }
 """What the command does, and the options that this looks at."""
@@ -42,7 +42,7 @@ class BuildOptions(AskingOptions, QualityOptions):
 
 @click.command()
 @click.argument("recipe", type=options.LocalPath(), metavar="[RECIPE.toml]", required=False)
-@options.option("--output", "-o", type=options.LocalPath(), metavar="DIR", help="Default: builds/<name>.")
+@options.option("--out", "-o", type=options.LocalPath(), metavar="DIR", help="Default: builds/<name>.")
 @options.option("--model", "-m", metavar="MODEL", help="The generator, in place of the recipe's.")
 @options.option("--from", "start", metavar="STEP", help="Make this step and all after it again.")
 @options.option("--since", metavar="DATE", help="Only articles of this day and later: the next edition.")
@@ -55,7 +55,7 @@ class BuildOptions(AskingOptions, QualityOptions):
 @options.config_option
 def build(
     recipe: Path | None,
-    output: Path | None,
+    out: Path | None,
     model: str | None,
     start: str | None,
     since: str | None,
@@ -93,15 +93,15 @@ def build(
         relabel_data(relabel, json=json)
         return
     if chosen["quality"] is not None:
-        report_quality(chosen["quality"], chosen, output, json=json)
+        report_quality(chosen["quality"], chosen, out, json=json)
         return
     if recipe is None:
         raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
     if brief is not None:
-        _write_recipe(brief, recipe, model or _NO_MODEL, output)
+        _write_recipe(brief, recipe, model or _NO_MODEL, out)
         return
     told = _read(recipe, model, since)
-    folder = output or Path("builds") / told.name
+    folder = out or Path("builds") / told.name
     state, deliveries = _build(told, recipe.parent, folder, start, chosen, locked=locked)
     _print_funnel(state, deliveries, to_stderr=json)
     if json:
@@ -119,24 +119,24 @@ def _refuse_mixtures(recipe: Path | None, named: Mapping[str, str | None]) -> No
     doing = only[0] if only else _A_BUILD
     context = click.get_current_context()
     for name in options.typed(context, *context.params):
-        if (doing, name) == ("--relabel", "--output"):
+        if (doing, name) == ("--relabel", "--out"):
             raise UsageError("--relabel writes no file; leave -o away, and send what it prints to one: > FILE.")
         if name not in (doing, *_TAKES[doing]):
             fitting = " or ".join(other for other, taken in _TAKES.items() if name in taken)
             raise UsageError(f"{name} goes with {fitting}, not with {doing}; leave it away.")
 
 
-def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
+def _write_recipe(brief: str, documents: Path, model: str, out: Path | None) -> None:
     import tomllib
 
     from ragbed.builder.brief import write_recipe
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
 
-    target = output or Path(f"{documents.resolve().stem}.toml")
+    target = out or Path(f"{documents.resolve().stem}.toml")
     if target.exists():
         raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
-    text = write_recipe(brief, documents, model, "" if output is None else output.stem, target.parent)
+    text = write_recipe(brief, documents, model, "" if out is None else out.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
     told = tomllib.loads(text)

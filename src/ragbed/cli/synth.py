@@ -33,7 +33,7 @@ class SynthOptions(TypedDict):
     integration: int | None
     counterfactual: int | None
     lang: str
-    docs: int
+    num_docs: int
     parts: int
     tokens: int
     dials: str
@@ -41,7 +41,7 @@ class SynthOptions(TypedDict):
 
 
 @click.command()
-@options.option("--output", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
+@options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
 @options.option("--seed", type=int, default=0, help="Seed of the generator; the same seed gives the same bytes.")
 @options.option("--items", type=int, default=300, help="Base items for each language.")
 @options.option("--integration", type=int, help="Integration items. Default: a third of --items.")
@@ -49,7 +49,7 @@ class SynthOptions(TypedDict):
     "--counterfactual", type=int, help="Counterfactual items. Default: a third of --items, at most one for each fact."
 )
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
-@options.option("--docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
+@options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
 @options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
 @options.option(
     "--tokens",
@@ -66,7 +66,7 @@ class SynthOptions(TypedDict):
 @options.option("--workers", type=int, help="Worker processes. Default: one for each core.")
 @options.json_option
 @options.config_option
-def synth(output: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
+def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
     """Generate fictional news with known truth.
 
     No model has read these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
@@ -77,19 +77,19 @@ def synth(output: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
     Examples:
       ragbed synth --seed 7 --items 300 -o news
       ragbed synth --items 100 --lang en --dials sibling,hedge -o pairs
-      ragbed synth --items 1000000 --lang zh --docs 10 --tokens 60 --dials none --integration 0 --counterfactual 0 -o zh
+      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.cli.console import print_json
     from ragbed.synth.generate import write_world
 
     recipes = _recipes(asked)
     counts = _counts(asked, recipes)
-    _check_place(output, recipes, counts)
+    _check_place(out, recipes, counts)
     with _bar(sum(counts.values()) * len(recipes)) as watch:
-        made = write_world(recipes, counts, output, workers=asked["workers"], watch=watch)
-    _print_files(output, made, to_stderr=json)
+        made = write_world(recipes, counts, out, workers=asked["workers"], watch=watch)
+    _print_files(out, made, to_stderr=json)
     if json:
-        print_json({"folder": str(output), "manifest": made})
+        print_json({"folder": str(out), "manifest": made})
 
 
 def _check_place(folder: Path, recipes: tuple[SynthSpec, ...], counts: dict[str, int]) -> None:
@@ -135,9 +135,9 @@ def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
     from ragbed.synth.perturbations import DIALS
     from ragbed.synth.spec import SynthSpec
 
-    docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
+    docs, tokens, dials = asked["num_docs"], asked["tokens"], asked["dials"]
     if not _FEWEST_DOCS <= docs <= _MOST_DOCS:
-        raise UsageError(f"--docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}; half of them support.")
+        raise UsageError(f"--num-docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}.")
     if not _FEWEST_PARTS <= asked["parts"] <= _MOST_PARTS:
         raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:

@@ -260,7 +260,7 @@ def test_a_key_that_a_server_repeats_is_not_inside(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Repeating) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         env = {"LEAK_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "LEAK_API_KEY": "sk-secret-0123456789"}
-        words = ("-d", "figure1", "--docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
+        words = ("-d", "figure1", "--num-docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
         type_command("run", "-m", "openai-api/leak/m", *words, env=env)
         server.shutdown()
     type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))

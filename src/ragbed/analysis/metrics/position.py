@@ -1,4 +1,4 @@
-"""Position: the same questions with their documents at every slot (`--rotations all`).
+"""Position: the same questions with their documents at every position (`--positions all`).
 
 A plain difference between the best and the worst slot is mostly chance; what counts is whether the same questions are
 answered wherever the document stands. Seeds lay a question out differently, so it counts once for each. One that stands
@@ -17,7 +17,7 @@ from ragbed.analysis.statistics.paired import cochran_q
 
 
 def measure(maker: CellBuilder) -> Iterator[Cell]:
-    """Accuracy by slot, Cochran's Q and order robustness, for every ratio that was asked at every slot."""
+    """Accuracy by slot, Cochran's Q and order robustness, for every ratio that was asked at every position."""
     sheet, correct = maker.sheet, maker.score("correct")
     mask = sheet.of("noise") & (sheet.repeat == 0) & (sheet.slot >= 0)
     for k in np.unique(sheet.k[mask]).tolist():
