@@ -46,7 +46,7 @@ _LINES = {
     "merge": "merge r -o merged",
     "cache": "cache",
     "synth": "synth --items 2 --lang en -o world",
-    "build": "build made.toml -o built",
+    "build": "build run made.toml -o built",
     "review": "review figure1.jsonl",
     "power": "power",
     "paper": "paper",

@@ -60,7 +60,7 @@ def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what cl
     long = next(name for name in names if name.startswith("--"))
     shown = settings.get("default") is not None and not settings.get("is_flag")
     current = click.option(*names, envvar=_variable(long), show_default=shown, **settings)
-    return together(current, *(_former_option(old) for old in renames.former_options(long)))
+    return together(current, *(former_option(old) for old in renames.former_options(long)))
 
 
 def _variable(long: str) -> str:
@@ -68,15 +68,15 @@ def _variable(long: str) -> str:
     return "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
 
 
-def _former_option(old: str) -> Decorator:
+def former_option(old: str) -> Decorator:
     """Return a hidden option that is refused with its new name, on the command line and in the environment."""
 
     def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is None:
             return
-        new = renames.OPTIONS[old]
+        new = renames.BUILD_OPTIONS.get(old) or renames.OPTIONS[old]
         if context.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT:
-            raise UsageError(f"{_variable(old)} is now {_variable(new)}.")
+            raise UsageError(f"{_variable(old)} is now {_variable(new) if new.startswith('--') else new}.")
         raise UsageError(f"{old} is now {new}.")
 
     return click.option(old, hidden=True, is_eager=True, expose_value=False, envvar=_variable(old), callback=refuse)
@@ -142,6 +142,8 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
         for name in options:
             if new := renames.OPTIONS.get(f"--{name}"):
                 raise UsageError(f"--config {path}: {name!r} is now {new.removeprefix('--')!r}.")
+            if new := renames.BUILD_OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} is now {new}.")
             if name not in known:
                 raise UsageError(f"--config {path}: {name!r} is not an option of this command.")
         context.default_map = {

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-COMMANDS = {"board": "leaderboard", "world": "synth", "plan": "power"}
+COMMANDS = {
+    "board": "leaderboard",
+    "world": "synth",
+    "plan": "power",
+    "build RECIPE": "build run RECIPE",
+}
 """Former command: the command that replaced it."""
 OPTIONS = {
     "--docs": "--num-docs",
@@ -13,6 +18,13 @@ OPTIONS = {
     "--output": "--out",
 }
 """Former option: the option that replaced it, with the same values unless its help says otherwise."""
+
+BUILD_OPTIONS = {
+    "--brief": "`ragbed build init`",
+    "--relabel": "`ragbed build relabel`",
+    "--quality": "`ragbed build quality`",
+}
+"""Former option of `ragbed build`: the command that replaced it."""
 
 
 def describe_command(old: str) -> str:
