@@ -66,7 +66,7 @@ def _ask(folder: Path, data: list[str]) -> int:
     """Writes the run; gives the number of its trials, some 10,000."""
     named = data
     if not named:
-        _type("world", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
+        _type("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
         named = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
     words = ["run", "--no-cache", "--out", str(folder / "run")]
     for model in MODELS:

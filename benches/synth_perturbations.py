@@ -3,7 +3,7 @@
     python -m benches synth_perturbations [--model bundled/smollm2] [--lang en] [--pairs 400] [--dials sibling,hedge]
                                   [--seed 31415] [--distracting 1]
 
-Any model of `ragbed run` can be asked; the figures of the data card (docs/world.md) are of the options above. One line
+Any model of `ragbed run` can be asked; the figures of the data card (docs/synth.md) are of the options above. One line
 a figure; exit code 1 if one is missed. SmolLM2 takes about a second a prompt on two cores; a pair has two prompts.
 """
 

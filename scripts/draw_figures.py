@@ -48,7 +48,7 @@ _ABILITIES = """
 ## Figure 1: four abilities
 
 Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
-`ragbed run -d figure1 --docs 2` asks a model about them.
+`ragbed run -d figure1 --num-docs 2` asks a model about them.
 
 ![The four abilities: a question, two documents, and what is expected](images/figure1-en.svg)
 

@@ -80,7 +80,7 @@ def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
             tape.write(line)
         tape.close()
     refused("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
-    refused("run", "-m", f"cassette/{path}", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "asked"))
+    refused("run", "-m", f"cassette/{path}", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "asked"))
 
 
 def test_a_frozen_testbed(tmp_path: Path, bad: bytes) -> None:

@@ -135,7 +135,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
     (folder / "urls.txt").write_text("\n".join(listed))
     (folder / "recipe.toml").write_text(_RECIPE)
     for kind, command in (
-        ("listed", Command("build", ("build", "recipe.toml", "-o", "out"), folder, call=_build)),
+        ("listed", Command("build", ("build", "run", "recipe.toml", "-o", "out"), folder, call=_build)),
         ("names", Command("names", (), folder, call=lambda: _fetch_names(folder, plain[:count]))),
         ("redirects", Command("redirects", (), folder, call=lambda: _follow(folder, targets))),
     ):

@@ -32,7 +32,7 @@ READING: dict[str, tuple[str, ...]] = {
     "diagnose": ("diagnose", RUN, "--json"),
     "merge": ("merge", RUN, "-o", "merged"),
     "judge": ("judge", RUN, "-m", "scripted/refuser", "--sample", "6", "-o", "labels.jsonl"),
-    "leaderboard": ("board", "runs", "-o", "site"),
+    "leaderboard": ("leaderboard", "runs", "-o", "site"),
 }
 """Commands that read a run, by name; `view` is tried by `try_views`."""
 _ENDED_BY_US = frozenset({0, 130, 143, -15})

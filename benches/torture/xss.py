@@ -130,7 +130,7 @@ def _open_files(browser: Browser, folder: Path, tally: Tally) -> None:
     """The report and the leaderboard, opened as files."""
     run, report, site = folder / "runs" / "evil", folder / "report.html", folder / "site"
     assert type_command("report", str(run), "-f", "html", "-o", str(report)).code == 0
-    assert type_command("board", str(run.parent), "-o", str(site)).code == 0
+    assert type_command("leaderboard", str(run.parent), "-o", str(site)).code == 0
     for path in (report, *sorted(site.rglob("*.html"))):
         with open_page(browser, "file://") as opened:
             opened.page.goto(path.as_uri())

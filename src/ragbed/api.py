@@ -30,16 +30,16 @@ class Options(TypedDict, total=False):
     out: str | Path | None
     testbeds: Several
     noise: Several
-    docs: int
-    correct: Several
-    arms: Several
-    rotations: str | int
+    num_docs: int
+    true_ratio: Several
+    distractors: Several
+    positions: str
     profile: str
     lang: Several
     limit: str | float | None
     seed: int
     prompt: str | Path | None
-    remedies: Several
+    strategies: Several
     repeats: int
     temperature: float
     top_p: float

@@ -162,7 +162,7 @@ class Passage(Record, frozen=True, kw_only=True):
     reviewed: bool = False
     """Whether a person set its stance in a review: rules may see it otherwise, and are not asked."""
     dials: dict[str, int | float | str | bool] | None = None
-    """Generated text: what was varied, and how far (docs/world.md)."""
+    """Generated text: what was varied, and how far (docs/synth.md)."""
 
 
 class Item(Question, frozen=True, kw_only=True):
@@ -240,7 +240,7 @@ class Case(Record, frozen=True, kw_only=True):
     fake: Answer | None
     expect: Expectation
     rotation: int = 0
-    """How far the layout is turned from the item's own (`--rotations all`)."""
+    """How far the layout is turned from the item's own (`--positions all`)."""
     event: str | None = None
     """The item's: cases that share one are not independent."""
     reason: str | None = None
@@ -248,7 +248,7 @@ class Case(Record, frozen=True, kw_only=True):
     corpus: str | None = None
     """Own retrieval: id of the corpus that the system searches in place of getting documents."""
     dial: str | None = None
-    """Of the perturbed item of a minimal pair: what was perturbed (docs/world.md)."""
+    """Of the perturbed item of a minimal pair: what was perturbed (docs/synth.md)."""
     twin: str | None = None
     """Id of the other item of that pair, which asks the same question without the perturbation."""
 

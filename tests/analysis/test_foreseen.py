@@ -18,8 +18,8 @@ from tests.runs.harness import ask_nobody
 _DATA = [word for kind in ("base", "int", "fact") for word in ("-d", f"ragbed-mini-en_{kind}")]
 _ALL = "noise,rejection,integration,counterfactual,closed-book,no-documents,parts"
 _WIDE = [
-    *("--testbeds", _ALL, "--arms", "related,random,fixed", "--correct", "0,0.4,1", "--noise", "0,0.4,1"),
-    *("--rotations", "all", "--repeats", "2", "--remedies", "quote"),
+    *("--testbeds", _ALL, "--distractors", "related,random,fixed", "--true-ratio", "0,0.4,1", "--noise", "0,0.4,1"),
+    *("--positions", "all", "--repeats", "2", "--strategies", "quote"),
 ]
 _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_known", "closed_book_of_known"}
 """Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""

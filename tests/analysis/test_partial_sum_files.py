@@ -194,7 +194,7 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
 
 def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
     for name, number in (("a", "3"), ("b", "4")):
-        made = type_command("world", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
+        made = type_command("synth", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
         assert made.code == 0, made.err
         (data, *_) = sorted((tmp_path / name).glob("*base*.jsonl"))
         words = ("run", "-m", "scripted/oracle", "-d", f"same={data}", "--testbeds", "closed-book", "--no-cache")

@@ -57,7 +57,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Pa
         patch.setenv("RAGBED_CACHE_DIR", str(folder / "cache"))
         patch.setenv("WORLD_BASE_URL", url)
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
-        done = type_command("build", "world.toml", "-o", "out", "--json")
+        done = type_command("build", "run", "world.toml", "-o", "out", "--json")
         (folder / "summary.json").write_text(done.out)
         (folder / "said.txt").write_text(f"{done.code}\n{done.err}")
         yield world, folder
@@ -75,7 +75,7 @@ def place(shared: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def build(*words: str) -> Done:
-    return type_command("build", "world.toml", "-o", "out", *words)
+    return type_command("build", "run", "world.toml", "-o", "out", *words)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -227,7 +227,7 @@ def test_who_reviews_a_build_sees_where_questions_and_passages_are_from(shared: 
 
 def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> None:
     def passed(file: str) -> str:
-        found = json.loads(type_command("build", "--quality", file, "--json").out.splitlines()[-1])["quality"]
+        found = json.loads(type_command("build", "quality", file, "--json").out.splitlines()[-1])["quality"]
         return next(one["passed"] for one in found["families"]["knowledge"] if one["name"] == "contamination")  # type: ignore[no-any-return]
 
     assert passed("out/en_base.jsonl") == "passed"
@@ -236,7 +236,7 @@ def test_contamination_is_measured_only_where_models_were_asked(place: Path) -> 
 
 
 def test_what_was_built_can_be_run(place: Path) -> None:
-    done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--docs", "3", "--json")
+    done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--num-docs", "3", "--json")
     assert done.code == 0, done.err
 
 
@@ -275,12 +275,12 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     before, asked = contents(place / "out"), shared[0].asked.total()
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
-    done = type_command("build", "moved/world.toml", "-o", "moved/out")
+    done = type_command("build", "run", "moved/world.toml", "-o", "moved/out")
     assert (done.code, done.err.count("(as before;"), shared[0].asked.total()) == (0, 13, asked), done.err
-    done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--locked")
+    done = type_command("build", "run", str(moved / "world.toml"), "-o", "moved/out", "--locked")
     assert done.code == 0, done.err
     assert contents(moved / "out") == before
-    done = type_command("build", str(moved / "world.toml"), "-o", "moved/out", "--from", "articles")
+    done = type_command("build", "run", str(moved / "world.toml"), "-o", "moved/out", "--from", "articles")
     assert (done.code, shared[0].asked.total()) == (0, asked), done.err
     assert contents(moved / "out") == before
 
@@ -412,7 +412,7 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
 
 def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
     """Starts the build in a process of its own and ends it when a file appears."""
-    command = [sys.executable, "-m", "ragbed", "build", "world.toml", "-o", "out"]
+    command = [sys.executable, "-m", "ragbed", "build", "run", "world.toml", "-o", "out"]
     source = str(Path(__file__).parents[2] / "src")
     with subprocess.Popen(
         command, cwd=place, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": source}
@@ -457,7 +457,7 @@ def test_the_advice_is_about_the_step_at_which_all_was_lost(
 ) -> None:
     monkeypatch.chdir(shared[1])
     (tmp_path / "echo.toml").write_text(more + RECIPE.replace('place = "docs"', f'place = "{shared[1] / "docs"}"'))
-    done = type_command("build", str(tmp_path / "echo.toml"), "-m", "scripted/echo", "-o", str(tmp_path / "out"))
+    done = type_command("build", "run", str(tmp_path / "echo.toml"), "-m", "scripted/echo", "-o", str(tmp_path / "out"))
     assert done.code == 3
     assert "en_base.jsonl: 0 of 2" in done.err
     assert advice in done.err
@@ -470,7 +470,7 @@ def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs" / "deep").mkdir(parents=True)
     (tmp_path / "docs" / "photo.raw").write_bytes(b"no text")
-    done = type_command("build", "--brief", "5 English questions", "docs")
+    done = type_command("build", "init", "5 English questions", "docs")
     assert (done.code, "docs holds no document that can be read" in done.err) == (2, True)
     assert not (tmp_path / "docs.toml").exists()
 
@@ -479,11 +479,11 @@ def test_a_brief_tells_what_was_understood(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
-    done = type_command("build", "--brief", "5 English questions about bridges", "docs", "-m", "ollama/q")
+    done = type_command("build", "init", "5 English questions about bridges", "docs", "-m", "ollama/q")
     assert done.code == 0
     told = "for each of en: 5 base, 0 integration, 0 counterfactual; about: bridges; generator: ollama/q."
     assert f"Understood: {told}" in done.err
-    done = type_command("build", "--brief", "10 English and 5 Chinese questions", "docs", "-o", "both.toml")
+    done = type_command("build", "init", "10 English and 5 Chinese questions", "docs", "-o", "both.toml")
     told = "en: 10 base, 0 integration, 0 counterfactual; zh: 5 base, 0 integration, 0 counterfactual; about: anything"
     assert f"Understood: {told}" in done.err
 
@@ -494,7 +494,7 @@ def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, ro
     generator = "scripted/oracle" if role else "opnai/x"
     head = f'name = "made"\nlangs = ["en"]\ngenerator = "{generator}"\n[wanted]\nbase = 1\n'
     (tmp_path / "made.toml").write_text(f'{head}[[sources]]\nkind = "folder"\nplace = "docs"\n{role}\n')
-    done = type_command("build", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
+    done = type_command("build", "run", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
     assert (done.code, "unknown provider 'opnai'" in done.err, done.err.count("\n")) == (2, True, 1)
     assert not (tmp_path / "out").exists()
 
@@ -520,7 +520,7 @@ def test_what_a_build_will_lack_is_noticed_before_the_first_step(
     (tmp_path / "docs").mkdir()
     source = '[[sources]]\nkind = "folder"\nplace = "docs"\n'
     (tmp_path / "made.toml").write_text(f'name = "made"\ngenerator = "{generator}"\n{source}{more}\n')
-    done = type_command("build", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
+    done = type_command("build", "run", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
     assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
     assert not (tmp_path / "out" / "steps").exists()
 
@@ -532,43 +532,61 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     assert "no price is known for openai-api/world/generator" in done.err
 
 
+_RUN_INSTEAD = "`ragbed build RECIPE` is now `ragbed build run RECIPE`."
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--relabel", "x", "--quality", "y"], "--relabel and --quality: one at a time"),
-        (["--brief", "20 questions", "docs", "--locked"], "--locked goes with a build, not with --brief"),
-        (["--brief", "20 questions", "docs", "--engine", "ray", "--budget", "3"],
-         "--engine goes with a build, not with --brief; leave it away."),
-        (["--brief", "20 questions", "docs", "--json"],
-         "--json goes with --relabel or --quality or a build, not with --brief"),
-        (["--quality", "out", "--from", "ranking"], "--from goes with a build, not with --quality"),
-        (["--quality", "out", "-m", "x", "--budget", "3"], "--model goes with --brief or a build, not with --quality"),
-        (["--quality", "out", "--max-connections", "3"], "--max-connections goes with a build, not with --quality"),
-        (["--relabel", "x", "--corpus", "nowhere.txt"], "--corpus goes with --quality, not with --relabel"),
-        (["world.toml", "--runs", "runs/x"], "--runs goes with --quality, not with a build"),
-        (["world.toml", "--quality", "out"], "--quality DATA takes no recipe; leave world.toml away"),
-        (["--relabel", "x", "-o", "labels.json"], "--relabel writes no file; leave -o away"),
+        (["world.toml"], _RUN_INSTEAD),
+        (["world.toml", "-o", "out", "--locked"], _RUN_INSTEAD),
+        (["--from", "ranking", "world.toml"], _RUN_INSTEAD),
+        (["--brief", "20 questions", "docs", "-o", "made.toml"], "--brief is now `ragbed build init`."),
+        (["--relabel", "x"], "--relabel is now `ragbed build relabel`."),
+        (["--quality", "out", "--json"], "--quality is now `ragbed build quality`."),
     ],
-)  # fmt: skip
-def test_what_does_not_go_together_is_refused(words: list[str], said: str) -> None:
+)
+def test_a_former_form_is_refused_with_the_new_one(words: list[str], said: str) -> None:
     done = type_command("build", *words)
-    assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+    assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
-def test_what_the_environment_sets_for_builds_does_not_stand_in_the_way_of_a_brief(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_former_variable_and_key_are_refused_with_the_new_command(tmp_path: Path) -> None:
+    done = type_command("build", "quality", "figure1", env={"RAGBED_QUALITY": "figure1"})
+    assert (done.code, done.err) == (2, "ragbed: RAGBED_QUALITY is now `ragbed build quality`.\n")
+    config = tmp_path / "build.toml"
+    config.write_text("brief = '20 questions'\n")
+    done = type_command("build", "run", "world.toml", "--config", str(config))
+    assert (done.code, done.err) == (2, f"ragbed: --config {config}: 'brief' is now `ragbed build init`.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["init", "20 questions", "docs", "--locked"], "--locked"),
+        (["quality", "out", "--from", "ranking"], "--from"),
+        (["relabel", "x", "--corpus", "nowhere.txt"], "--corpus"),
+        (["relabel", "x", "-o", "labels.json"], "-o"),
+        (["run", "world.toml", "--runs", "runs/x"], "--runs"),
+    ],
+)
+def test_an_option_of_another_subcommand_is_refused(words: list[str], option: str) -> None:
+    done = type_command("build", *words)
+    assert (done.code, f"No such option '{option}'" in done.err or f"No such option: {option}" in done.err) == (2, True)
+
+
+def test_variables_for_build_run_do_not_affect_build_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAGBED_BUDGET", "3")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
-    assert type_command("build", "--brief", "5 English questions", "docs").code == 0
+    assert type_command("build", "init", "5 English questions", "docs").code == 0
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "world.toml").write_text(RECIPE)
-    done = type_command("build", str(tmp_path / "world.toml"), "-o", str(tmp_path / "out"), "--from", "rankng")
+    done = type_command("build", "run", str(tmp_path / "world.toml"), "-o", str(tmp_path / "out"), "--from", "rankng")
     assert done.code == 2
     assert "ranking" in done.err
     assert "type the same command" not in done.err

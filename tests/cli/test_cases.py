@@ -46,7 +46,7 @@ def test_a_case_line_has_the_fields_of_the_contract(data: str) -> None:
 
 
 def test_without_a_file_only_the_counts_are_shown(data: str, tmp_path: Path) -> None:
-    done = type_command("cases", data, "--testbeds", "noise", "--docs", "10")
+    done = type_command("cases", data, "--testbeds", "noise", "--num-docs", "10")
     assert done.code == 0
     assert "needs 10 supporting documents, has 6" in " ".join(done.out.split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.jsonl"]
@@ -54,7 +54,7 @@ def test_without_a_file_only_the_counts_are_shown(data: str, tmp_path: Path) -> 
 
 def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
     done = type_command(
-        "cases", data, "--testbeds", "noise", "--docs", "10", "--noise", "0,0.5", "--lang", "en", "--json"
+        "cases", data, "--testbeds", "noise", "--num-docs", "10", "--noise", "0,0.5", "--lang", "en", "--json"
     )
     rows = json.loads(done.out)["conditions"]
     assert [(row["noise"], row["feasible"], row["infeasible"], row["noise_real"]) for row in rows] == [
@@ -72,22 +72,22 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
         (["--noise", "much"], "--noise 'much' is not a share"),
         (["--noise", "0,,1"], "has an empty part"),
         (["--noise", "nan"], "is not a share"),
-        (["--docs", "0"], "--docs 0: allowed are 1 to 10,000; for none use --testbeds closed-book"),
-        (["--docs", "-1"], "allowed are 1 to 10,000"),
+        (["--num-docs", "0"], "--num-docs 0: allowed are 1 to 10,000; for none use --testbeds closed-book"),
+        (["--num-docs", "-1"], "allowed are 1 to 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
         (["--testbeds", "nose"], "unknown testbed 'nose'. Did you mean 'noise'? Known: noise, rejection"),
-        (["--arms", "randon"], "unknown arm 'randon'. Did you mean 'random'?"),
+        (["--distractors", "randon"], "unknown distractor condition 'randon'. Did you mean 'random'?"),
         (["--lang", "fr"], "unknown language 'fr'. Known: en, zh"),
         (["--limit", "0"], "--limit '0': allowed are a number of items from 1, or a fraction"),
         (["--limit", "1.5"], "--limit 1.5 is out of range"),
-        (["--rotations", "some"], "allowed are 1 and all"),
+        (["--positions", "some"], "unknown value of --positions 'some'. Known: balanced, all"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection takes 1 only"),
         (["--testbeds", "noise", "--noise", "1"], "noise takes ratios below 1"),
         (["--testbeds", "closed-book", "--noise", "0.5"], "closed-book has no documents and so no noise"),
         (["--testbeds", "noise,rejection", "--noise", "0.5"], "--testbeds rejection: rejection takes 1 only; --noise"),
         (["--profile", "code-2024", "--seed", "3"], "repeats the original code"),
-        (["--profile", "code-2024", "--arms", "random"], "repeats the original code"),
-        (["--profile", "code-2023", "--rotations", "all"], "repeats the original code"),
+        (["--profile", "code-2024", "--distractors", "random"], "repeats the original code"),
+        (["--profile", "code-2023", "--positions", "all"], "repeats the original code"),
         (["--prompt", "nowhere"], "found none of en/system.md"),
     ],
 )
@@ -148,14 +148,14 @@ def test_a_broken_line_leaves_no_half_written_file(data: str, tmp_path: Path) ->
 
 def test_options_come_from_a_file_and_from_the_environment(data: str, tmp_path: Path) -> None:
     config = tmp_path / "run.toml"
-    config.write_text('testbeds = ["noise"]\nnoise = [0, 0.4]\ndocs = 10\n')
+    config.write_text('testbeds = ["noise"]\nnoise = [0, 0.4]\nnum-docs = 10\n')
     from_file = type_command("cases", data, "--config", str(config), "--lang", "en", "--json")
     rows = json.loads(from_file.out)["conditions"]
     assert [(row["noise"], row["k"]) for row in rows] == [(0.0, 10), (0.4, 10)]
     over = type_command("cases", data, "--config", str(config), "--lang", "en", "--json", env={"RAGBED_NOISE": "0.2"})
     assert [row["noise"] for row in json.loads(over.out)["conditions"]] == [0.2]
     config.write_text("nose = 1\n")
-    assert "'nose' is no option of this command" in type_command("cases", data, "--config", str(config)).err
+    assert "'nose' is not an option of this command" in type_command("cases", data, "--config", str(config)).err
 
 
 def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path) -> None:

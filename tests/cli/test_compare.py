@@ -98,7 +98,7 @@ def test_a_model_that_is_not_there_is_told_with_those_that_are(runs: Path) -> No
 
 
 def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Path) -> None:
-    words = ("-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--lang", "zh")
+    words = ("-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--lang", "zh")
     type_command("run", *words, "--out", str(tmp_path))
     done = type_command("compare", f"{runs}/code", str(tmp_path))
     assert (done.code, "no question in common" in done.err) == (2, True)
@@ -106,7 +106,7 @@ def test_runs_without_a_common_question_are_told_apart(runs: Path, tmp_path: Pat
 
 def test_other_questions_under_the_same_names_are_not_paired(tmp_path: Path) -> None:
     for seed in ("1", "2"):
-        words = ("world", "--seed", seed, "--items", "8", "--lang", "en", "-o", str(tmp_path / f"w{seed}"))
+        words = ("synth", "--seed", seed, "--items", "8", "--lang", "en", "-o", str(tmp_path / f"w{seed}"))
         assert type_command(*words).code == 0
         data = str(tmp_path / f"w{seed}" / "en_base.jsonl")
         asked = ("-m", "scripted/oracle", "-d", data, "--no-cache", "--testbeds", "noise", "--noise", "0")

@@ -68,7 +68,7 @@ def data(tmp_path: Path) -> Path:
 def run(tmp_path: Path, data: Path, reader: Reader) -> Path:
     """A run in which half the replies are wrong: those to cases with the distracting document first."""
     folder = tmp_path / "run"
-    words = ("-m", _MODEL, "-d", str(data), "--docs", "2", "--noise", "0.5", "--out", str(folder), "--no-cache")
+    words = ("-m", _MODEL, "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--out", str(folder), "--no-cache")
     done = type_command("run", *words, env=reader.env)
     assert done.code == 0, done.err
     return folder
@@ -150,7 +150,7 @@ def test_what_cannot_be_diagnosed_is_named(tmp_path: Path, data: Path, run: Path
 
 def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data: Path) -> None:
     folder = tmp_path / "bare"
-    words = ("-d", str(data), "--testbeds", "noise", "--docs", "2", "--noise", "0.5", "--out", str(folder))
+    words = ("-d", str(data), "--testbeds", "noise", "--num-docs", "2", "--noise", "0.5", "--out", str(folder))
     type_command("run", "-m", "scripted/refuser", *words)
     done = type_command("diagnose", str(folder))
     assert "No closed-book trials: E9 and answers from memory cannot be told" in done.err
@@ -163,7 +163,7 @@ def test_imported_replies_are_diagnosed_but_nobody_can_be_asked_again(tmp_path: 
         "".join(json.dumps({"item": str(n), "noise": 0.5, "reply": f"Bo Karlin{n}"}) + "\n" for n in range(4))
     )
     folder = tmp_path / "imported"
-    words = ("--from", "jsonl", "-d", str(data), "--docs", "2", "--noise", "0.5", "--testbeds", "noise")
+    words = ("--from", "jsonl", "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--testbeds", "noise")
     imported = type_command("import", str(answers), *words, "-m", "elsewhere", "--out", str(folder))
     assert (folder / "run.sqlite").is_file(), imported.err
     done = type_command("diagnose", str(folder))

@@ -12,7 +12,7 @@ from tests.cli.typed import type_command
 _RUN = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0,0.8", "--limit", "40")
 _EVERYTHING = (
     *("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_int"),
-    *("-d", "ragbed-mini-en_fact", "--noise", "0,0.4,1", "--docs", "3", "--limit", "5"),
+    *("-d", "ragbed-mini-en_fact", "--noise", "0,0.4,1", "--num-docs", "3", "--limit", "5"),
 )
 
 

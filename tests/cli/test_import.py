@@ -139,6 +139,6 @@ def test_plain_lines_are_matched_by_case_or_by_item_and_noise(data: Path) -> Non
 
 
 def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
-    words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--rotations", "all")
+    words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--positions", "all")
     done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
     assert "is 5 cases (name data and testbed, or the case)" in done.err

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.typed import type_command
 from tests.ui.viewer.served import serve_runs
 
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--out", "r")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--out", "r")
 _READING = [
     ("status", "r"),
     ("score", "r"),
@@ -20,7 +20,7 @@ _READING = [
     ("export", "r", "--to", "cassette", "-o", "r.cassette"),
     ("compare", "r", "r"),
     ("merge", "r", "-o", "merged"),
-    ("board", ".", "-o", "site"),
+    ("leaderboard", ".", "-o", "site"),
 ]
 _WRITING_BESIDE = [("diagnose", "r"), ("judge", "r", "-m", "scripted/oracle")]
 _SECRET = "# the content of another file\n"
@@ -70,7 +70,7 @@ def test_an_empty_run_with_a_link_for_a_lock_is_refused_and_the_target_stays(her
     done = type_command(*words)
     assert (here.parent / "other").read_text() == _SECRET
     assert _snapshot(here / "r") == before
-    assert (done.code, "Traceback" in done.err) == (0 if words[0] == "board" else 2, False), done.err
+    assert (done.code, "Traceback" in done.err) == (0 if words[0] == "leaderboard" else 2, False), done.err
     assert "r holds no run (run.sqlite is empty)" in done.err or "lock is a symbolic link" in done.err
 
 

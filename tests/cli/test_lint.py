@@ -112,7 +112,7 @@ def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
 
 def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
     path = _write(tmp_path / "made.json", CLEAN)
-    done = type_command("lint", path, "--docs", "10", "--noise", "0,0.5", "--only", "mix")
+    done = type_command("lint", path, "--num-docs", "10", "--noise", "0,0.5", "--only", "mix")
     assert done.code == 0
     assert "item 2, line 1, noise@noise=0: needs 10 supporting documents, has 5" in done.out
     assert "noise=0.5" not in done.out
@@ -126,7 +126,7 @@ def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:
         (("--skip", "record"), "cannot be skipped"),
         (("--only", "mix,,markup"), "has an empty part"),
         (("--noise", "1.3"), "out of range"),
-        (("--docs", "0"), "allowed are 1 to 10,000"),
+        (("--num-docs", "0"), "allowed are 1 to 10,000"),
     ],
 )
 def test_wrong_usage_exits_2_with_what_is_allowed(words: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.ui.viewer.served import serve_runs
 
 GBK = os.fsdecode("数据".encode("gbk"))
 SHOWN = r"\udcca\udcfd\udcbe\udcdd"
-_RUN = ("run", "-d", "figure1", "--docs", "2", "--testbeds", "noise", "--limit", "1", "--no-cache", "--json")
+_RUN = ("run", "-d", "figure1", "--num-docs", "2", "--testbeds", "noise", "--limit", "1", "--no-cache", "--json")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
         ("export", GBK, "--to", "cassette", "-o", f"{GBK}.cassette"),
         ("import", f"{GBK}.cassette", "--from", "cassette", "--out", f"{GBK}-2"),
         ("merge", GBK, "-o", f"{GBK}-3"),
-        ("world", "--items", "1", "--lang", "en", "-o", f"{GBK}-4"),
+        ("synth", "--items", "1", "--lang", "en", "-o", f"{GBK}-4"),
     ]
     for words in commands:
         assert json.dumps(SHOWN)[1:-1] in told_in_json(*words, "--json"), words
@@ -51,7 +51,7 @@ def test_summaries_for_machines_show_the_name(here: Path) -> None:
 
 def test_a_dataset_is_called_by_its_shown_name(here: Path) -> None:
     assert type_command("export", "figure1", "--to", "native", "-o", f"{GBK}.jsonl").code == 0
-    assert f'"data": {json.dumps(SHOWN)}' in told_in_json("cases", f"{GBK}.jsonl", "--docs", "2", "--json")
+    assert f'"data": {json.dumps(SHOWN)}' in told_in_json("cases", f"{GBK}.jsonl", "--num-docs", "2", "--json")
 
 
 def test_a_dataset_is_reviewed(here: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_viewer_shows_all_runs(here: Path) -> None:
 def test_a_recipe_cannot_name_a_folder_outside_utf_8(here: Path) -> None:
     (here / GBK).mkdir()
     (here / GBK / "a.txt").write_text("The cup was won by Ada.")
-    done = type_command("build", "--brief", "2 English questions", GBK, "-m", "scripted/oracle", "-o", "recipe.toml")
+    done = type_command("build", "init", "2 English questions", GBK, "-m", "scripted/oracle", "-o", "recipe.toml")
     assert done.code == 2
     assert f"{SHOWN} is not valid UTF-8, so a recipe cannot name it; rename it." in done.err
     assert not (here / "recipe.toml").exists()

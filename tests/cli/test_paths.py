@@ -10,7 +10,7 @@ from ragbed.io import locations
 from tests.cli.typed import type_command
 
 ADDRESS = "s3://bucket/there"
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2")
 
 
 @pytest.fixture
@@ -25,11 +25,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "words",
     [
         (*_RUN, "--out", ADDRESS),
-        ("world", "-o", ADDRESS),
+        ("synth", "-o", ADDRESS),
         ("report", "r", "-f", "html", "-o", ADDRESS),
         ("import", "answers.jsonl", "-d", "figure1", "--out", ADDRESS),
-        ("board", ".", "-o", ADDRESS),
-        ("build", "--quality", "figure1", "-o", ADDRESS),
+        ("leaderboard", ".", "-o", ADDRESS),
+        ("build", "quality", "figure1", "-o", ADDRESS),
         ("status", ADDRESS),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", ADDRESS),
     ],
@@ -82,7 +82,7 @@ def test_data_that_may_not_be_read_is_named_by_run_too(here: Path, monkeypatch: 
         ("export", "figure1", "--to", "native", "-o", "new/deep/out"),
         ("export", "r", "--to", "jsonl", "-o", "new/deep/out"),
         ("report", "r", "-f", "md", "-o", "new/deep/out"),
-        ("cases", "figure1", "--docs", "2", "-o", "new/deep/out"),
+        ("cases", "figure1", "--num-docs", "2", "-o", "new/deep/out"),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", "new/deep/out"),
         ("merge", "r", "-o", "new/deep/out"),
     ],

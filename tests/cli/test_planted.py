@@ -16,7 +16,7 @@ import pytest
 from ragbed.cli import COMMANDS
 from tests.cli.typed import type_command
 
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--out", "r")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", "r")
 _RECIPE = """
 name = "made"
 generator = "scripted/echo"
@@ -29,26 +29,26 @@ licence = "CC0"
 """
 _LINES = {
     "demo": "demo -m scripted/oracle --lang en --out demo",
-    "run": "run -m bundled/smollm2 -d figure1 --docs 2 --limit 1 --testbeds closed-book --out small",
+    "run": "run -m bundled/smollm2 -d figure1 --num-docs 2 --limit 1 --testbeds closed-book --out small",
     "status": "status r",
     "score": "score r",
     "judge": "judge r -m scripted/oracle",
     "report": "report r -f html -o report.html",
-    "board": "board runs -o site",
+    "leaderboard": "leaderboard runs -o site",
     "compare": "compare r r",
     "view": "view r",
     "diagnose": "diagnose r",
     "data": "data list",
     "lint": "lint figure1",
-    "cases": "cases figure1 --docs 2",
+    "cases": "cases figure1 --num-docs 2",
     "import": "import r.cassette --from cassette --out imported",
     "export": "export r --to jsonl -o r.jsonl",
     "merge": "merge r -o merged",
     "cache": "cache",
-    "world": "world --items 2 --lang en -o world",
-    "build": "build made.toml -o built",
+    "synth": "synth --items 2 --lang en -o world",
+    "build": "build run made.toml -o built",
     "review": "review figure1.jsonl",
-    "plan": "plan",
+    "power": "power",
     "paper": "paper",
     "doctor": "doctor",
 }

@@ -1,4 +1,4 @@
-"""`ragbed build --quality`, as typed."""
+"""`ragbed build quality`, as typed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_
 
 def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) -> None:
     page = tmp_path / "quality.html"
-    done = type_command("build", "--quality", str(rgb_dir / "en_fact.json"), "-o", str(page), "--json")
+    done = type_command("build", "quality", str(rgb_dir / "en_fact.json"), "-o", str(page), "--json")
     assert done.code == 4
     assert "positive precision" in done.err
     assert page.read_text().startswith("<!doctype html>")
@@ -28,28 +28,28 @@ def test_a_gate_that_does_not_hold_ends_with_4(rgb_dir: Path, tmp_path: Path) ->
 
 def test_a_dataset_without_faults_ends_with_0(tmp_path: Path) -> None:
     report = tmp_path / "quality.json"
-    done = type_command("build", "--quality", "ragbed-mini-en_fact", "-o", str(report))
+    done = type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(report))
     assert done.code == 0, done.err
     assert json.loads(report.read_text())["ok"] is True
 
 
 def test_a_report_is_what_its_name_ends_in_or_is_refused(tmp_path: Path) -> None:
-    done = type_command("build", "--quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "quality.txt"))
+    done = type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "quality.txt"))
     assert (done.code, done.out, "let the name end in .html or .json" in done.err) == (2, "", True)
-    type_command("build", "--quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "Q.JSON"))
+    type_command("build", "quality", "ragbed-mini-en_fact", "-o", str(tmp_path / "Q.JSON"))
     assert json.loads((tmp_path / "Q.JSON").read_text())["ok"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["Q.JSON"]
 
 
 def test_two_editions_are_compared() -> None:
-    done = type_command("build", "--quality", "ragbed-mini-en_fact", "--against", "ragbed-mini-en_base", "--json")
+    done = type_command("build", "quality", "ragbed-mini-en_fact", "--against", "ragbed-mini-en_base", "--json")
     drift = json.loads(done.out.splitlines()[-1])["drift"]
     assert (drift["shared"], drift["added"]) == (0, 20)
     assert "Since ragbed-mini-en_base" in done.err
 
 
 def test_a_folder_without_items_is_refused(tmp_path: Path) -> None:
-    done = type_command("build", "--quality", str(tmp_path))
+    done = type_command("build", "quality", str(tmp_path))
     assert done.code == 2
     assert "no files of items" in done.err
 
@@ -59,7 +59,7 @@ def test_runs_tell_what_a_model_knows_before_and_after_its_cut_off(tmp_path: Pat
     run = str(tmp_path / "run")
     asked = type_command("run", "-m", "baseline/lexical", "-d", data, "--out", run)
     assert asked.code == 0, asked.err
-    words = ("build", "--quality", data, "--runs", run, "--json")
+    words = ("build", "quality", data, "--runs", run, "--json")
     done = type_command(*words, "--cutoff", "baseline/lexical=2019-01-01")
     figures = {one["name"]: one for one in json.loads(done.out.splitlines()[-1])["quality"]["families"]["models"]}
     documents = [figures[f"accuracy {way} 2019-01-01, with documents"]["n"] for way in ("up to", "after")]
@@ -87,7 +87,7 @@ def say(case: Case) -> Completion:
 def test_a_failed_trial_is_not_right_and_other_conditions_than_the_plain_prompt_are_left_out(tmp_path: Path) -> None:
     run_job(make_job(tmp_path / "run", 0, TalkingModel(say), cases=conditions), ask_nobody)
     data = as_dataset(tmp_path, *(base_item(number, date="2024-05-01") for number in range(5)))
-    words = ("build", "--quality", str(data.path), "--runs", str(tmp_path / "run"), "--json")
+    words = ("build", "quality", str(data.path), "--runs", str(tmp_path / "run"), "--json")
     done = type_command(*words, "--cutoff", "test/talking=2024-06-01")
     figures = {one["name"]: one for one in json.loads(done.out.splitlines()[-1])["quality"]["families"]["models"]}
     found = figures["accuracy up to 2024-06-01, with documents"]
@@ -95,12 +95,7 @@ def test_a_failed_trial_is_not_right_and_other_conditions_than_the_plain_prompt_
 
 
 def test_a_cut_off_that_is_none_is_refused(tmp_path: Path) -> None:
-    words = ("build", "--quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
+    words = ("build", "quality", "ragbed-mini-en_base", "--runs", str(tmp_path))
     assert "write MODEL=DATE" in type_command(*words, "--cutoff", "2024-06-01").err
     assert "is no day" in type_command(*words, "--cutoff", "m/a=June").err
     assert "--cutoff needs --runs" in type_command(*words[:3], "--cutoff", "m/a=2024-06-01").err
-
-
-def test_what_goes_with_quality_is_refused_without_it() -> None:
-    done = type_command("build", "recipes/rgb.toml", "--corpus", "crawl")
-    assert (done.code, "--corpus goes with --quality, not with a build" in done.err) == (2, True)

@@ -41,10 +41,10 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
 
 def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
-    assert "wrong items by people" in type_command("build", "--quality", str(tmp_path / "new")).out
+    assert "wrong items by people" in type_command("build", "quality", str(tmp_path / "new")).out
     path = tmp_path / "new" / "en_base.jsonl"
     path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert "wrong items by people" not in type_command("build", "--quality", str(tmp_path / "new")).out
+    assert "wrong items by people" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
 def test_decisions_go_out_and_come_in_elsewhere(folder: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path:
     figures = {}
     for name in (place, tmp_path / "new"):
         out = tmp_path / f"{name.name}.json"
-        type_command("build", "--quality", str(name), "-o", str(out))
+        type_command("build", "quality", str(name), "-o", str(out))
         labels = json.loads(out.read_text())["quality"]["families"]["labels"]
         figures[name.name] = {one["name"]: (one["value"], one["passed"]) for one in labels}
     assert figures["new"] == figures["out"]

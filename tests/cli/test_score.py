@@ -44,7 +44,7 @@ def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
 
 def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
-    header, rows = _header_and_rows(tmp_path / "run", *words, "--arms", "related,fixed")
+    header, rows = _header_and_rows(tmp_path / "run", *words, "--distractors", "related,fixed")
     assert header == ["testbed", "lang", "arm", "docs", "noise"]
     assert {"noise en related 5 0.8", "noise en fixed 5 0.8", "noise en control 5 0.8"} <= set(rows)
     assert "closed-book en – – –" in rows
@@ -52,7 +52,7 @@ def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> N
 
 
 def test_rows_of_different_shares_of_true_documents_can_be_told_apart(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--correct", "0,0.4,1")
+    words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--true-ratio", "0,0.4,1")
     header, rows = _header_and_rows(tmp_path / "run", *words)
     assert header == ["testbed", "lang", "true", "noise"]
     assert rows == [f"counterfactual en {true} 0" for true in ("0", "0.4", "1")]

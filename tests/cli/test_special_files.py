@@ -14,7 +14,7 @@ import pytest
 from tests.cli.typed import type_command
 
 _RECIPE = 'name = "made"\ngenerator = "scripted/echo"\n[[sources]]\nkind = "{kind}"\nplace = "{place}"\n'
-_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--no-cache", "--out", "r")
+_RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--no-cache", "--out", "r")
 
 
 class _Hung(Exception):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragbed import __version__
+from ragbed.cli import renames
 from tests.cli.typed import type_command
 
 _HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.linting", "ragbed.builder.web")
@@ -45,8 +46,15 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("files", [12, 13, 14, 15, 16])
 def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files: int) -> None:
-    run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --docs 2 --out {tmp_path / 'run'}"
+    run = f"{sys.executable} -m ragbed run -m scripted/oracle -d figure1 --num-docs 2 --out {tmp_path / 'run'}"
     command = ["bash", "-c", f"ulimit -n {files}; exec {run}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith("ragbed: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("old", "new"), [pair for pair in renames.COMMANDS.items() if " " not in pair[0]])
+def test_a_former_command_is_refused_with_its_new_name(old: str, new: str) -> None:
+    done = type_command(old, "--help")
+    assert (done.code, done.err) == (2, f"ragbed: `ragbed {old}` is now `ragbed {new}`.\n")
+    assert type_command(new, "--help").code == 0

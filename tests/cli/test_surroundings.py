@@ -61,7 +61,7 @@ def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
 def test_a_signal_leaves_nothing_half_written(data: Path, number: int, code: int) -> None:
     out = data.parent / "out.jsonl"
     data.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(1500)))  # seconds of work
-    words = ("cases", str(data), "--rotations", "all", "--arms", "related,random,fixed", "-o", str(out))
+    words = ("cases", str(data), "--positions", "all", "--distractors", "related,random,fixed", "-o", str(out))
     with subprocess.Popen([*_RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as one:
         deadline = time.monotonic() + 20
         while not list(data.parent.glob(".out.jsonl.*")) and time.monotonic() < deadline:
@@ -82,12 +82,12 @@ def test_a_file_name_that_is_not_utf_8_must_be_renamed(data: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("docs = true", "docs must be a text, a number, or a list of these"),
-        ("docs = 1.5", "'1.5' is not a valid integer"),
+        ("num-docs = true", "num-docs must be a text, a number, or a list of these"),
+        ("num-docs = 1.5", "'1.5' is not a valid integer"),
         ("seed = 2020-01-01", "seed must be a text, a number, or a list of these"),
         ("json = 1", "json must be true or false"),
-        ("data = ['x']", "'data' is no option of this command"),
-        ("config = 'x'", "'config' is no option of this command"),
+        ("data = ['x']", "'data' is not an option of this command"),
+        ("config = 'x'", "'config' is not an option of this command"),
         ("noise =", "is not TOML"),
     ],
 )
@@ -150,7 +150,7 @@ def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "closed", "code"),
     [
-        ("plan", ">&-", 0),
+        ("power", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", ">&-", 0),
         ("run -m scripted/oracle -d ragbed-mini-en_base --limit 1 --testbeds noise --json --out r", "<&- >&- 2>&-", 0),
         ("cases no-such-data", "2>&-", 2),
@@ -164,7 +164,7 @@ def test_a_closed_stream_is_no_error(words: str, closed: str, code: int, tmp_pat
         assert type_command("status", str(tmp_path / "r")).code == 0
 
 
-_RUN = ("run", "-m", "openai/gpt-4o-mini", "-d", "figure1", "--docs", "2")
+_RUN = ("run", "-m", "openai/gpt-4o-mini", "-d", "figure1", "--num-docs", "2")
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e308", "9" * 30])
@@ -178,7 +178,7 @@ def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Pat
         assert f"--{name}" in done.err
 
 
-@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("plan", "--power"), ("world", "--items")])
+@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("power", "--power"), ("synth", "--items")])
 @pytest.mark.parametrize("value", ["9" * 30, "nan", f"-{2**63}"])
 def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -> None:
     done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}")

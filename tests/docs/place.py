@@ -63,7 +63,7 @@ class Place:
 
     def provide(self, words: list[str]) -> None:
         """Puts there what a command reads and no earlier one has made."""
-        made = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--out", "-o", "--output", "--junit")}
+        made = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--out", "-o", "--junit")}
         for word in words:
             path = Path(word)
             if word not in made and not path.exists() and not word.startswith("-"):

@@ -32,13 +32,13 @@ def _run(words: list[str], model: str, folder: str) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A repository with the run of its main branch, in which every answer is right."""
-    world, run, restore, compare = _steps("github")
-    assert (world[0], run[0], restore[0], compare[0]) == ("world", "run", "import", "compare")
+    synth, run, restore, compare = _steps("github")
+    assert (synth[0], run[0], restore[0], compare[0]) == ("synth", "run", "import", "compare")
     folder = tmp_path_factory.mktemp("repository")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("RAGBED_CACHE_DIR", str(folder / "cache"))
-        assert type_command(*world).code == 0
+        assert type_command(*synth).code == 0
         _run(run, "scripted/oracle", "runs/main")
         assert type_command("export", "runs/main", "--to", "cassette", "-o", "main.cassette").code == 0
         assert type_command(*restore).code == 0

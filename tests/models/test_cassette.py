@@ -37,7 +37,7 @@ def test_a_recorded_model_says_what_it_said(cassette: Path, tmp_path: Path) -> N
 
 def test_a_remedy_is_recorded_call_by_call_and_never_answers_for_the_plain_prompt(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
-    asked = (*words, "--remedies", "decompose,isolate,quote", "--out")
+    asked = (*words, "--strategies", "decompose,isolate,quote", "--out")
     first, again, tape = tmp_path / "first", tmp_path / "again", tmp_path / "c"
     assert type_command("run", "-m", "scripted/first-doc", *asked, str(first)).code == 0
     # By name `robust+isolate` may come before `robust`: the order of the tape is not to matter.

@@ -148,12 +148,14 @@ def test_who_has_no_use_for_a_preset_says_so() -> None:
 def test_a_run_tells_the_presets_sampling_unless_options_say_otherwise(tmp_path: Path) -> None:
     body = json.dumps({"choices": [{"text": "gold"}]}).encode()
     with in_thread(FaultServer([reply(body)])) as server:
-        words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--docs", "2", "--preset", "belle-7b-2m")
+        words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--num-docs", "2", "--preset", "belle-7b-2m")
         more = ("--temperature", "0.1", "--no-cache", "--out", str(tmp_path / "run"))
         done = type_command(*words, *more, env={"T_BASE_URL": server.url})
     assert done.code == 0, done.err
     told = [json.loads(request.body) for request in server.seen]
     assert {(one["temperature"], one["top_p"], one["max_tokens"]) for one in told} == {(0.1, 0.8, 256)}
-    again = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "run"))
+    again = type_command(
+        "run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run")
+    )
     assert again.code == 2
-    assert "was begun with preset = belle-7b-2m, not nothing" in again.err
+    assert "was created with --preset belle-7b-2m, but this command uses no --preset" in again.err

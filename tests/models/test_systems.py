@@ -256,7 +256,7 @@ def test_a_model_string_is_shown_without_credentials(typed: str, name: str) -> N
 
 
 def test_systems_that_differ_in_hidden_parts_only_are_refused() -> None:
-    done = type_command("run", "-m", "http/h/?index=a", "-m", "http/h/?index=b", "-d", "figure1", "--docs", "2")
+    done = type_command("run", "-m", "http/h/?index=a", "-m", "http/h/?index=b", "-d", "figure1", "--num-docs", "2")
     assert done.code == 2
     assert "http/h/?index=*** is given twice" in done.err
     assert "Traceback" not in done.err
@@ -264,6 +264,6 @@ def test_systems_that_differ_in_hidden_parts_only_are_refused() -> None:
 
 @pytest.mark.parametrize("words", [("-m", "http://ada:pw2secret@h/"), ("-m", "http/ada:pw2secret@h/", "--budget", "1")])
 def test_messages_show_no_credentials_of_a_url(words: tuple[str, ...]) -> None:
-    done = type_command("run", *words, "-d", "figure1", "--docs", "2")
+    done = type_command("run", *words, "-d", "figure1", "--num-docs", "2")
     assert done.code == 2
     assert "pw2secret" not in done.err

@@ -23,7 +23,7 @@ _CASE = "d/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0"
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model that repeats its last document and the one that always believes, at every slot."""
     folder = tmp_path_factory.mktemp("runs") / "known"
-    words = ["run", "-m", "scripted/last-doc", "-m", "scripted/gullible", "--rotations", "all", "--limit", "6"]
+    words = ["run", "-m", "scripted/last-doc", "-m", "scripted/gullible", "--positions", "all", "--limit", "6"]
     for kind in ("base", "int", "fact"):
         words += ["-d", f"ragbed-mini-en_{kind}"]
     assert type_command(*words, "--no-cache", "--out", str(folder)).code == 0
@@ -54,7 +54,10 @@ def test_figures_tell_what_is_known(run: Path) -> None:
 
 def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
     """One noise ratio is no curve, and a mix that no item can supply has no points at all."""
-    for name, more in (("one", ["--noise", "0", "--docs", "5"]), ("none", ["--noise", "0,0.5", "--docs", "400"])):
+    for name, more in (
+        ("one", ["--noise", "0", "--num-docs", "5"]),
+        ("none", ["--noise", "0,0.5", "--num-docs", "400"]),
+    ):
         words = [
             "run",
             "-m",

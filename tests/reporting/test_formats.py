@@ -276,7 +276,7 @@ def test_few_cases_are_marked() -> None:
 
 
 def test_infeasible_cases_are_in_the_counts(tmp_path: Path) -> None:
-    words = ("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--no-cache", "--docs", "8")
+    words = ("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--no-cache", "--num-docs", "8")
     type_command(*words, "--testbeds", "noise", "--noise", "0,0.5", "--out", str(tmp_path))
     cells = json.loads(type_command("report", str(tmp_path), "-f", "json").out)
     counts = {(cell["noise"], cell["asked"], cell["infeasible"]) for cell in cells if cell["metric"] == "accuracy"}
@@ -300,7 +300,7 @@ def test_the_same_calls_are_not_counted_twice(run: Path) -> None:
 
 def test_runs_with_rotations_are_reported_together(tmp_path: Path) -> None:
     for script in ("first-doc", "last-doc"):
-        words = ("run", "-m", f"scripted/{script}", "-d", "ragbed-mini-en_base", "--rotations", "all", "--limit", "3")
+        words = ("run", "-m", f"scripted/{script}", "-d", "ragbed-mini-en_base", "--positions", "all", "--limit", "3")
         assert type_command(*words, "--no-cache", "--out", str(tmp_path / script)).code == 0
     assert type_command("report", str(tmp_path / "first-doc"), str(tmp_path / "last-doc")).code == 0
 

@@ -106,13 +106,13 @@ def test_errors_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
-    with pytest.raises(UsageError, match="begun with docs = 5, not 10"):
+    with pytest.raises(UsageError, match="created with --num-docs 5, but this command uses --num-docs 10"):
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
 def test_other_data_is_told_by_the_first_digits_of_its_hash(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
-    with pytest.raises(UsageError, match=r"begun with data d = a{12}…, not b{12}…; use another"):
+    with pytest.raises(UsageError, match=r"created with data d a{12}…, but this command uses data d b{12}…"):
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "b" * 64}), ask_nobody)
 
 

@@ -83,6 +83,6 @@ def test_a_cassette_with_a_number_that_cannot_be_is_refused(
             tape.write(line.replace(written, forged))
         tape.close()
     imported = type_command("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
-    asked = type_command("run", "-m", f"cassette/{path}", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "r"))
+    asked = type_command("run", "-m", f"cassette/{path}", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "r"))
     for done in (imported, asked):
         assert (done.code, "forged.cassette" in done.err, "Traceback" in done.err) == (1, True, False), done

@@ -145,7 +145,7 @@ main()
 
 
 def test_a_resolver_that_hangs_does_not_delay_the_end(tmp_path: Path) -> None:
-    words = ["run", "-m", "openai-api/t/m", "-d", "figure1", "--docs", "2", "--out", str(tmp_path / "run")]
+    words = ["run", "-m", "openai-api/t/m", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run")]
     environ = os.environ | {"T_BASE_URL": "http://model.test/v1", "RAGBED_CACHE_DIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", _HANGING, *words], env=environ, stdout=subprocess.PIPE)
     with process:

@@ -1,6 +1,6 @@
 """Quality floors of generated text, and the measures themselves on texts small enough to count by eye.
 
-The full figures are in docs/world.md; a floor here is lowered only with a sentence in the changelog.
+The full figures are in docs/synth.md; a floor here is lowered only with a sentence in the changelog.
 """
 
 from __future__ import annotations

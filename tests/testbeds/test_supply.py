@@ -37,7 +37,7 @@ def test_items_with_one_supporting_document_are_run_without_options(tmp_path: Pa
     assert (
         "made has too few documents for the default conditions. Documents per question used instead: "
         "noise 1 (0 distracting), 2 (1 distracting), 3 (2 distracting), 5 (4 distracting); "
-        "rejection 4 (4 distracting). Choose others with --docs and --noise."
+        "rejection 4 (4 distracting). Choose others with --num-docs and --noise."
     ) in done.err
     assert "no such mix" not in done.err
 
@@ -54,7 +54,7 @@ def test_integration_and_counterfactual_items_with_few_documents_are_run_without
 
 def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
     items = [base_item(number, supports=1, distracts=4) for number in range(2)]
-    done = _run(tmp_path, *items, words=("--docs", "5"))
+    done = _run(tmp_path, *items, words=("--num-docs", "5"))
     assert "used instead" not in done.err
     assert "10 more cases have no such mix of documents and were not run" in done.err
 

@@ -157,8 +157,9 @@ def _check_foreseen(floor: Floor, cells: Sequence[Cell]) -> None:
         has_others = metrics and floor.metric not in metrics
         others = f" Of {floor.table} it will have {', '.join(metrics)}." if has_others else ""
         raise UsageError(
-            f"--fail-under {floor.text}: no case of this run would tell of it.{others} Change the gate, or what is "
-            "asked: -d, --testbeds, --noise, --docs, --arms, --rotations, --lang, --limit, --shard. Nothing was asked."
+            f"--fail-under {floor.text}: no case of this run would tell of it.{others} Change the gate, or the "
+            "cases: -d, --testbeds, --noise, --num-docs, --distractors, --positions, --lang, --limit, --shard. "
+            "Nothing was asked."
         ) from None
 
 

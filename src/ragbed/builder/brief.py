@@ -130,7 +130,7 @@ def _kind(documents: Path) -> str:
 def _check_langs(brief: str) -> None:
     if found := _OTHER_LANGS.search(brief):
         named = next(filter(None, found.groups()))
-        raise UsageError(f"--brief: questions in {named} cannot be made; ragbed builds in English and in Chinese.")
+        raise UsageError(f"questions in {named} cannot be built; ragbed builds questions in English and Chinese.")
 
 
 def _count(pattern: re.Pattern[str], brief: str) -> int | None:

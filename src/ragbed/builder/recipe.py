@@ -147,11 +147,11 @@ class Recipe(_Part, frozen=True, kw_only=True):
 def read_recipe(path: Path) -> Recipe:
     """Reads and checks a recipe; places stay as they are written, and are looked for from the recipe's own folder."""
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; `ragbed build --brief TEXT {path}` writes a recipe for it.")
+        raise UsageError(f"{path} is a folder; `ragbed build init BRIEF {path}` writes a recipe for it.")
     try:
         told = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; `ragbed build --brief TEXT DIR` writes a recipe.") from None
+        raise UsageError(f"{path}: no such file; `ragbed build init BRIEF DIR` writes a recipe.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or tables nested as deeply

@@ -15,35 +15,36 @@ from keyword import iskeyword
 import click
 
 from ragbed import __version__
+from ragbed.cli import renames
 from ragbed.cli.console import say
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError
 
 COMMANDS = (
-    "demo",
     "run",
     "status",
-    "score",
-    "judge",
     "report",
-    "board",
     "compare",
+    "leaderboard",
     "view",
     "diagnose",
+    "judge",
+    "score",
     "data",
-    "lint",
     "cases",
-    "import",
-    "export",
-    "merge",
-    "cache",
-    "world",
+    "lint",
+    "synth",
     "build",
     "review",
-    "plan",
-    "paper",
+    "export",
+    "import",
+    "merge",
+    "demo",
     "doctor",
+    "cache",
+    "power",
+    "paper",
 )
-"""In the order in which the help lists them."""
+"""In the order in which the help lists them: evaluate, understand, data, share, setup."""
 
 
 class _Group(click.Group):
@@ -58,6 +59,13 @@ class _Group(click.Group):
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in renames.COMMANDS:
+            raise UsageError(renames.describe_command(args[0]))
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

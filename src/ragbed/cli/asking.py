@@ -26,11 +26,15 @@ asking_options: Decorator = together(
         type=click.IntRange(1, 4_096),
         help="Maximum concurrent requests. [default: adaptive, up to 64]",
     ),
-    option("--rpm", type=click.IntRange(1), help="Requests per minute at the most."),
-    option("--tpm", type=click.IntRange(1), help="Tokens per minute at the most."),
-    option("--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Seconds for one attempt."),
-    option("--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when so much is spent."),
-    option("--no-cache", is_flag=True, help="Ask again what was answered before."),
+    option("--rpm", type=click.IntRange(1), help="Maximum requests per minute."),
+    option("--tpm", type=click.IntRange(1), help="Maximum tokens per minute."),
+    option(
+        "--timeout", type=click.FloatRange(0, min_open=True), default=120.0, help="Timeout of one request, in seconds."
+    ),
+    option(
+        "--budget", type=click.FloatRange(0, min_open=True), metavar="DOLLARS", help="Stop when this amount is spent."
+    ),
+    option("--no-cache", is_flag=True, help="Ignore cached responses."),
     engine_options,
     replica_options,
 )
@@ -110,7 +114,7 @@ def open_models(
             )
         if prompted and is_system:
             raise UsageError(
-                f"{model.name} is a system under test and gets no prompts; --remedies is for language models."
+                f"{model.name} is a system under test and gets no prompts; --strategies is for language models."
             )
     return models
 

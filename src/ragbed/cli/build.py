@@ -1,4 +1,4 @@
-"""`ragbed build`: a fresh benchmark from feeds, pages or one's own documents."""
+"""`ragbed build`: a benchmark from feeds, pages or your own documents."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ragbed.cli import options
+from ragbed.cli import options, renames
 from ragbed.cli.asking import AskingOptions, asking_options, check_reader, read_budget
 from ragbed.cli.engine import open_chosen
-from ragbed.cli.quality import QualityOptions, quality_options, report_quality
+from ragbed.cli.quality import quality
+from ragbed.cli.relabel import relabel
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,84 +25,112 @@ if TYPE_CHECKING:
     from ragbed.builder.recipe import Recipe
 
 _NO_MODEL = "openai/gpt-4o-mini"
-"""What a written recipe names if no model was: one that many have, and a line to change."""
-_A_BUILD = "a build"
-_TAKES = {
-    "--brief": ["--output", "--model"],
-    "--relabel": ["--json"],
-    "--quality": ["--output", "--json", "--against", "--runs", "--cutoff", "--corpus"],
-    _A_BUILD: ["--output", "--json", "--model", "--from", "--since", "--locked"]
-    + [f"--{name.replace('_', '-')}" for name in AskingOptions.__annotations__],
-}
-"""What the command does, and the options that this looks at."""
+"""The generator of a recipe that is written without -m: a model that many people can call, on a line to change."""
 
 
-class BuildOptions(AskingOptions, QualityOptions):
-    """How models are asked, and what a dataset is measured with."""
+class _Group(click.Group):
+    """The subcommands; the form that had the recipe as its first argument is refused with the new one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.NoSuchOption:
+            for old, new in renames.BUILD_OPTIONS.items():
+                if old in args:
+                    raise UsageError(f"{old} is now {new}.") from None
+            raise UsageError(renames.describe_command("build RECIPE")) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0].endswith(".toml") or Path(args[0]).exists():
+            raise UsageError(renames.describe_command("build RECIPE"))
+        return super().resolve_command(ctx, args)
 
 
-@click.command()
-@click.argument("recipe", type=options.LocalPath(), metavar="[RECIPE.toml]", required=False)
-@options.option("--output", "-o", type=options.LocalPath(), metavar="DIR", help="Default: builds/<name>.")
-@options.option("--model", "-m", metavar="MODEL", help="The generator, in place of the recipe's.")
-@options.option("--from", "start", metavar="STEP", help="Make this step and all after it again.")
-@options.option("--since", metavar="DATE", help="Only articles of this day and later: the next edition.")
-@options.option("--locked", is_flag=True, help="Make the same bytes again from what is kept, offline.")
-@options.option("--brief", metavar="TEXT", help="Write a recipe for the documents in RECIPE, a folder; build nothing.")
-@options.option("--relabel", metavar="DATA", help="Only label a dataset's own pools again, and compare; build nothing.")
-@quality_options
+@click.group(cls=_Group)
+@options.together(*map(options.former_option, renames.BUILD_OPTIONS))
+def build() -> None:
+    """Build a benchmark from feeds, pages or your own documents.
+
+    A recipe names the sources, the model that writes the questions, and how many items of each kind to build. `init`
+    writes a recipe for a folder of documents, and `run` builds what a recipe describes. `quality` measures any dataset,
+    and `relabel` labels the documents of a dataset again.
+
+    \b
+    Examples:
+      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
+      ragbed build run handbook.toml
+      ragbed build quality builds/handbook
+    """
+
+
+@build.command()
+@click.argument("brief", metavar="BRIEF")
+@click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="RECIPE", help="Recipe file. Default: named after DOCUMENTS."
+)
+@options.option("--model", "-m", metavar="MODEL", default=_NO_MODEL, help="Model that writes the questions.")
+@options.config_option
+def init(brief: str, documents: Path, out: Path | None, model: str) -> None:
+    """Write a recipe for your documents.
+
+    BRIEF says in English or Chinese how many questions of which kind to build, and about what. DOCUMENTS is a folder,
+    or a .jsonl, .warc or .txt file. Nothing is built, and no model is called.
+
+    \b
+    Examples:
+      ragbed build init "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
+    """
+    _write_recipe(brief, documents, model, out)
+
+
+@build.command()
+@click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="DIR", help="Folder of the build. Default: builds/<name>."
+)
+@options.option("--model", "-m", metavar="MODEL", help="Generator to use instead of the recipe's.")
+@options.option("--from", "start", metavar="STEP", help="Run this step and all later steps again.")
+@options.option("--since", metavar="DATE", help="Use only articles from this day on, for the next edition.")
+@options.option("--locked", is_flag=True, help="Rebuild the same bytes offline from what is stored.")
 @asking_options
 @options.json_option
 @options.config_option
-def build(
-    recipe: Path | None,
-    output: Path | None,
+def run(
+    recipe: Path,
+    out: Path | None,
     model: str | None,
     start: str | None,
     since: str | None,
     locked: bool,
-    brief: str | None,
-    relabel: str | None,
     json: bool,
-    **chosen: Unpack[BuildOptions],
+    **chosen: Unpack[AskingOptions],
 ) -> None:
-    """Make a benchmark from feeds, pages or your own documents.
+    """Build the benchmark that a recipe describes.
 
-    A recipe names sources, a model that writes questions, and how many items of each kind are wanted. DIR receives
-    {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of all that they were made
-    from, quality.html and quality.json, and in steps/ what every step made and rejected, with reasons.
+    DIR receives {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, a build.lock with the hashes of everything
+    that they were built from, quality.html and quality.json, and in steps/ the output and the rejects of every step,
+    with reasons.
 
-    Whatever stops a build, the same command goes on with it: pages, replies and finished steps are kept. A changed
-    recipe or a file in steps/ that you changed makes the steps again that depend on it.
+    A build that was stopped resumes when the command is run again: pages, responses and finished steps are kept. If you
+    change the recipe or a file in steps/, the steps that depend on it run again.
 
     \b
     Examples:
-      ragbed build --brief "50 English questions about our handbook" docs/ -m openai/gpt-4o -o handbook.toml
-      ragbed build handbook.toml
-      ragbed build news.toml --since 2026-11-01 -o builds/news-november
-      ragbed build news.toml --from ranking
-      ragbed build news.toml --locked
-      ragbed build --relabel zh_refine
-      ragbed build --quality builds/news --against builds/news-october -o quality.html
-      ragbed build --quality builds/news --runs runs/news --cutoff openai/gpt-4o=2024-06-01
+      ragbed build run handbook.toml
+      ragbed build run news.toml --since 2026-11-01 -o builds/news-november
+      ragbed build run news.toml --from ranking
+      ragbed build run news.toml --locked
     """
     from ragbed.cli.console import print_json
-    from ragbed.cli.relabel import relabel_data
 
-    _refuse_mixtures(recipe, {"--brief": brief, "--relabel": relabel, "--quality": chosen["quality"]})
-    if relabel is not None:
-        relabel_data(relabel, json=json)
-        return
-    if chosen["quality"] is not None:
-        report_quality(chosen["quality"], chosen, output, json=json)
-        return
-    if recipe is None:
-        raise UsageError("name a recipe; `ragbed build --brief TEXT FOLDER` writes one.")
-    if brief is not None:
-        _write_recipe(brief, recipe, model or _NO_MODEL, output)
-        return
     told = _read(recipe, model, since)
-    folder = output or Path("builds") / told.name
+    folder = out or Path("builds") / told.name
     state, deliveries = _build(told, recipe.parent, folder, start, chosen, locked=locked)
     _print_funnel(state, deliveries, to_stderr=json)
     if json:
@@ -109,40 +138,27 @@ def build(
     _end(folder, state, deliveries, locked=locked)
 
 
-def _refuse_mixtures(recipe: Path | None, named: Mapping[str, str | None]) -> None:
-    """Nothing that was typed is passed over: of what builds nothing one at a time, and only options it looks at."""
-    only = [name for name, value in named.items() if value is not None]
-    if len(only) > 1:
-        raise UsageError(f"{' and '.join(only)}: one at a time.")
-    if recipe is not None and only and only != ["--brief"]:
-        raise UsageError(f"{only[0]} DATA takes no recipe; leave {recipe} away.")
-    doing = only[0] if only else _A_BUILD
-    context = click.get_current_context()
-    for name in options.typed(context, *context.params):
-        if (doing, name) == ("--relabel", "--output"):
-            raise UsageError("--relabel writes no file; leave -o away, and send what it prints to one: > FILE.")
-        if name not in (doing, *_TAKES[doing]):
-            fitting = " or ".join(other for other, taken in _TAKES.items() if name in taken)
-            raise UsageError(f"{name} goes with {fitting}, not with {doing}; leave it away.")
+build.add_command(quality)
+build.add_command(relabel)
 
 
-def _write_recipe(brief: str, documents: Path, model: str, output: Path | None) -> None:
+def _write_recipe(brief: str, documents: Path, model: str, out: Path | None) -> None:
     import tomllib
 
     from ragbed.builder.brief import write_recipe
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
 
-    target = output or Path(f"{documents.resolve().stem}.toml")
+    target = out or Path(f"{documents.resolve().stem}.toml")
     if target.exists():
         raise UsageError(f"{target} is there already; name another file with -o, or remove it.")
-    text = write_recipe(brief, documents, model, "" if output is None else output.stem, target.parent)
+    text = write_recipe(brief, documents, model, "" if out is None else out.stem, target.parent)
     with write_whole(target) as sink:
         sink.write(text.encode())
     told = tomllib.loads(text)
     about = told["about"] or "anything"
     say(f"Understood: {_show_wanted(told)}; about: {about}; generator: {model}.")
-    say(f"{target} written. Look it over, then: ragbed build {target}")
+    say(f"{target} written. Check it, then: ragbed build run {target}")
 
 
 def _show_wanted(recipe: dict[str, Any]) -> str:

@@ -20,11 +20,11 @@ _FEW = 2
 
 @click.command()
 @options.data_argument
-@options.option("--output", "-o", type=options.to_place, metavar="FILE", help="For the case lines; '-' is stdout.")
+@options.option("--out", "-o", type=options.to_place, metavar="FILE", help="File for the case lines; '-' is stdout.")
 @options.layout_options
 @options.json_option
 @options.config_option
-def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
+def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack[LayoutOptions]) -> None:
     """Lay out the testbeds of a dataset and count what is feasible.
 
     Every testbed that the items allow, one case a line, ready to be asked; nobody is asked. Without -o
@@ -33,7 +33,7 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
     \b
     Examples:
       ragbed cases en_refine -o cases.jsonl
-      ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --docs 10
+      ragbed cases zh_int.json --testbeds integration --noise 0,0.4 --num-docs 10
       ragbed cases en_refine --profile code-2024 --json
     """
     import msgspec
@@ -51,11 +51,11 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
     chosen = choose_testbeds(names, settings)
     for name in USUAL if names is None else ():
         if TESTBEDS[name] not in chosen:
-            say(f"Left out: {name}, which takes none of the ratios or arms asked for.")
+            say(f"Left out: {name}, which has no cases for these noise ratios and distractor conditions.")
     encoder, tally = msgspec.json.Encoder(), FeasibilityCounts()
     left_out: list[str] = []
     datasets = open_data(list(data))
-    with open_output(output, datasets) as sink, Counting("cases laid out") as counting:
+    with open_output(out, datasets) as sink, Counting("cases laid out") as counting:
         for case in lay_out(datasets, chosen, settings, named=names is not None, tell=left_out.append):
             counting.one_more()
             tally.add(case)
@@ -63,7 +63,7 @@ def cases(data: tuple[str, ...], output: Place | None, json: bool, **layout: Unp
                 sink.write(encoder.encode(case) + b"\n")
     for told in left_out:  # not across the line that counts
         say(told)
-    _print_counts(tally, to_stderr=json or str(output) == "-")
+    _print_counts(tally, to_stderr=json or str(out) == "-")
     if json:
         print_json(tally.summary())
 

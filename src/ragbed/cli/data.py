@@ -40,7 +40,7 @@ def open_output(output: Place | None, datasets: list[Dataset]) -> Iterator[IO[by
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif any(_is_same(output, dataset.path) for dataset in datasets):
-        raise UsageError(f"--output {output} is the data itself; name another file.")
+        raise UsageError(f"--out {output} is the data itself; name another file.")
     else:
         with write_whole(output) as sink:
             yield sink

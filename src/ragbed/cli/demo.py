@@ -35,6 +35,7 @@ _BASELINE = "baseline/lexical"
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to show.")
 @options.option(
     "--out",
+    "-o",
     type=options.LocalPath(),
     metavar="DIR",
     default=Path("runs/demo"),
@@ -55,7 +56,7 @@ def demo(model: str, lang: str, out: Path) -> None:
     Examples:
       ragbed demo
       ragbed demo --lang zh
-      ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf --out runs/qwen
+      ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
     from ragbed.cli.console import console
     from ragbed.cli.demo_summary import print_summary

@@ -33,7 +33,7 @@ _SHOWN = 5
     "Runs: jsonl, parquet, ragas, ragchecker, mlflow, cassette, rgb (the original code's files).",
 )
 @options.option(
-    "--output",
+    "--out",
     "-o",
     required=True,
     type=options.to_place,
@@ -55,7 +55,7 @@ def export(
     context: click.Context,
     sources: tuple[str, ...],
     to: str,
-    output: Place,
+    out: Place,
     shards: int | None,
     canonical: bool,
     model: str | None,
@@ -86,14 +86,14 @@ def export(
 
     if len(sources) == 1 and (Path(sources[0]) / "run.sqlite").is_file():
         _refuse(options.typed(context, *layout), "runs are written as they were asked")
-        written = _export_run(Path(sources[0]), to, _Target(output, shards), model, canonical)
+        written = _export_run(Path(sources[0]), to, _Target(out, shards), model, canonical)
     else:
         _refuse(options.typed(context, "canonical", "model"), f"{sources[0]} is no run (no run.sqlite in it)")
-        written = _export_data(sources, to, _Target(output, shards), layout, options.typed(context, *layout))
-    for line in _tell(written, ", ".join(sources), output, to):
+        written = _export_data(sources, to, _Target(out, shards), layout, options.typed(context, *layout))
+    for line in _tell(written, ", ".join(sources), out, to):
         say(line)
     if json:
-        print_json(_summary(written, output, to))
+        print_json(_summary(written, out, to))
     if written.failed and written.leaves_out:
         raise click.exceptions.Exit(3)
 
@@ -195,7 +195,7 @@ def _write_file(output: Place, datasets: list[Dataset], write: Callable[[IO[byte
 
     with open_output(output, datasets) as sink:
         if sink is None:
-            raise UsageError("--output: name a file.")
+            raise UsageError("--out: name a file.")
         return write(sink)
 
 

@@ -35,7 +35,7 @@ _SHOWN = 20
     multiple=True,
     help="What was asked, as in `ragbed run`, or a testbed that was exported; repeatable.",
 )
-@options.option("--out", required=True, type=options.LocalPath(), metavar="RUN", help="A new folder.")
+@options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
 @options.option("--model", "-m", help="jsonl, lm-eval: whose answers they are; inspect: another name for the model.")
 @options.layout_options
 @options.json_option
@@ -61,11 +61,11 @@ def import_(
 
     \b
     Examples:
-      ragbed import results/prediction_en_*.json --from rgb -d en_refine --out runs/original
-      ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise --out runs/mine
-      ragbed import logs/*.eval --from inspect -d my_testbed --out runs/inspect
-      ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed --out runs/lm-eval
-      ragbed import qwen.cassette --from cassette --out runs/qwen
+      ragbed import results/prediction_en_*.json --from rgb -d en_refine -o runs/original
+      ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
+      ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
+      ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
+      ragbed import qwen.cassette --from cassette -o runs/qwen
     """
     from ragbed.cli.console import print_json, say
     from ragbed.errors import UnknownName, UsageError

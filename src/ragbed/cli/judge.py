@@ -40,7 +40,7 @@ _VOTING_TEMPERATURE = 0.7
 @options.option(
     "--sample", type=click.IntRange(2), metavar="N", help="Write N replies per criterion for people to label, to -o."
 )
-@options.option("--output", "-o", type=options.LocalPath(), metavar="FILE", help="For --sample.")
+@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="For --sample.")
 @asking_options
 @options.json_option
 @options.config_option
@@ -53,7 +53,7 @@ def judge(
     max_tokens: int,
     labels: Path | None,
     sample: int | None,
-    output: Path | None,
+    out: Path | None,
     json: bool,
     **chosen: Unpack[AskingOptions],
 ) -> None:
@@ -88,7 +88,7 @@ def judge(
     from ragbed.cli.judged import Judging, print_judged, write_sample
     from ragbed.errors import UsageError
 
-    if (sample is None) != (output is None):
+    if (sample is None) != (out is None):
         raise UsageError("--sample N and -o FILE go together.")
     people = None if labels is None else read_labels(labels)
     budget = read_budget(model, chosen)  # one for all criteria
@@ -99,8 +99,8 @@ def judge(
         _ask(job)
         judged.append(Judging(scope, job.folder, [asked.name for asked in job.models], people))
     summary = print_judged(judged, people, to_stderr=json)
-    if sample is not None and output is not None:
-        write_sample(judged, sample, output)
+    if sample is not None and out is not None:
+        write_sample(judged, sample, out)
     if json:
         print_json({"run": str(run)} | summary)
     _end_by(sum(cell.failed for one in judged for cell in one.cells))

@@ -21,13 +21,13 @@ _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 def read_mix(options: MixOptions) -> Settings:
     """Which mixes are asked for, all else as it is by default."""
-    docs = Settings.docs if options["docs"] is None else options["docs"]
+    docs = Settings.docs if options["num_docs"] is None else options["num_docs"]
     if not 1 <= docs <= _MOST_DOCS:
-        raise UsageError(f"--docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
+        raise UsageError(f"--num-docs {docs}: allowed are 1 to {_MOST_DOCS:,}; for none use --testbeds closed-book.")
     return Settings(
         noise=None if options["noise"] is None else _ratios(options["noise"], "--noise"),
         docs=docs,
-        correct=_ratios(options["correct"], "--correct"),
+        correct=_ratios(options["true_ratio"], "--true-ratio"),
     )
 
 
@@ -36,12 +36,13 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
     profile = options["profile"]
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    if options["rotations"] not in ("1", "all"):
-        raise UsageError(f"--rotations {options['rotations']!r}: allowed are 1 and all.")
+    positions = _one_of("value of --positions", options["positions"], ("balanced", "all"))
     settings = replace(
         read_mix(options),
-        arms=tuple(_one_of("arm", name, ARMS) for name in split(options["arms"], "--arms")),
-        rotate=options["rotations"] == "all",
+        arms=tuple(
+            _one_of("distractor condition", name, ARMS) for name in split(options["distractors"], "--distractors")
+        ),
+        rotate=positions == "all",
         profile=profile,
         seed=options["seed"],
         langs=read_langs(options["lang"]),
@@ -50,14 +51,14 @@ def read_layout(options: LayoutOptions) -> tuple[list[str] | None, Settings]:
     )
     if settings.original is not None and (settings.arms != ("related",) or settings.rotate or settings.seed):
         raise UsageError(
-            f"--profile {profile} repeats the original code, which has one arm, one order and one fixed "
-            "generator; use --profile robust with --arms, --rotations and --seed."
+            f"--profile {profile} repeats the original code, which has one distractor condition, one document order "
+            "and a fixed random generator; use --profile robust with --distractors, --positions and --seed."
         )
     if settings.arms == ("fixed",) and (options["noise"] is not None or settings.docs != Settings.docs):
         raise UsageError(
-            "--arms fixed has a ladder of its own (1, 2, 3, 5 and 10 documents), without --noise and --docs."
+            "--distractors fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with --noise or --num-docs."
         )
-    if options["noise"] is None and options["docs"] is None and settings.correct == Settings.correct:
+    if options["noise"] is None and options["num_docs"] is None and settings.correct == Settings.correct:
         settings = replace(settings, fits_defaults=settings.original is None and settings.arms == Settings.arms)
     names = options["testbeds"]
     return None if names is None else split(names, "--testbeds"), settings
@@ -68,10 +69,10 @@ def read_langs(text: str) -> tuple[Lang, ...]:
     return tuple(_one_of("language", name, get_args(Lang)) for name in split(text, "--lang"))
 
 
-def read_remedies(text: str | None) -> list[str]:
-    """The remedies of `--remedies`."""
-    names = [] if text is None else list(REMEDIES) if text == "all" else split(text, "--remedies")
-    return [_one_of("remedy", name, REMEDIES) for name in names]
+def read_strategies(text: str | None) -> list[str]:
+    """Return the prompting strategies of `--strategies`."""
+    names = [] if text is None else list(REMEDIES) if text == "all" else split(text, "--strategies")
+    return [_one_of("prompting strategy", name, REMEDIES) for name in names]
 
 
 def split(text: str, option: str) -> list[str]:

@@ -50,14 +50,14 @@ def lint(
 ) -> None:
     """Say what is wrong with a dataset and how to mend it.
 
-    Per item and per rule; the exit code is 1 if there are errors. --docs, --noise and --correct ask, as in
+    Per item and per rule; the exit code is 1 if there are errors. --num-docs, --noise and --true-ratio ask, as in
     `ragbed cases`, for the mixes that the items must be able to supply.
 
     \b
     Examples:
       ragbed lint zh_refine.json
       ragbed lint mine.jsonl --only record
-      ragbed lint en_fact.json --docs 10 --noise 0,0.2,0.4 --only mix --all
+      ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
       ragbed lint zh_int.json --skip markup,braces --json
     """
     from ragbed.cli.console import print_json

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=options.to_place, metavar="RUN...|SUMS...")
 @options.option(
-    "--output", "-o", required=True, type=options.to_place, metavar="RUN|SUMS", help="A new folder; a file for sums."
+    "--out", "-o", required=True, type=options.to_place, metavar="RUN|SUMS", help="A new folder; a file for sums."
 )
 @options.json_option
-def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
+def merge(runs: tuple[Place, ...], out: Place, json: bool) -> None:
     """Put shards, or runs of several machines, together as one run; or sums of them (`ragbed score --sums`).
 
     They must have been begun with the same settings, apart from --shard, and all shards must be there. A case that
@@ -37,23 +37,23 @@ def merge(runs: tuple[Place, ...], output: Place, json: bool) -> None:
 
     folders, files = tell_apart(list(dict.fromkeys(runs)))
     if files:
-        _merge_sums(files, output, to_json=json)
+        _merge_sums(files, out, to_json=json)
         return
-    if not isinstance(output, Path):
-        raise UsageError(f"--output {output}: a run is a folder of this machine; export it, or its sums, to there.")
-    merged = merge_runs(folders, output)
+    if not isinstance(out, Path):
+        raise UsageError(f"--out {out}: a run is a folder of this machine; export it, or its sums, to there.")
+    merged = merge_runs(folders, out)
     twice = f"; {merged.twice:,} stood in more than one of them" if merged.twice else ""
-    say(f"{merged.cases:,} cases and {merged.results:,} results of {len(runs)} runs written to {output}{twice}.")
+    say(f"{merged.cases:,} cases and {merged.results:,} results of {len(runs)} runs written to {out}{twice}.")
     if json:
-        told = {"cases": merged.cases, "results": merged.results, "twice": merged.twice, "output": str(output)}
+        told = {"cases": merged.cases, "results": merged.results, "twice": merged.twice, "output": str(out)}
         print_json(told)
 
 
-def _merge_sums(files: list[Place], output: Place, *, to_json: bool) -> None:
+def _merge_sums(files: list[Place], out: Place, *, to_json: bool) -> None:
     from ragbed.analysis.partial_sum_files import read_sums, write_sums
     from ragbed.cli.console import print_json, say
 
     sums = read_sums(files)
-    say(f"{write_sums(sums, output)} of {len(files)} files written to {output}.")
+    say(f"{write_sums(sums, out)} of {len(files)} files written to {out}.")
     if to_json:
-        print_json({"trials": sums.trials, "questions": sums.questions, "output": str(output)})
+        print_json({"trials": sums.trials, "questions": sums.questions, "output": str(out)})

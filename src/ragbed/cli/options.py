@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import click
 
+from ragbed.cli import renames
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,13 +54,32 @@ def _bounded(kind: object) -> object:
 
 
 def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - what click.option takes
-    """An option whose twin in the environment is RAGBED_ and its long name."""
+    """Return an option with its environment variable, RAGBED_ and its long name; its former names are refused."""
     if "type" in settings:
         settings["type"] = _bounded(settings["type"])
     long = next(name for name in names if name.startswith("--"))
-    twin = "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
     shown = settings.get("default") is not None and not settings.get("is_flag")
-    return click.option(*names, envvar=twin, show_default=shown, **settings)
+    current = click.option(*names, envvar=_variable(long), show_default=shown, **settings)
+    return together(current, *(former_option(old) for old in renames.former_options(long)))
+
+
+def _variable(long: str) -> str:
+    """Return the environment variable of an option."""
+    return "RAGBED_" + long.removeprefix("--").upper().replace("-", "_")
+
+
+def former_option(old: str) -> Decorator:
+    """Return a hidden option that is refused with its new name, on the command line and in the environment."""
+
+    def refuse(context: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is None:
+            return
+        new = renames.BUILD_OPTIONS.get(old) or renames.OPTIONS[old]
+        if context.get_parameter_source(str(param.name)) is click.core.ParameterSource.ENVIRONMENT:
+            raise UsageError(f"{_variable(old)} is now {_variable(new) if new.startswith('--') else new}.")
+        raise UsageError(f"{old} is now {new}.")
+
+    return click.option(old, hidden=True, is_eager=True, expose_value=False, envvar=_variable(old), callback=refuse)
 
 
 class LocalPath(click.Path):
@@ -101,7 +121,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def _read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    """Takes the options of a TOML file, by their long names, as defaults."""
+    """Use the options of a TOML file, by their long names, as defaults."""
     if path is not None:
         import tomllib
 
@@ -120,8 +140,12 @@ def _read_config(context: click.Context, _: click.Parameter, path: Path | None) 
             if isinstance(one, click.Option) and name.startswith("--") and one.expose_value
         }
         for name in options:
+            if new := renames.OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} is now {new.removeprefix('--')!r}.")
+            if new := renames.BUILD_OPTIONS.get(f"--{name}"):
+                raise UsageError(f"--config {path}: {name!r} is now {new}.")
             if name not in known:
-                raise UsageError(f"--config {path}: {name!r} is no option of this command.")
+                raise UsageError(f"--config {path}: {name!r} is not an option of this command.")
         context.default_map = {
             str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
             for name, value in options.items()
@@ -169,32 +193,48 @@ def track_option(about: str) -> Decorator:
 
 
 mix_options: Decorator = together(
-    option("--noise", metavar="SHARES", help="Of distracting documents, as 0,0.2,2/3. Default: the paper's."),
-    option("--docs", type=int, metavar="N", help="Documents per question. [default: 5, or fewer if DATA has too few]"),
-    option("--correct", metavar="SHARES", default="0", help="Counterfactual: of true documents."),
+    option(
+        "--noise",
+        metavar="RATIOS",
+        help="Fractions of documents that are distractors, e.g. 0,0.2,2/3. [default: the paper's]",
+    ),
+    option(
+        "--num-docs", type=int, metavar="N", help="Documents per question. [default: 5, or fewer if DATA has too few]"
+    ),
+    option(
+        "--true-ratio",
+        metavar="RATIOS",
+        default="0",
+        help="Counterfactual testbed: fractions of documents with the true answer.",
+    ),
 )
 
 layout_options: Decorator = together(
     option(
         "--testbeds",
         metavar="NAMES",
-        help="Of noise, rejection, integration, counterfactual, closed-book (all by default); no-documents, parts; "
-        "of systems that search by themselves own-retrieval, own-rejection; a plug-in's.",
+        help="Testbeds: noise, rejection, integration, counterfactual, closed-book (these by default); no-documents, "
+        "parts; own-retrieval and own-rejection for systems that search by themselves; or a plug-in's.",
     ),
     mix_options,
     option(
-        "--arms",
+        "--distractors",
         metavar="NAMES",
         default="related",
-        help="What distracts: related (the paper's), random (documents of other questions), fixed (one supporting "
-        "document, ever more distracting ones, and a length-matched control).",
+        help="Distractor conditions: related (the paper's), random (documents of other questions), fixed (one "
+        "supporting document, a growing number of distractors, and a length-matched control).",
     ),
-    option("--rotations", metavar="1|all", default="1", help="'all' asks every item at every slot."),
-    option("--profile", default="robust", help="robust, paper, code-2023 or code-2024."),
-    option("--lang", metavar="LANGS", default="en,zh", help="Languages to take."),
+    option(
+        "--positions",
+        metavar="balanced|all",
+        default="balanced",
+        help="Positions of the supporting documents: balanced over the items, or all positions for every item.",
+    ),
+    option("--profile", default="robust", help="Profile: robust, paper, code-2023 or code-2024."),
+    option("--lang", metavar="LANGS", default="en,zh", help="Languages to evaluate."),
     option("--limit", metavar="N|0.x", help="First N items of each dataset, or that fraction."),
-    option("--seed", type=int, default=0, help="Of the layout."),
-    option("--prompt", type=LocalPath(), metavar="DIR", help="Other instruction files (en/system.md, …)."),
+    option("--seed", type=int, default=0, help="Seed for document selection and order."),
+    option("--prompt", type=LocalPath(), metavar="DIR", help="Folder with your own instructions (en/system.md, …)."),
 )
 
 
@@ -218,16 +258,16 @@ class MixOptions(TypedDict):
     """The options of `mix_options`, as typed."""
 
     noise: str | None
-    docs: int | None
-    correct: str
+    num_docs: int | None
+    true_ratio: str
 
 
 class LayoutOptions(MixOptions):
     """The options of `layout_options`, as typed."""
 
     testbeds: str | None
-    arms: str
-    rotations: str
+    distractors: str
+    positions: str
     profile: str
     lang: str
     limit: str | None

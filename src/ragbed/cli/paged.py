@@ -1,4 +1,4 @@
-"""Runs as pages, as `ragbed report`, `board` and `demo` write them."""
+"""Runs as pages, as `ragbed report`, `leaderboard` and `demo` write them."""
 
 from __future__ import annotations
 

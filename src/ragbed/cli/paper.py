@@ -114,7 +114,7 @@ def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
         exist = "exist" if n in found.error_shares.sizes_that_fit else "do not exist"
         out.tell(f"  {what}: {n} errors; whole numbers with these shares {exist}")
     out.tell("  They fit a sample, as of 50 or 100: an estimate, to be read with its interval.\n")
-    out.tell("S-5. The least drop seen with a power of 80 %, if the questions were different ones (see `ragbed plan`)")
+    out.tell("S-5. The least drop seen with a power of 80 %, if the questions were different ones (see `ragbed power`)")
     for least in found.resolutions:
         out.tell(f"  n = {least.n}, {least.base:.0%} right without noise: {_points(least.drop)} points")
 

@@ -1,14 +1,14 @@
-"""`ragbed build --quality`: how good a dataset is, beside RGB, with gates; and what changed since another edition."""
+"""`ragbed build quality`: the figures of a dataset next to RGB's, with gates, and the changes since another edition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from ragbed.cli.options import Decorator, LocalPath, option, together
+from ragbed.cli.options import LocalPath, config_option, json_option, option
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from ragbed.builder.quality.drift import Drift
     from ragbed.builder.quality.models import Answered, Way
     from ragbed.data import Dataset
-
-quality_options: Decorator = together(
-    option("--quality", metavar="DATA", help="Only measure a dataset or a built folder; -o writes .html or .json."),
-    option("--against", metavar="DATA", help="With --quality: what changed since this edition."),
-    option("--runs", metavar="RUN", type=LocalPath(), multiple=True,
-           help="With --quality: a run on it; how well items part models. May be repeated."),
-    option("--cutoff", metavar="MODEL=DATE", multiple=True,
-           help="With --runs: accuracy before and after a model's knowledge ends. May be repeated."),
-    option("--corpus", metavar="PATH", type=LocalPath(), multiple=True,
-           help="With --quality: texts models were trained on; which items stand there. May be repeated."),
-)  # fmt: skip
 
 _WAYS: dict[str, Way] = {"noise": "with documents", "integration": "with documents", "closed-book": "closed book"}
 """The testbeds in which an answer is right or wrong."""
@@ -36,45 +25,71 @@ _ARM = "related"
 
 
 class QualityOptions(TypedDict):
-    """The options of `quality_options`, as typed."""
+    """The options that add figures, as typed."""
 
-    quality: str | None
-    against: str | None
     runs: tuple[Path, ...]
     cutoff: tuple[str, ...]
     corpus: tuple[Path, ...]
 
 
-def report_quality(data: str, chosen: QualityOptions, output: Path | None, *, json: bool) -> None:
-    """Prints the figures, writes the page where one is asked for, and ends with 4 if a gate does not hold.
+@click.command()
+@click.argument("data")
+@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report to write: .html or .json.")
+@option("--against", metavar="DATA", help="Earlier edition to compare with.")
+@option(
+    "--runs",
+    metavar="RUN",
+    type=LocalPath(),
+    multiple=True,
+    help="Run on this dataset, to measure how well its items separate models. Repeatable.",
+)
+@option(
+    "--cutoff",
+    metavar="MODEL=DATE",
+    multiple=True,
+    help="Knowledge cutoff of a model of --runs: reports accuracy before and after it. Repeatable.",
+)
+@option(
+    "--corpus",
+    metavar="PATH",
+    type=LocalPath(),
+    multiple=True,
+    help="Training texts, to find items that appear in them. Repeatable.",
+)
+@json_option
+@config_option
+def quality(data: str, out: Path | None, against: str | None, json: bool, **chosen: Unpack[QualityOptions]) -> None:
+    """Measure the quality of a dataset or of a built folder.
 
-    Args:
-        data: A dataset, or the folder of a build.
-        chosen: What it is compared with.
-        output: The report to write, by its ending a page or JSON.
-        json: Whether the last line on standard output is for machines.
+    Every figure is shown next to RGB's, with its gate. The exit code is 4 if a gate fails.
+
+    \b
+    Examples:
+      ragbed build quality en_fact -o quality.html
+      ragbed build quality builds/news --against builds/news-october -o quality.html
+      ragbed build quality builds/news --runs runs/news --cutoff openai/gpt-4o=2024-06-01
     """
     from ragbed.builder.quality import measure_quality
     from ragbed.builder.quality.drift import compare_editions
     from ragbed.builder.quality.review_results import read_reviewed
     from ragbed.cli.console import print_json, say
 
-    if output is not None and output.suffix.lower() not in _ENDINGS:
-        raise UsageError(f"-o {output}: a report is a page or JSON; let the name end in {' or '.join(_ENDINGS)}.")
+    if out is not None and out.suffix.lower() not in _ENDINGS:
+        raise UsageError(f"-o {out}: a report is a page or JSON; let the name end in {' or '.join(_ENDINGS)}.")
     datasets, steps = _open(data)
-    quality = measure_quality(datasets, steps, read_reviewed(Path(data)), _more(chosen))
+    measured = measure_quality(datasets, steps, read_reviewed(Path(data)), _more(chosen))
     drift = None
-    if chosen["against"] is not None:
-        others, _ = _open(chosen["against"])
-        drift = compare_editions(measure_quality(others), quality, others, datasets)
-    _print(quality, drift, to_stderr=json)
-    if output is not None:
-        write_quality(output, quality, drift)
-        say(f"{output} written.")
+    if against is not None:
+        others, _ = _open(against)
+        drift = compare_editions(measure_quality(others), measured, others, datasets)
+    _print(measured, drift, to_stderr=json)
+    if out is not None:
+        write_quality(out, measured, drift)
+        say(f"{out} written.")
     if json:
-        print_json(_as_json(quality, drift))
-    if quality.failed:
-        say(f"Gates that do not hold: {', '.join(one.name for one in quality.failed)}.")
+        print_json(_as_json(measured, drift))
+    if measured.failed:
+        say(f"Failed gates: {', '.join(one.name for one in measured.failed)}.")
         raise click.exceptions.Exit(4)
 
 
@@ -133,10 +148,10 @@ def ship_quality(folder: Path) -> None:
 
     if not any(folder.glob("*.jsonl")):
         return
-    quality = measure_quality(*_open(str(folder)), read_reviewed(folder))
+    measured = measure_quality(*_open(str(folder)), read_reviewed(folder))
     for name in ("quality.html", "quality.json"):
-        write_quality(folder / name, quality)
-    failed = ", ".join(one.name for one in quality.failed)
+        write_quality(folder / name, measured)
+    failed = ", ".join(one.name for one in measured.failed)
     verdict = f"these gates do not hold: {failed}" if failed else "every gate that was measured holds"
     say(f"{folder / 'quality.html'}: {verdict}.")
 

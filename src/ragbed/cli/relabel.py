@@ -1,28 +1,39 @@
-"""`ragbed build --relabel`: a dataset's own pools labelled again and compared with what is published."""
+"""`ragbed build relabel`: the documents of a dataset labelled again and compared with the published labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import click
+
+from ragbed.cli.options import config_option, json_option
+
 if TYPE_CHECKING:
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.schema import Label
 
 
-def relabel_data(data: str, *, json: bool) -> None:
-    """Prints how far labels agree, and every passage on which they do not, with the reason.
+@click.command()
+@click.argument("data")
+@json_option
+@config_option
+def relabel(data: str, json: bool) -> None:
+    """Label the documents of a dataset again, and compare with its labels.
 
-    Args:
-        data: A file, NAME=FILE, or the name of data that is here.
-        json: Whether the last line on standard output is for machines, and all else on standard error.
+    Every document on which the labels differ is printed with the reason. Nothing is written.
+
+    \b
+    Examples:
+      ragbed build relabel zh_refine
+      ragbed build relabel zh_refine --json > labels.json
     """
-    from ragbed.builder.relabel import relabel
+    from ragbed.builder.relabel import relabel as label_again
     from ragbed.cli.console import print_json
     from ragbed.data.catalog import open_data
 
     (dataset,) = open_data([data])
-    sums, disagreements = relabel(dataset.items())
+    sums, disagreements = label_again(dataset.items())
     _print(dataset.name, sums, disagreements, to_stderr=json)
     if json:
         summary = {"data": dataset.name, "items": sums.items, "rebuilt": sums.rebuilt, "agreement": sums.rows}

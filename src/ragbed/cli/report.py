@@ -32,7 +32,7 @@ _MOST_EVIDENCE = 2
 )
 @options.track_option("Whose verdicts the tables show; csv and json have all of ragbed's own.")
 @options.option(
-    "--output",
+    "--out",
     "-o",
     type=options.LocalPath(),
     metavar="FILE",
@@ -43,7 +43,7 @@ _MOST_EVIDENCE = 2
     type=click.Choice(["en", "zh"]),
     help="Language of figures [default: en], and in which html opens [default: that of the browser].",
 )
-def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | None, words: Lang | None) -> None:
+def report(runs: tuple[Place, ...], format_: str, track: str, out: Path | None, words: Lang | None) -> None:
     """Write the tables of one or more runs; a folder stands for all runs in it.
 
     Every rate is of what was asked, failures included, with a 95 % interval by question and the number of cases; *
@@ -77,25 +77,25 @@ def report(runs: tuple[Place, ...], format_: str, track: str, output: Path | Non
         raise UsageError("html holds the cases, which sums do not have; use text, md, latex, csv, json or figures.")
     made = _read_sums(files, track) if files else read_report(folders, [str(run) for run in folders], track)
     if format_ in PICTURES:
-        _draw(made, format_, words or "en", output)
+        _draw(made, format_, words or "en", out)
         return
-    if format_ == "text" and output is None:
+    if format_ == "text" and out is None:
         _print(made)
         if made.findings and not files:
             say("All of the evidence: -f html.")
         return
     if format_ == "html":
-        target = output or Path("report.html")
+        target = out or Path("report.html")
         size = write_report_page(made, folders, words, target)
         say(f"Written to {target} ({size / 1e6:.1f} MB). Open it in any browser.")
         return
     text = FORMATS["md" if format_ == "text" else format_](made)
-    if output is None:
+    if out is None:
         click.echo(text, nl=False)
         return
-    with write_whole(output) as sink:
+    with write_whole(out) as sink:
         sink.write(text.encode())
-    say(f"Written to {output}.")
+    say(f"Written to {out}.")
 
 
 def _read_sums(files: Sequence[Place], track: str) -> Report:

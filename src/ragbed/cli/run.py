@@ -43,7 +43,7 @@ _OF_THE_TERMINAL = ("dry_run", "fail_under", "junit", "json")
 class RunOptions(LayoutOptions, AskingOptions):
     """The options that say what is asked, and how, as typed."""
 
-    remedies: str | None
+    strategies: str | None
     repeats: int
     temperature: float
     top_p: float
@@ -66,19 +66,22 @@ class RunOptions(LayoutOptions, AskingOptions):
     "-d",
     multiple=True,
     required=True,
-    help="A file, a folder of parts, an address or a name, as in `ragbed cases`; repeatable.",
+    help="Dataset: a file, a folder of parts, a URL or a name of `ragbed data list`. Repeatable.",
 )
-@options.option("--out", type=options.LocalPath(), metavar="RUN", help="Folder; an existing run is resumed.")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="RUN", help="Folder of the run; an existing run is resumed."
+)
 @options.layout_options
 @options.option(
-    "--remedies",
+    "--strategies",
     metavar="NAMES",
-    help="Ask what has documents also by quote, numbered, unwarned, decompose, isolate (or all); docs/remedies.md.",
+    help="Also run these prompting strategies on cases with documents: quote, numbered, unwarned, decompose, isolate, "
+    "or all.",
 )
-@options.option("--repeats", type=click.IntRange(1), default=1, help="Ask every case so often.")
-@options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Of the model.")
-@options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Of the model.")
-@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Of a reply.")
+@options.option("--repeats", type=click.IntRange(1), default=1, help="Responses per case.")
+@options.option("--temperature", type=click.FloatRange(0), default=0.0, help="Sampling temperature.")
+@options.option("--top-p", type=click.FloatRange(0, 1), default=1.0, help="Nucleus sampling probability.")
+@options.option("--max-tokens", type=click.IntRange(1), default=256, help="Maximum tokens per response.")
 @options.option(
     "--preset", metavar="NAME", help="Prompt and sample as for a system of the paper; `ragbed doctor` lists them."
 )
@@ -117,11 +120,11 @@ def run(
       ragbed run -m openai/gpt-4o-mini -d en_refine
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
       ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
-      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 --out runs/qwen
+      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
-      ragbed run -m scripted/oracle -d figure1 --docs 2
-      ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --remedies quote,isolate
+      ragbed run -m scripted/oracle -d figure1 --num-docs 2
+      ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
@@ -233,7 +236,7 @@ def _check_floors(folder: Path, floors: list[Floor], junit: Path | None) -> None
 def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None, chosen: RunOptions) -> Job:
     from ragbed.cli.cache import cache_path
     from ragbed.cli.console import say
-    from ragbed.cli.layout import read_layout, read_remedies
+    from ragbed.cli.layout import read_layout, read_strategies
     from ragbed.data.catalog import open_data
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import SETTING, parse_shard
@@ -243,7 +246,7 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
     labels = _read_names(named)
     models = tuple(labels)
     names, settings = read_layout(chosen)
-    remedies = read_remedies(chosen["remedies"])
+    remedies = read_strategies(chosen["strategies"])
     testbeds = choose_testbeds(names, settings)
     datasets = open_data(list(data))
     preset = _preset(chosen["preset"])

@@ -46,7 +46,7 @@ def slots_groups(view: View) -> Iterator[Fault]:
     "mix",
     "warning",
     "the item cannot supply an asked mix of documents",
-    fix="Add documents, ask for fewer (--docs), or for other ratios (--noise).",
+    fix="Add documents, use fewer (--num-docs), or choose other ratios (--noise).",
 )
 def mix(survey: Survey) -> Find:
     """What `ragbed cases` calls infeasible with these settings: it is laid out to see."""

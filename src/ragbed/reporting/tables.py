@@ -150,7 +150,11 @@ def _with_names(finding: ClaimFinding, names: Mapping[str, str]) -> ClaimFinding
 
 def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[TableColumn, ...]]]:
     yield "noise", "Noise robustness: accuracy by noise ratio", _by_noise(cells, "noise")
-    yield "noise arms", "Noise robustness: other arms, by noise ratio", _by_noise(cells, "noise", other_arms=True)
+    yield (
+        "noise arms",
+        "Noise robustness: other distractor conditions, by noise ratio",
+        _by_noise(cells, "noise", other_arms=True),
+    )
     yield "noise length", "Noise robustness: one supporting document among so many", _by_documents(cells)
     yield "noise curve", "Noise robustness: the curve as a whole", _CURVE
     yield "rejection", "Negative rejection", _REJECTION
@@ -159,7 +163,7 @@ def _layout(cells: Sequence[Cell]) -> Iterable[tuple[str, str, tuple[TableColumn
     yield "counterfactual", "Counterfactual robustness: all documents false", _COUNTERFACTUAL
     yield "counterfactual true", "Counterfactual robustness: some documents true", _COUNTERFACTUAL
     yield "closed-book", "Closed book", _CLOSED
-    yield "remedies", "Remedies: against the plain prompt, on the same questions and documents", _REMEDIES
+    yield "remedies", "Prompting strategies: against the plain prompt, on the same questions and documents", _REMEDIES
     yield "own-retrieval", "Own retrieval: what is found, and what is lost against given documents", _RETRIEVAL
     noise = _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
     yield "own-retrieval noise", "Own retrieval: accuracy by the share of noise among what was found", noise

@@ -29,6 +29,7 @@ from ragbed.runs.commit_counter import CommitCounter, lost, noted
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
+from ragbed.testbeds.settings import show_setting
 
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 """Endings of the folder that a deleted run is saved to, where the first name is taken."""
@@ -120,17 +121,20 @@ def _plan(store: RunStore, job: Job) -> None:
         return
     begun_with = store.settings()
     for name in sorted(begun_with.keys() | job.settings.keys()):
-        old, new = begun_with.get(name, "nothing"), job.settings.get(name, "nothing")
+        old, new = begun_with.get(name), job.settings.get(name)
         if old != new and (name, old, new) not in _SAME_SETTING:
-            change = f"{name} = {_brief(old)}, not {_brief(new)}"
-            raise UsageError(f"{job.folder} was begun with {change}; use another --out, or the same.")
+            first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
+            raise UsageError(
+                f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
+                "another --out."
+            )
     if job.grows:
         store.add_missing(job.cases())
 
 
-def _brief(setting: str) -> str:
-    """A hash by its first digits, as much as tells two apart."""
-    return f"{setting[:12]}…" if re.fullmatch("[0-9a-f]{64}", setting) else setting
+def _brief(setting: str | None) -> str | None:
+    """Return a setting, with a checksum shortened to its first digits."""
+    return f"{setting[:12]}…" if setting and re.fullmatch("[0-9a-f]{64}", setting) else setting
 
 
 def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:

@@ -14,6 +14,7 @@ from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
 from ragbed.runs.store import CallRequest, LOSE, RECORD, RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.settings import show_setting
 
 _SESSION = 1
 """A merged run begins anew: the sessions of its parts do not compare."""
@@ -55,10 +56,11 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
     first, *others = [{name: told[name] for name in told if name != SETTING} for told in all_settings]
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
-            old, new = first.get(name, "nothing"), other.get(name, "nothing")
+            old, new = first.get(name), other.get(name)
             if old != new:
                 raise UsageError(
-                    f"{parts[0]} was run with {name} = {old}, {part} with {new}; they do not belong together."
+                    f"{parts[0]} was created with {show_setting(name, old)}, but {part} with {show_setting(name, new)}; "
+                    "only runs with the same settings can be merged."
                 )
     check_shards([told.get(SETTING) for told in all_settings])
     return first

@@ -1,4 +1,4 @@
-"""Fictional news: a seeded generator of datasets whose truth is known exactly (docs/world.md)."""
+"""Fictional news: a seeded generator of datasets whose truth is known exactly (docs/synth.md)."""
 
 from ragbed.synth.generate import World, make_items, write_world
 from ragbed.synth.perturbations import DIALS

@@ -13,7 +13,7 @@ _BLOCK, _PLAIN = 10, 8
 """Of every ten base items of the default mix eight have no dial; the other two are an item with a dial
 off and, right after it, its twin with the dial on. The one that is off comes first, so that however many
 items are asked for, no dial is on without its twin. Not more than two, because items with a dial are
-less well mixed: a classifier that sees no question tells their documents apart (docs/world.md)."""
+less well mixed: a classifier that sees no question tells their documents apart (docs/synth.md)."""
 
 _SURPLUS_TOKENS = 25
 """By how much documents are longer than where padding was to end: half a sentence of it, and what their voice adds."""

@@ -16,7 +16,7 @@ from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """The testbeds to lay out: those named, or all that the asked ratios and arms leave something to do."""
+    """Return the testbeds that are named, or those that have cases for the noise ratios and distractor conditions."""
     chosen = [find_testbed(name) for name in dict.fromkeys(names or USUAL)]
     for noise in settings.noise or ():
         if not any(_takes(testbed, noise, settings) for testbed in chosen):
@@ -24,7 +24,9 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     idle = [testbed for testbed in chosen if isinstance(testbed, Ability) and not testbed.conditions(settings)]
     if names and idle:
         if set(settings.arms) == {"fixed"}:
-            raise UsageError(f"--testbeds {idle[0].name}: the arm 'fixed' is one of noise; give --arms related too.")
+            raise UsageError(
+                f"--testbeds {idle[0].name}: --distractors fixed applies only to noise; add related to --distractors."
+            )
         raise UsageError(f"--testbeds {idle[0].name}: {_allowed(idle)}; --noise gives none of these.")
     return [testbed for testbed in chosen if testbed not in idle]
 
@@ -92,7 +94,7 @@ def _describe_fitted(dataset: Dataset, testbeds: Sequence[Testbed], settings: Se
         return ""
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(told)}. Choose others with --docs and --noise."
+        f"{'; '.join(told)}. Choose others with --num-docs and --noise."
     )
 
 

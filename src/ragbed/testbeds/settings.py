@@ -105,7 +105,7 @@ class Settings:
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
-        """Everything that decides what is laid out, as the command line says it."""
+        """Return everything that determines the cases, by the names that a run stores; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
             "docs": "default" if self.fits_defaults else str(self.docs),
@@ -124,6 +124,26 @@ class Settings:
         """The part of a case's name that all conditions share."""
         own = self.instructions.own
         return f"profile={self.way},seed={self.seed}" + (f",prompt={own}" if own else "")
+
+
+_STORED_AS = {
+    "docs": "num-docs",
+    "correct": "true-ratio",
+    "arms": "distractors",
+    "rotations": "positions",
+    "remedies": "strategies",
+}
+"""The options of settings that a run stores under another name, so that runs of earlier versions can be resumed."""
+
+
+def show_setting(name: str, value: str | None) -> str:
+    """Return a stored setting as it is typed, e.g. `--num-docs 5`, or `no --shard` where a run has none."""
+    if " " in name:  # a dataset with its checksum, which is not an option
+        return f"{name} {value}" if value else f"no {name}"
+    option = f"--{_STORED_AS.get(name, name).replace('_', '-')}"
+    if (name, value) == ("rotations", "1"):
+        value = "balanced"
+    return f"{option} {value}" if value else f"no {option}"
 
 
 _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)

@@ -242,7 +242,7 @@ def test_equal_runs_are_equal_canonical_cassettes(tmp_path: Path) -> None:
 def test_a_key_that_a_server_repeats_is_not_inside(tmp_path: Path) -> None:
     with function_model(lambda request: f"It is {request.headers['Authorization']}.") as url:
         env = {"LEAK_BASE_URL": url, "LEAK_API_KEY": "sk-secret-0123456789"}
-        words = ("-d", "figure1", "--docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
+        words = ("-d", "figure1", "--num-docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
         type_command("run", "-m", "openai-api/leak/m", *words, env=env)
     type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
     lines = b"\n".join(read_tape(tmp_path / "c"))

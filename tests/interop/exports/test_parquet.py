@@ -53,7 +53,7 @@ def test_what_a_system_found_has_columns(tmp_path: Path) -> None:
 
 def test_the_calls_of_a_remedy_have_a_column(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--no-cache")
-    run = ("run", "-m", "scripted/oracle", *words, "--remedies", "isolate", "--out", str(tmp_path / "run"))
+    run = ("run", "-m", "scripted/oracle", *words, "--strategies", "isolate", "--out", str(tmp_path / "run"))
     assert type_command(*run).code == 0
     assert type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
     rows = parquet.read_table(tmp_path / "p").to_pylist()

@@ -105,7 +105,7 @@ def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
 
 def test_mlflow_keeps_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
-    run = ("run", "-m", "scripted/first-doc", *words, "--remedies", "quote,isolate", "--out", str(tmp_path / "run"))
+    run = ("run", "-m", "scripted/first-doc", *words, "--strategies", "quote,isolate", "--out", str(tmp_path / "run"))
     assert type_command(*run).code == 0
     cells = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
     told = [one for one in cells if (one["track"], one["scope"]) == ("robust", "all") and one["value"] is not None]
@@ -118,10 +118,10 @@ def test_mlflow_keeps_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> Non
 
 
 def test_layouts_that_cannot_be_are_named(tmp_path: Path) -> None:
-    done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--docs", "9")
+    done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--num-docs", "9")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
     assert "not one case can be laid out" in done.err
-    words = ("--testbeds", "noise", "--docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
+    words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
     assert (done.code, told["cases"], told["infeasible"]) == (0, 4, {"needs 8 supporting documents, has 6": 4})
@@ -147,9 +147,9 @@ def test_cases_of_a_testbed_without_documents_are_lines(tmp_path: Path) -> None:
 def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
-    done = _export("figure1", "inspect", tmp_path / "there", "--docs", "2")
+    done = _export("figure1", "inspect", tmp_path / "there", "--num-docs", "2")
     assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} is there already; name a new folder.\n")
-    done = _export("figure1", "lm-eval", tmp_path / "there" / "file" / "out", "--docs", "2")
+    done = _export("figure1", "lm-eval", tmp_path / "there" / "file" / "out", "--num-docs", "2")
     assert done.code == 1
     assert "cannot be written: Not a directory" in done.err
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]

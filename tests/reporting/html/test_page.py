@@ -36,7 +36,7 @@ def ask(*words: str) -> int:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The oracle and the model that repeats its last document, a few questions of every kind and language."""
     folder = tmp_path_factory.mktemp("html") / "run"
-    words = ["run", "-m", "scripted/oracle", "-m", "scripted/last-doc", "--limit", "4", "--rotations", "all"]
+    words = ["run", "-m", "scripted/oracle", "-m", "scripted/last-doc", "--limit", "4", "--positions", "all"]
     for data in ("en_base", "en_int", "en_fact", "zh_base"):
         words += ["-d", f"ragbed-mini-{data}"]
     assert ask(*words, "--out", str(folder)) == 0

@@ -52,7 +52,7 @@ _FOREIGN = _words(
 """Common words of languages that share some words with English, which has none of these."""
 _LEAST = 2
 """Different words that English has, one of them its own. Of 7,345 news of two sentences that nothing here was made
-from (`ragbed world --seed 79 --items 200 --lang en --tokens 60`) one is not told as English: it has van Gogh twice."""
+from (`ragbed synth --seed 79 --items 200 --lang en --tokens 60`) one is not told as English: it has van Gogh twice."""
 _ENGLISH_SHARE = 0.1
 """Of small words, against languages that are not listed here; English has half, our shortest news an eighth."""
 _KANA_SHARE = 0.05

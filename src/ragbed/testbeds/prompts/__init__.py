@@ -76,7 +76,7 @@ class Instructions:
         if "without.md" in texts:
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
-                raise UsageError(f"--remedies {self.remedy}: the instruction does not say {texts['without.md']!r}.")
+                raise UsageError(f"--strategies {self.remedy}: the instruction does not say {texts['without.md']!r}.")
             return shorter
         return fill(texts.get("system.md", "{SYSTEM}"), {"SYSTEM": system})
 

@@ -18,7 +18,7 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
     run, log = str(tmp_path / "run"), tmp_path / "calls.txt"
     with serve(log) as endpoint:
         env = {"TEST_BASE_URL": endpoint.url, "RAGBED_CACHE_DIR": str(tmp_path / "cache")}
-        one_by_one = (*WORDS, "--remedies", "all", "--max-connections", "1", "--json")
+        one_by_one = (*WORDS, "--strategies", "all", "--max-connections", "1", "--json")
         done = type_command(*one_by_one, "--out", run, env=env)
         assert done.code == 0, done.err
         calls = len(endpoint.calls())
@@ -39,7 +39,7 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
         "robust+isolate": 6.0,
     }
     shown = type_command("report", run)
-    assert "Remedies: against the plain prompt" in shown.out
+    assert "Prompting strategies: against the plain prompt" in shown.out
     assert re.search(r"Not enough data for .*C10: each model needs at least 30 questions", shown.err)
 
 
@@ -47,7 +47,7 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     with serve(tmp_path / "calls.txt") as endpoint:
         env = {"TEST_BASE_URL": endpoint.url}
-        done = type_command(*WORDS, "--remedies", "isolate", "--no-cache", "--out", run, env=env)
+        done = type_command(*WORDS, "--strategies", "isolate", "--no-cache", "--out", run, env=env)
     assert done.code == 0, done.err
     lines = []
     for options in ((), ("--canonical",)):
@@ -63,15 +63,15 @@ def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "remedies", "said"),
     [
-        ("scripted/oracle", "quotes", "unknown remedy 'quotes'"),
-        ("scripted/oracle", "quote,,isolate", "--remedies 'quote,,isolate' has an empty part"),
-        ("http/127.0.0.1:9/ask", "quote", "is a system under test and gets no prompts; --remedies is for language"),
+        ("scripted/oracle", "quotes", "unknown prompting strategy 'quotes'"),
+        ("scripted/oracle", "quote,,isolate", "--strategies 'quote,,isolate' has an empty part"),
+        ("http/127.0.0.1:9/ask", "quote", "is a system under test and gets no prompts; --strategies is for language"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_asked(
     model: str, remedies: str, said: str, tmp_path: Path
 ) -> None:
-    words = ("run", "-m", model, "-d", "ragbed-mini-en_base", "--remedies", remedies, "--out", str(tmp_path / "run"))
+    words = ("run", "-m", model, "-d", "ragbed-mini-en_base", "--strategies", remedies, "--out", str(tmp_path / "run"))
     done = type_command(*words)
     assert done.code == 2
     assert said in done.err
@@ -90,17 +90,17 @@ def test_a_run_is_resumed_with_the_same_remedies_only(tmp_path: Path) -> None:
         "--out",
         str(tmp_path / "run"),
     )
-    assert type_command(*words, "--remedies", "quote").code == 0
-    assert type_command(*words, "--remedies", "quote").code == 0
+    assert type_command(*words, "--strategies", "quote").code == 0
+    assert type_command(*words, "--strategies", "quote").code == 0
     done = type_command(*words)
     assert done.code == 2
-    assert "was begun with remedies = quote, not nothing" in done.err
+    assert "was created with --strategies quote, but this command uses no --strategies" in done.err
 
 
 def test_compare_and_diagnose_keep_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     words = ("run", "-m", "scripted/first-doc", "-d", "ragbed-mini-en_base", "--limit", "4", "--noise", "0.4,1")
-    assert type_command(*words, "--remedies", "quote,isolate", "--out", run).code == 0
+    assert type_command(*words, "--strategies", "quote,isolate", "--out", run).code == 0
     rows = json.loads(type_command("compare", run, run, "--json").out)["rows"]
     noise = [(row["remedy"], row["n"]) for row in rows if row["testbed"] == "noise"]
     assert noise == [("", 4), ("quote", 4), ("isolate", 4)]

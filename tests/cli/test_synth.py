@@ -1,4 +1,4 @@
-"""`ragbed world`, typed as a user types it."""
+"""`ragbed synth`, typed as a user types it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 from tests.cli.typed import type_command
 
-_FEW = ("--items", "6", "--docs", "4", "--tokens", "60")
+_FEW = ("--items", "6", "--num-docs", "4", "--tokens", "60")
 
 
 def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
-    done = type_command("world", "--seed", "7", *_FEW, "-o", str(tmp_path), "--json")
+    done = type_command("synth", "--seed", "7", *_FEW, "-o", str(tmp_path), "--json")
     assert done.code == 0
     summary = json.loads(done.out)
     assert summary["manifest"]["files"]["zh_int.jsonl"]["items"] == 2
@@ -32,17 +32,17 @@ def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
 def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(
     tmp_path: Path, dials: str, parts: str, docs: str
 ) -> None:
-    assert type_command("world", "--items", "30", "--dials", dials, "--parts", parts, "-o", str(tmp_path)).code == 0
+    assert type_command("synth", "--items", "30", "--dials", dials, "--parts", parts, "-o", str(tmp_path)).code == 0
     paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
-    found = json.loads(type_command("lint", *paths, "--docs", docs, "--json").out)
+    found = json.loads(type_command("lint", *paths, "--num-docs", docs, "--json").out)
     assert found["findings"] == {"error": 0, "warning": 0, "note": 0}
-    laid = json.loads(type_command("cases", *paths, "--docs", docs, "--json").out)
+    laid = json.loads(type_command("cases", *paths, "--num-docs", docs, "--json").out)
     assert laid["infeasible"] == 0
 
 
 def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
     options = ("--lang", "en", "--dials", "sibling,hedge", "--integration", "0", "--counterfactual", "0")
-    assert type_command("world", *_FEW, *options, "-o", str(tmp_path)).code == 0
+    assert type_command("synth", *_FEW, *options, "-o", str(tmp_path)).code == 0
     lines = [json.loads(line) for line in (tmp_path / "en_base.jsonl").read_text("utf-8").splitlines()]
     assert [(line.get("dial"), line.get("twin")) for line in lines[:4]] == [
         *((None, None), ("sibling", "en-base-0"), (None, None), ("hedge", "en-base-2")),
@@ -56,8 +56,8 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--items", "-1"), "--items -1: allowed are 0 and more."),
         (("--counterfactual", "-3"), "--counterfactual -3: allowed are 0 and more."),
         (("--items", "0"), "nothing to write"),
-        (("--docs", "1"), "--docs 1: allowed are 2 to 200; half of them support."),
-        (("--docs", "300"), "--docs 300: allowed are 2 to 200"),
+        (("--num-docs", "1"), "--num-docs 1: allowed are 2 to 200."),
+        (("--num-docs", "300"), "--num-docs 300: allowed are 2 to 200"),
         (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
         (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
         (("--dials", "none,sibling"), "--dials none,sibling: none stands alone; leave it out to name dials."),
@@ -66,7 +66,7 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_said_in_a_line_and_writes_nothing(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
-    done = type_command("world", *options, "-o", str(tmp_path / "world"))
+    done = type_command("synth", *options, "-o", str(tmp_path / "world"))
     assert done.code == 2
     assert words in done.err
     assert "Traceback" not in done.err
@@ -74,18 +74,18 @@ def test_wrong_usage_is_said_in_a_line_and_writes_nothing(tmp_path: Path, option
 
 
 def test_a_folder_that_cannot_be_made_is_named() -> None:
-    done = type_command("world", *_FEW, "-o", "/proc/world")  # where even root may not write
+    done = type_command("synth", *_FEW, "-o", "/proc/world")  # where even root may not write
     assert (done.code, "cannot be written" in done.err) == (1, True)
 
 
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "world").write_text("in the way", "utf-8")
-    done = type_command("world", *_FEW, "-o", str(tmp_path / "world"))
+    done = type_command("synth", *_FEW, "-o", str(tmp_path / "world"))
     assert (done.code, "cannot be written" in done.err) == (1, True)
 
 
-def test_a_world_that_is_killed_leaves_nothing_that_passes_for_one(tmp_path: Path) -> None:
-    words = ("world", "--lang", "en", "--items", "40", "--tokens", "60", "--counterfactual", "0", "-o", str(tmp_path))
+def test_a_killed_command_leaves_no_dataset(tmp_path: Path) -> None:
+    words = ("synth", "--lang", "en", "--items", "40", "--tokens", "60", "--counterfactual", "0", "-o", str(tmp_path))
     command = [sys.executable, "-m", "ragbed", *words, "--integration", "1000000", "--workers", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as made:
         deadline = time.monotonic() + 60
@@ -100,28 +100,28 @@ def test_a_world_that_is_killed_leaves_nothing_that_passes_for_one(tmp_path: Pat
 
 
 def test_a_disk_that_is_full_is_said_and_leaves_nothing(tmp_path: Path) -> None:
-    command = f"ulimit -f 40; exec {sys.executable} -m ragbed world --items 200 --lang en -o {tmp_path / 'world'}"
+    command = f"ulimit -f 40; exec {sys.executable} -m ragbed synth --items 200 --lang en -o {tmp_path / 'world'}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, "cannot be written" in done.stderr) == (1, True), done.stderr
     assert list((tmp_path / "world").iterdir()) == []
 
 
-def test_the_same_world_is_written_again_and_another_is_not_written_over_it(tmp_path: Path) -> None:
-    words = ("world", *_FEW, "--lang", "en", "-o", str(tmp_path))
+def test_the_same_dataset_is_written_again_and_another_is_not_overwritten(tmp_path: Path) -> None:
+    words = ("synth", *_FEW, "--lang", "en", "-o", str(tmp_path))
     assert type_command(*words, "--seed", "7").code == 0
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert type_command(*words, "--seed", "7").code == 0
     for options in (("--seed", "8"), ("--seed", "7", "--integration", "1")):
         done = type_command(*words, *options)
-        assert (done.code, "en_base.jsonl is there already and was made with other options" in done.err) == (2, True)
+        assert (done.code, "en_base.jsonl already exists and was generated with other options" in done.err) == (2, True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_file_of_somebody_else_is_not_written_over(tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "en_base.jsonl").write_text("mine\n")
     (tmp_path / "notes.txt").write_text("mine too\n")
-    done = type_command("world", *_FEW, "-o", str(tmp_path))
-    assert (done.code, "en_base.jsonl is there already" in done.err) == (2, True)
+    done = type_command("synth", *_FEW, "-o", str(tmp_path))
+    assert (done.code, "en_base.jsonl already exists" in done.err) == (2, True)
     assert (tmp_path / "en_base.jsonl").read_text() == "mine\n"
     (tmp_path / "en_base.jsonl").unlink()
-    assert type_command("world", *_FEW, "-o", str(tmp_path)).code == 0  # what is not in the way stays
+    assert type_command("synth", *_FEW, "-o", str(tmp_path)).code == 0  # what is not in the way stays

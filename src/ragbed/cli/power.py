@@ -1,4 +1,4 @@
-"""`ragbed plan`: how many questions it takes to see a difference."""
+"""`ragbed power`: sample size and power of a comparison."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ _DROPS = "0.03,0.05,0.1"
 
 
 @click.command()
-@options.option("--drop", metavar="SHARES", help=f"Differences in accuracy, as 5% or 0.03,0.05. Default: {_DROPS}.")
-@options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Questions there are.")
+@options.option("--drop", metavar="SHARES", help=f"Differences in accuracy, e.g. 5% or 0.03,0.05. Default: {_DROPS}.")
+@options.option("--items", type=click.IntRange(2, 100_000), metavar="N", help="Number of questions.")
 @options.option(
     "--discordance",
     metavar="SHARES",
-    help="Of questions whose verdict changes, either way. Default: two and three times the drop.",
+    help="Fractions of questions whose verdict changes, in either direction. Default: two and three times the drop.",
 )
-@options.option("--base", metavar="SHARES", default="0.95,0.6", help="Accuracy before, where questions differ.")
-@options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Chance to see it.")
-@options.option("--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, help="Level of the test, two-sided.")
+@options.option("--base", metavar="SHARES", default="0.95,0.6", help="Accuracy before the drop, for unpaired designs.")
+@options.option("--power", type=click.FloatRange(0.5, 0.999), default=0.8, help="Target power.")
+@options.option(
+    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, help="Significance level of the two-sided test."
+)
 @options.json_option
 @options.config_option
-def plan(
+def power(
     drop: str | None,
     items: int | None,
     discordance: str | None,
@@ -37,22 +39,23 @@ def plan(
     alpha: float,
     json: bool,
 ) -> None:
-    """Tell how many questions are needed to see a difference.
+    """Compute how many questions a comparison needs.
 
-    With --drop: how many questions. With --items: which drop they show. With both: the chance to see it.
+    With --drop, it prints the number of questions needed. With --items, it prints the smallest detectable drop. With
+    both, it prints the power.
 
-    Paired designs ask the same questions twice (with and without noise, or of two models) and are tested by
-    McNemar; what matters is how many verdicts change. Unpaired ones ask different questions. "Questions" and "drop"
-    are the textbook's approximation, "power" is exact for the test, and "exact" is what reaches the wanted power.
+    Paired designs use the same questions twice (with and without noise, or for two models) and McNemar's test; what
+    matters is how many verdicts change. Unpaired designs use different questions. "Questions" and "drop" are the
+    textbook approximation, "power" is exact for the test, and "exact" is the value that reaches the target power.
 
-    What a run will take in tokens, money and minutes, `ragbed run --dry-run` tells.
+    `ragbed run --dry-run` forecasts the tokens, cost and time of a run.
 
     \b
     Examples:
-      ragbed plan
-      ragbed plan --drop 5% --discordance 12%
-      ragbed plan --items 300
-      ragbed plan --items 100 --drop 10% --json
+      ragbed power
+      ragbed power --drop 5% --discordance 12%
+      ragbed power --items 300
+      ragbed power --items 100 --drop 10% --json
     """
     from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
     from ragbed.cli.console import print_json, print_table
@@ -68,7 +71,7 @@ def plan(
     columns = ["design", "assumes", "drop, points", "questions", "power, %"]
     if items is None or drop is None:
         columns.append("questions, exact" if items is None else "drop, exact")
-    title = f"To see a difference in accuracy (α {alpha:g}, two-sided; power wanted: {100 * power:g} %)"
+    title = f"Detecting a difference in accuracy (α {alpha:g}, two-sided; target power {100 * power:g} %)"
     print_table(title, columns, [_cells(one)[: len(columns)] for one in plans], to_stderr=json)
     if json:
         print_json({"power": power, "alpha": alpha, "plans": plans})

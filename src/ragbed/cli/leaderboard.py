@@ -1,4 +1,4 @@
-"""`ragbed board`: a static leaderboard site from many runs."""
+"""`ragbed leaderboard`: a static leaderboard site from many runs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", type=options.LocalPath(), metavar="DIR")
-@options.option("--output", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Its folder.")
-@options.track_option("Whose verdicts it shows.")
+@options.option("--out", "-o", type=options.LocalPath(), metavar="SITE", required=True, help="Folder for the site.")
+@options.track_option("Scoring track to show.")
 @options.option(
     "--words", type=click.Choice(["en", "zh"]), help="Language in which it opens [default: that of the browser]."
 )
-def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
-    """Write a leaderboard site from all runs in a folder.
+def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None:
+    """Build a static leaderboard site from all runs in a folder.
 
-    SITE/index.html has one row a model of a run; beside it lies every run's own report. Any web server can show it,
-    and so can a double-click: nothing on it comes from elsewhere. A run that cannot be read is named with the reason.
+    SITE/index.html has one row for each model of each run, and SITE also contains the report of each run. The site
+    works on any web server and from disk: it loads nothing from other sites. A run that cannot be read is listed with
+    the reason.
 
     \b
     Examples:
-      ragbed board runs -o site
-      ragbed board runs -o site --track code --words zh
+      ragbed leaderboard runs -o site
+      ragbed leaderboard runs -o site --track code --words zh
     """
     from ragbed.cli.console import say
     from ragbed.cli.paged import write_page
@@ -44,15 +45,15 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
     left_out: list[LeftOut] = []
     runs = need_runs([folder])
     labels = _read_labels(runs.values())
-    output.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     for name, run in runs.items():
         try:
-            entries.append(_add(name, run, output, labels, track, words))
+            entries.append(_add(name, run, out, labels, track, words))
         except RagbedError as error:
             left_out.append(LeftOut(name, str(error)))
-            say(f"{name} is not on the board: {error}")
-    write_page(output / "index.html", write_board(entries, left_out, track, words))
-    say(f"{len(entries)} runs on {output / 'index.html'}.")
+            say(f"{name} is not on the leaderboard: {error}")
+    write_page(out / "index.html", write_board(entries, left_out, track, words))
+    say(f"{len(entries)} runs on {out / 'index.html'}.")
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
@@ -62,18 +63,18 @@ def _read_labels(runs: Iterable[Path]) -> dict[str, str]:
 
     readable = []
     for run in runs:
-        with suppress(RagbedError):  # the board names it with the reason
+        with suppress(RagbedError):  # the leaderboard lists it with the reason
             read_names([run])
             readable.append(run)
     return read_names(readable)
 
 
-def _add(name: str, run: Path, output: Path, labels: dict[str, str], track: str, words: Lang | None) -> SiteEntry:
+def _add(name: str, run: Path, out: Path, labels: dict[str, str], track: str, words: Lang | None) -> SiteEntry:
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.reporting.html.leaderboard_site import SiteEntry
     from ragbed.reporting.pages.charts import safe_name
 
     report = read_report([run], [name], track, labels)
     target = f"{safe_name(f'run-{name}')}.html"
-    write_report_page(report, [run], words, output / target)
+    write_report_page(report, [run], words, out / target)
     return SiteEntry(name, target, report)

@@ -1,4 +1,4 @@
-"""`ragbed world`: writes a dataset of fictional news."""
+"""`ragbed synth`: generate a dataset of fictional news."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MIX, NONE = "mix", "none"
 _LONGEST, _SHORTEST = 1500, 60
 _FEWEST_PARTS, _MOST_PARTS = 2, 5
 _FEWEST_DOCS, _MOST_DOCS = 2, 200
-"""Of many more no world has all of them different from one another and true."""
+"""The generator cannot make many more documents for one item that are all different and true."""
 _WORTH_A_BAR = 1000
 """Items from which generation takes long enough to show how far it is."""
 
 
-class WorldOptions(TypedDict):
+class SynthOptions(TypedDict):
     """The options as typed."""
 
     seed: int
@@ -33,7 +33,7 @@ class WorldOptions(TypedDict):
     integration: int | None
     counterfactual: int | None
     lang: str
-    docs: int
+    num_docs: int
     parts: int
     tokens: int
     dials: str
@@ -41,57 +41,59 @@ class WorldOptions(TypedDict):
 
 
 @click.command()
-@options.option("--output", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Where the files go.")
-@options.option("--seed", type=int, default=0, help="Of the world; the same one gives the same bytes.")
+@options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="DIR", help="Folder for the files.")
+@options.option("--seed", type=int, default=0, help="Seed of the generator; the same seed gives the same bytes.")
 @options.option("--items", type=int, default=300, help="Base items for each language.")
 @options.option("--integration", type=int, help="Integration items. Default: a third of --items.")
-@options.option("--counterfactual", type=int, help="Default: a third of --items, but no fact twice.")
+@options.option(
+    "--counterfactual", type=int, help="Counterfactual items. Default: a third of --items, at most one for each fact."
+)
 @options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to write.")
-@options.option("--docs", type=int, default=20, help="Documents of a base item; half of them support.")
+@options.option("--num-docs", type=int, default=20, help="Documents per base item; half of them contain the answer.")
 @options.option("--parts", type=int, default=3, help="Sub-answers of an integration item, at most: 2 to 5.")
 @options.option(
     "--tokens",
     type=int,
     default=85,
-    help="About how long a document is: 60, or 80 to 1500; between them come about 80.",
+    help="Approximate length of a document: 60, or 80 to 1500. Values between 60 and 80 give about 80.",
 )
 @options.option(
     "--dials",
     metavar="NAMES",
     default=MIX,
-    help="Causes of failure to vary. mix: two items of ten; none; or names, and then all items come in pairs.",
+    help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
 )
-@options.option("--workers", type=int, help="Processes. Default: one for each core.")
+@options.option("--workers", type=int, help="Worker processes. Default: one for each core.")
 @options.json_option
 @options.config_option
-def world(output: Path, json: bool, **asked: Unpack[WorldOptions]) -> None:
-    """Write a dataset of fictional news.
+def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
+    """Generate fictional news with known truth.
 
-    No model can know it, and its truth is known exactly. DIR receives {lang}_base.jsonl,
+    No model has read these texts, and every answer is known exactly. DIR receives {lang}_base.jsonl,
     {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
     checksum of each file.
 
     \b
     Examples:
-      ragbed world --seed 7 --items 300 -o world
-      ragbed world --items 100 --lang en --dials sibling,hedge -o pairs
-      ragbed world --items 1000000 --lang zh --docs 10 --tokens 60 --dials none --integration 0 --counterfactual 0 -o zh
+      ragbed synth --seed 7 --items 300 -o news
+      ragbed synth --items 100 --lang en --dials sibling,hedge -o pairs
+      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.cli.console import print_json
     from ragbed.synth.generate import write_world
 
     recipes = _recipes(asked)
     counts = _counts(asked, recipes)
-    _check_place(output, recipes, counts)
+    _check_place(out, recipes, counts)
     with _bar(sum(counts.values()) * len(recipes)) as watch:
-        made = write_world(recipes, counts, output, workers=asked["workers"], watch=watch)
-    _print_files(output, made, to_stderr=json)
+        made = write_world(recipes, counts, out, workers=asked["workers"], watch=watch)
+    _print_files(out, made, to_stderr=json)
     if json:
-        print_json({"folder": str(output), "manifest": made})
+        print_json({"folder": str(out), "manifest": made})
 
 
 def _check_place(folder: Path, recipes: tuple[SynthSpec, ...], counts: dict[str, int]) -> None:
-    """Writing the same world again does no harm; files of anything else are not written over."""
+    """Accept a folder with the same generated files, and refuse to overwrite any others."""
     from ragbed.errors import UsageError
     from ragbed.synth.generate import read_world
 
@@ -101,11 +103,11 @@ def _check_place(folder: Path, recipes: tuple[SynthSpec, ...], counts: dict[str,
         return
     old = read_world(folder)
     if old is None or old.recipes != recipes or {name: file.items for name, file in old.files.items()} != wanted:
-        what = "is no world's, or not whole" if old is None else "was made with other options"
-        raise UsageError(f"{folder / there[0]} is there already and {what}; use another -o, or remove it.")
+        what = "is not a complete synthetic dataset" if old is None else "was generated with other options"
+        raise UsageError(f"{folder / there[0]} already exists and {what}; use another -o, or remove it.")
 
 
-def _counts(asked: WorldOptions, recipes: tuple[SynthSpec, ...]) -> dict[str, int]:
+def _counts(asked: SynthOptions, recipes: tuple[SynthSpec, ...]) -> dict[str, int]:
     """How many items of each kind, checked."""
     from ragbed.errors import UsageError
     from ragbed.synth.counterfactual import read_facts
@@ -126,16 +128,16 @@ def _counts(asked: WorldOptions, recipes: tuple[SynthSpec, ...]) -> dict[str, in
     return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 
 
-def _recipes(asked: WorldOptions) -> tuple[SynthSpec, ...]:
+def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
     """One recipe for each language, checked."""
     from ragbed.cli.layout import read_langs, split
     from ragbed.errors import UnknownName, UsageError
     from ragbed.synth.perturbations import DIALS
     from ragbed.synth.spec import SynthSpec
 
-    docs, tokens, dials = asked["docs"], asked["tokens"], asked["dials"]
+    docs, tokens, dials = asked["num_docs"], asked["tokens"], asked["dials"]
     if not _FEWEST_DOCS <= docs <= _MOST_DOCS:
-        raise UsageError(f"--docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}; half of them support.")
+        raise UsageError(f"--num-docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}.")
     if not _FEWEST_PARTS <= asked["parts"] <= _MOST_PARTS:
         raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:
@@ -184,4 +186,4 @@ def _print_files(folder: Path, made: World, *, to_stderr: bool) -> None:
         (str(folder / name), file.items, file.documents, file.bytes, file.sha256[:12])
         for name, file in made.files.items()
     ]
-    print_table("World", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=to_stderr)
+    print_table("Synthetic data", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=to_stderr)

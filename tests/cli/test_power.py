@@ -1,4 +1,4 @@
-"""`ragbed plan` as typed."""
+"""`ragbed power` as typed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.typed import type_command
 
 
 def _plans(*words: str) -> list[dict[str, float | int | str | None]]:
-    done = type_command("plan", *words, "--json")
+    done = type_command("power", *words, "--json")
     assert done.code == 0, done.err
     return json.loads(done.out)["plans"]  # type: ignore[no-any-return]
 
@@ -45,7 +45,7 @@ def test_both_give_the_chance() -> None:
 
 
 def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
-    done = type_command("plan", "--drop", "70%")
+    done = type_command("power", "--drop", "70%")
     assert "verdicts that change: 2 × the drop" in done.out
     assert "–" in done.out
 
@@ -62,6 +62,6 @@ def test_the_table_says_what_is_assumed_and_what_cannot_be() -> None:
     ],
 )
 def test_wrong_usage_is_told(words: tuple[str, ...], told: str) -> None:
-    done = type_command("plan", *words)
+    done = type_command("power", *words)
     assert done.code == 2
     assert told in done.err

@@ -1,4 +1,4 @@
-"""`ragbed board`: a site from runs whose scores are known."""
+"""`ragbed leaderboard`: a site from runs whose scores are known."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(runs: Path) -> Path:
-    done = type_command("board", str(runs), "-o", str(runs / "site"))
+    done = type_command("leaderboard", str(runs), "-o", str(runs / "site"))
     assert done.code == 0
     assert "3 runs on" in done.err
-    assert "broken is not on the board" in done.err
+    assert "broken is not on the leaderboard" in done.err
     return runs / "site"
 
 
@@ -67,5 +67,5 @@ def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
 
 
 def test_a_folder_without_runs_is_a_usage_error(tmp_path: Path) -> None:
-    done = type_command("board", str(tmp_path), "-o", str(tmp_path / "site"))
+    done = type_command("leaderboard", str(tmp_path), "-o", str(tmp_path / "site"))
     assert (done.code, "holds no run" in done.err) == (2, True)

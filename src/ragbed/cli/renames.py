@@ -1,0 +1,37 @@
+"""Former names of commands and options, each refused with the name that replaced it."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "board": "leaderboard",
+    "world": "synth",
+    "plan": "power",
+    "build RECIPE": "build run RECIPE",
+}
+"""Former command: the command that replaced it."""
+OPTIONS = {
+    "--docs": "--num-docs",
+    "--arms": "--distractors",
+    "--correct": "--true-ratio",
+    "--rotations": "--positions",
+    "--remedies": "--strategies",
+    "--output": "--out",
+}
+"""Former option: the option that replaced it, with the same values unless its help says otherwise."""
+
+BUILD_OPTIONS = {
+    "--brief": "`ragbed build init`",
+    "--relabel": "`ragbed build relabel`",
+    "--quality": "`ragbed build quality`",
+}
+"""Former option of `ragbed build`: the command that replaced it."""
+
+
+def describe_command(old: str) -> str:
+    """Return the message that refuses a former command."""
+    return f"`ragbed {old}` is now `ragbed {COMMANDS[old]}`."
+
+
+def former_options(new: str) -> list[str]:
+    """Return the former names of an option."""
+    return [old for old, current in OPTIONS.items() if current == new]
