@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragbed.analysis.comparison import Comparison, Flip, Side
-    from ragbed.analysis.statistics.rates import Interval
 
 _SHOWN = 20
 _LEGEND = """\
 Columns ({track} track):
-  questions: distinct questions that both sides have under this condition
+  n: distinct questions that both sides have under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
   B − A: difference in points, with its 95 % interval
-  B better, worse: questions on which B scores higher, and lower, than A
-  odds: questions on which B is better for each on which it is worse, with the exact 95 % interval
+  flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
-  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points"""
+  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
+    (one-sided test with a p of its own, so p may be above 0.05)"""
 
 
 @click.command()
@@ -113,7 +112,7 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
     from ragbed.reporting.comparison_summary import signed
 
     condition = ("data", "testbed", "lang", "noise", "true")
-    columns = (*condition, "questions", "A %", "B %", "B − A", "B better", "worse", "odds", "p", "verdict")
+    columns = (*condition, "n", "A %", "B %", "B − A", "flips", "p", "verdict")
     table = []
     for row in rows:
         value, low, high = (signed(100 * bound) for bound in row.difference)
@@ -121,16 +120,9 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
         significant = f"worse by > {100 * least:g}" if row.decline_p < ALPHA else better
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
-        flipped = (row.won, row.lost, _show_odds(row.odds))
-        table.append((*describe(row.condition), row.n, *shares, *flipped, f"{row.adjusted:.3g}", verdict))
+        flipped = f"+{row.won} −{row.lost}"
+        table.append((*describe(row.condition), row.n, *shares, flipped, f"{row.adjusted:.2g}", verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
-
-
-def _show_odds(odds: Interval | None) -> str:
-    if odds is None:
-        return "–"
-    value, low, high = (f"{one:.2f}".replace("inf", "∞") for one in odds)
-    return f"{value} [{low}, {high}]"
 
 
 def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
