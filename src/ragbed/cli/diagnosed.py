@@ -16,18 +16,32 @@ _MOST_SHOWN = 20
 """Errors printed at once; the file has all."""
 
 
-def print_summary(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis], *, to_stderr: bool) -> None:
-    """Prints how often each type and source is found, and what became of every trial."""
+def print_summary(
+    tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis], names: Mapping[str, str], *, to_stderr: bool
+) -> None:
+    """Print how often each type and source is found, and the outcomes of the trials.
+
+    Args:
+        tally: Counts of all trials.
+        diagnoses: Of the trials that went wrong.
+        names: Names under which models are shown.
+        to_stderr: Print to standard error, because standard output is for JSON.
+    """
     from ragbed.analysis.diagnosis.summary import summarise
     from ragbed.cli.console import print_table
 
     groups = summarise(diagnoses)
     confirmed = _confirmations(diagnoses)
-    rows = [(*group.group, *_row(group, share, confirmed)) for group in groups if group.wrong for share in group.types]
+    shown = {group.group: (names[group.group.model], *group.group[1:]) for group in groups}
+    rows = [
+        (*shown[group.group], *_row(group, share, confirmed)) for group in groups if group.wrong for share in group.types
+    ]
     columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
-    print_table("Why replies are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
+    print_table("Why responses are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
     sources = [
-        (*group.group, share.name, share.count, share.n, _percent(share)) for group in groups for share in group.sources
+        (*shown[group.group], share.name, share.count, share.n, _percent(share))
+        for group in groups
+        for share in group.sources
     ]
     headings = ("model", "testbed", "lang", "source", "errors", "of", "share %")
     print_table("Where wrong answers come from", headings, sources, to_stderr=to_stderr)
@@ -48,8 +62,10 @@ def summary_json(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict
     return {"trials": asdict(tally), "groups": groups, "confirmations": confirmed, "hang_on": _hanging(diagnoses)}
 
 
-def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], kind: str, *, to_stderr: bool) -> None:
-    """Prints errors of a type with their evidence."""
+def print_diagnoses(
+    diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], names: Mapping[str, str], kind: str, *, to_stderr: bool
+) -> None:
+    """Print errors of a type with their evidence."""
     from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
     from ragbed.cli.console import console, say
     from ragbed.text import printable
@@ -57,15 +73,15 @@ def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], k
     found = [one for one in diagnoses if (kind in one.types if kind != UNCLASSIFIED else one.wrong and not one.types)]
     out = console(to_stderr=to_stderr)
     for one in found[:_MOST_SHOWN]:
-        for line in _lines(one, cases[one.case], kind):
+        for line in _lines(one, cases[one.case], names[one.model], kind):
             out.print(printable(line), soft_wrap=True)
-    say(f"{min(len(found), _MOST_SHOWN)} of {len(found)} errors that are {kind}.")
+    say(f"Shown: {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 
-def _lines(one: Diagnosis, case: Case, kind: str) -> list[str]:
+def _lines(one: Diagnosis, case: Case, model: str, kind: str) -> list[str]:
     answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
     lines = [
-        f"{one.case} ({one.model}, repeat {one.repeat})",
+        f"{one.case} ({model}, repeat {one.repeat})",
         f"  question: {case.question}",
         f"  answer:   {answer}",
         f"  said:     {one.said or '–'} (source: {one.source or 'no answer'})",
