@@ -134,7 +134,10 @@ def test_what_has_no_interval_is_undecided() -> None:
 
 def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
     moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1)) for value in (-0.15, -0.05)]
-    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == ["failed", "inconclusive"]
+    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == [
+        "failed",
+        "inconclusive",
+    ]
 
 
 def _moved_by(value: float, reach: float) -> Estimate:

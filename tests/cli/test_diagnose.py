@@ -133,7 +133,9 @@ def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
     done = type_command("diagnose", str(run), "--show", "E3")
     assert "is told of something else" in done.out
     assert "Shown: 3 of 3 errors of type E3." in done.err
-    assert "Shown: 0 of 0 errors of type unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+    assert (
+        "Shown: 0 of 0 errors of type unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+    )
 
 
 def test_asking_again_without_the_cause_confirms_it(run: Path, reader: Reader) -> None:

@@ -52,6 +52,26 @@ def test_figures_tell_what_is_known(run: Path) -> None:
         assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
 
 
+def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_path: Path) -> None:
+    words = (
+        "run",
+        "-m",
+        "scripted/oracle",
+        "-d",
+        "figure1",
+        "--docs",
+        "2",
+        "--no-cache",
+        "--out",
+        str(tmp_path / "run"),
+    )
+    assert type_command(*words).code == 0
+    cells = read_report_cells([tmp_path / "run"], ("robust",))
+    titles = [chart.title for chart in make_figures(cells, "robust", read_words("en"))]
+    assert len(set(titles)) == len(titles)
+    assert {lang for lang in ("English", "Chinese") if any(lang in title for title in titles)} == {"English", "Chinese"}
+
+
 def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
     """One noise ratio is no curve, and a mix that no item can supply has no points at all."""
     for name, more in (("one", ["--noise", "0", "--docs", "5"]), ("none", ["--noise", "0,0.5", "--docs", "400"])):

@@ -242,7 +242,9 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         if not _has_interval(estimate):
             return GateResult(name, "inconclusive", f"{told}; without an interval nothing can be told")
         return GateResult(name, "inconclusive", f"{told}; too few to tell, {enough} would do")
-    return GateResult(name, "passed", told if low >= floor.least else f"{told}; {enough} would show that it is no lower")
+    return GateResult(
+        name, "passed", told if low >= floor.least else f"{told}; {enough} would show that it is no lower"
+    )
 
 
 def _where(cell: Cell) -> str:

@@ -24,8 +24,8 @@ _MEANING: Mapping[str, str] = {
         "With {n} questions per condition these are rough figures."
     ),
     "zh": (
-        "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}；不给文档时为 {news}。"
-        "文档都不含答案时，它的拒答率为 {declined}；文档内容有误时，它在 {misled} 的用例中照搬错误答案。"
+        "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}；"
+        "不给文档时为 {news}。文档都不含答案时，它的拒答率为 {declined}；文档内容有误时，它在 {misled} 的用例中照搬错误答案。"
         "每项只有 {n} 个问题，数字仅供参考。"
     ),
 }

@@ -34,7 +34,10 @@ def print_summary(
     confirmed = _confirmations(diagnoses)
     shown = {group.group: (names[group.group.model], *group.group[1:]) for group in groups}
     rows = [
-        (*shown[group.group], *_row(group, share, confirmed)) for group in groups if group.wrong for share in group.types
+        (*shown[group.group], *_row(group, share, confirmed))
+        for group in groups
+        if group.wrong
+        for share in group.types
     ]
     columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
     print_table("Why responses are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)

@@ -210,7 +210,8 @@ def _heat_words(words: Locale, figure: str, panel: Panel, columns: str) -> HeatW
 
 
 def _title(words: Locale, figure: str, panel: Panel) -> str:
-    of = words("figures.of", data=panel.data, k=panel.k, profile=panel.profile)
+    lang = words(f"summary.lang.{panel.lang}")
+    of = words("figures.of", data=panel.data, lang=lang, k=panel.k, profile=panel.profile)
     return words(f"figures.{figure}.title", of=of)
 
 

@@ -91,7 +91,7 @@ const ZH = {
   "noise {0}": "噪声 {0}",
   "noise {0} (real {1})": "噪声 {0}（实际 {1}）",
   "{0} documents": "{0} 篇文档",
-  "Cases": "案例",
+  "Cases": "用例",
   "Search questions": "搜索问题",
   "All": "全部",
   "Model": "模型",
@@ -105,7 +105,7 @@ const ZH = {
   "Previous": "上一个",
   "Next": "下一个",
   "Back to the list": "返回列表",
-  "Nothing fits. Take a filter away.": "没有符合条件的案例，请减少筛选条件。",
+  "Nothing fits. Take a filter away.": "没有符合条件的用例，请减少筛选条件。",
   "no documents": "无文档",
   "The same question": "同一问题",
   "More": "更多",
@@ -114,7 +114,7 @@ const ZH = {
   "Close": "关闭",
   "The server does not answer: {0}": "服务器没有响应：{0}",
   "Keys: j and k move, Esc goes back, / searches.": "按键：j、k 前后移动，Esc 返回，/ 搜索。",
-  "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压案例，请使用较新的浏览器。",
+  "This browser cannot unpack the cases; a newer one can.": "此浏览器无法解压用例，请使用较新的浏览器。",
 };
 
 let chosen = "en";

@@ -4,6 +4,7 @@ export const ZH = {
   "Overview": "总览",
   "minimal pair": "最小对",
   "same question as #{0}, perturbed: {1}": "与 #{0} 为同一问题，扰动：{1}",
+  "same question as #{0}, which is perturbed: {1}": "与 #{0} 为同一问题，其扰动：{1}",
   "Trials": "试次",
   "← Trials": "← 试次列表",
   "Pages": "页面",
