@@ -126,7 +126,7 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
     assert "concept confusion" in done.out
     assert "unclassified" in done.out
     assert "6 trials with documents: 3 right, 3 wrong" in done.err
-    assert "6 trials without documents are not diagnosed" in done.err
+    assert "6 closed-book trials used for comparison only, not diagnosed." in done.err
 
 
 def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:

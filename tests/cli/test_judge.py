@@ -187,7 +187,7 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     bench.decide = lambda shown: "VERDICT: yes" if "gold" in shown or "3" in shown else "VERDICT: no"
     labels = tmp_path / "labels.jsonl"
     drawn = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "24", "-o", str(labels))
-    assert "24 replies written" in drawn.err
+    assert "24 responses written" in drawn.err
     _labelled(labels, lambda line: "gold" in line["reply"])
     with labels.open("a") as sink:
         sink.write('{"criterion": "correct", "model": "nobody", "case": "nothing", "label": true}\n')

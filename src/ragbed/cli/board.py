@@ -38,6 +38,7 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
     from ragbed.cli.paged import write_page
     from ragbed.errors import RagbedError
     from ragbed.reporting.html.leaderboard_site import LeftOut, write_board
+    from ragbed.text import counted
     from ragbed.ui.viewer.find_runs import need_runs
 
     entries: list[SiteEntry] = []
@@ -52,7 +53,7 @@ def board(folder: Path, output: Path, track: str, words: Lang | None) -> None:
             left_out.append(LeftOut(name, str(error)))
             say(f"{name} is not on the board: {error}")
     write_page(output / "index.html", write_board(entries, left_out, track, words))
-    say(f"{len(entries)} runs on {output / 'index.html'}.")
+    say(f"{counted(len(entries), 'run')} on {output / 'index.html'}.")
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:

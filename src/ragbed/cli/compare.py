@@ -78,6 +78,7 @@ def compare(
     from ragbed.analysis.gates import check_declines
     from ragbed.cli.console import print_json, say
     from ragbed.reporting.comparison_summary import state, summarise
+    from ragbed.text import counted
 
     least = least if fail_if_worse is None else fail_if_worse
     one, other = comparison.open_side(first, track), comparison.open_side(second, track)
@@ -90,7 +91,7 @@ def compare(
     if list_flips:
         _print_flips(flipped, to_stderr=json)
     if left := comparison.count_unpaired(one, other):
-        say(f"Not compared because only one side has them: {left:,} question{'' if left == 1 else 's'}.")
+        say(f"Not compared because only one side has them: {counted(left, 'question')}.")
     if json:
         told = {"first": first, "second": second, "sentences": sentences}
         print_json(told | {"rows": [_as_json(row) for row in rows], "flips": flipped})
@@ -128,6 +129,7 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
 def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.cli.console import print_table, say
+    from ragbed.text import counted
 
     columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
     rows = [
@@ -136,7 +138,7 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     ]
     questions = len({(flip.condition.data, flip.item) for flip in flipped})
     conditions = len({flip.condition for flip in flipped})
-    title = f"{questions:,} question{'' if questions == 1 else 's'} flipped"
+    title = f"{counted(questions, 'question')} flipped"
     title += f", under {conditions} conditions" if conditions > 1 else ""
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:

@@ -59,6 +59,7 @@ def diagnose(
     from ragbed.cli.console import print_json, say
     from ragbed.cli.diagnosed import print_diagnoses, print_summary, summary_json
     from ragbed.runs.display_names import read_names
+    from ragbed.text import counted
 
     _check_type(show)
     found = diagnose_run(run, open_chosen(chosen))
@@ -76,8 +77,7 @@ def diagnose(
     if json:
         print_json({"run": str(run), "file": str(path)} | summary_json(found.tally, diagnoses))
     if failed:
-        calls = f"{failed} call{'' if failed == 1 else 's'}"
-        say(f"Incomplete: {calls} ended in an error. Run the same command again to retry.")
+        say(f"Incomplete: {counted(failed, 'call')} ended in an error. Run the same command again to retry.")
         raise click.exceptions.Exit(3)
 
 
@@ -104,6 +104,7 @@ def _ask_again(
     from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
+    from ragbed.text import counted
 
     with open_scored(run) as store:
         told = sampling_of(store)
@@ -118,8 +119,7 @@ def _ask_again(
     for what, make in wanted.items():
         for model in models:
             again = list(make([one for one in diagnoses if one.model == model], cases))
-            cases_again = f"{len(again)} case{'' if len(again) == 1 else 's'}"
-            say(f"{what}: rerun of {cases_again} with {names[model]}; finished ones are not run again.")
+            say(f"{what}: rerun of {counted(len(again), 'case')} with {names[model]}; finished ones are not run again.")
             if again:
                 job = _job(run, what, model, again, sampling, told, budget, chosen)
                 _run(job, names[model])

@@ -170,6 +170,7 @@ def _hanging(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
 
 def _tell_rest(tally: DiagnosisCounts, groups: Sequence[GroupSummary], diagnoses: Sequence[Diagnosis]) -> None:
     from ragbed.cli.console import say
+    from ragbed.text import counted
 
     wrong = sum(group.wrong for group in groups)
     only: Counter[str] = Counter()
@@ -177,13 +178,13 @@ def _tell_rest(tally: DiagnosisCounts, groups: Sequence[GroupSummary], diagnoses
         only.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(only.items()))
     say(
-        f"{tally.asked} trials with documents: {tally.right} right, {wrong} wrong, "
+        f"{counted(tally.asked, 'trial')} with documents: {tally.right} right, {wrong} wrong, "
         f"{sum(group.paper_only for group in groups)} wrong only as the paper scores{f' ({kinds})' if kinds else ''}."
     )
     if tally.without:
-        say(f"{tally.without} trials without documents are not diagnosed, only compared with.")
+        say(f"{counted(tally.without, 'closed-book trial')} used for comparison only, not diagnosed.")
     if tally.remedied:
-        say(f"{tally.remedied} trials by remedies are not diagnosed.")
+        say(f"Not diagnosed: {counted(tally.remedied, 'trial')} with other prompts.")
     if not tally.known:
         say("No closed-book trials: E9 and answers from memory cannot be told; add the testbed closed-book to the run.")
     if tally.untold and tally.known:

@@ -89,12 +89,14 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
     from ragbed.analysis.judging.sample import draw_sample
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
+    from ragbed.text import counted
 
     drawn = [label for one in judged for label in draw_sample(one.scope, one.replies, one.judgements, size)]
     with write_whole(output) as sink:
         for label in drawn:
             sink.write(msgspec.json.encode(label) + b"\n")
-    say(f"{len(drawn)} replies written to {output}. Fill in label (true or false) and rater, then give it to --labels.")
+    written = counted(len(drawn), "response")
+    say(f"{written} written to {output}. Fill in label (true or false) and rater, then pass it to --labels.")
 
 
 def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
@@ -230,9 +232,10 @@ def _print_judges(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[st
 
 def _tell_labels(labels: Labels) -> dict[str, object]:
     from ragbed.cli.console import say
+    from ragbed.text import counted
 
     for reason, count in labels.left_out.items():
-        say(f"{count} label{'' if count == 1 else 's'} left out: {reason}.")
+        say(f"{counted(count, 'label')} left out: {reason}.")
     return {"used": len(labels.said), "left_out": dict(labels.left_out)}
 
 
