@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragbed.scoring.robust.numerals import chinese_value, english_value
-from ragbed.text import in_words, numeral, spoken
+from ragbed.text import counted, in_words, numeral, spoken
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,8 @@ def test_a_number_in_words(number: int, english: str, chinese: str) -> None:
 def test_words_say_the_number_that_they_were_made_of(number: int) -> None:
     assert english_value(in_words(number)) == Decimal(number)
     assert chinese_value(numeral(number)) == chinese_value(spoken(number)) == Decimal(number)
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 cases"), (1, "1 case"), (1500, "1,500 cases")])
+def test_a_count_agrees_with_its_noun(number: int, told: str) -> None:
+    assert counted(number, "case") == told

@@ -198,9 +198,8 @@ def run(model: str | Sequence[str], data: str | Path | Sequence[str | Path], **o
         _apart(job)
     done = Run(job.folder)
     if errors := sum(trial["outcome"] == "error" for trial in done.trials()):
-        raise RagbedError(
-            f"{errors} cases ended in an error; the same call with out={str(job.folder)!r} asks them again."
-        )
+        cases = f"{errors:,} case{'' if errors == 1 else 's'}"
+        raise RagbedError(f"{cases} ended in an error; call this again with out={str(job.folder)!r} to retry.")
     return done
 
 

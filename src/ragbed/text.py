@@ -211,6 +211,11 @@ def numeral(number: int) -> str:
     return words[1:] if 10 <= number < 20 else words
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 case`, `1,500 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def in_words(number: int) -> str:
     """A whole number in English: forty-four billion, three hundred and five."""
     for size, name in _SCALES:

@@ -42,7 +42,7 @@ def _check_alone(row: Comparison) -> GateResult:
 
 @pytest.mark.parametrize(
     ("hits", "n", "state"),
-    [(70, 100, "held"), (60, 100, "held"), (55, 100, "undecided"), (40, 100, "failed"), (5, 10, "undecided")],
+    [(70, 100, "passed"), (60, 100, "passed"), (55, 100, "inconclusive"), (40, 100, "failed"), (5, 10, "inconclusive")],
 )
 def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
@@ -67,7 +67,7 @@ def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
 
 def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
-    assert lucky.state == "held"
+    assert lucky.state == "passed"
     assert lucky.told.endswith("; some 750 questions would show that it is no lower")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
     assert shown.told.endswith("asked for 60.0 %")
@@ -86,7 +86,7 @@ def test_many_gates_together_err_as_seldom_as_one() -> None:
     assert alone.state == "failed"
     others = [_cell(60, 100, noise=number / 100) for number in range(10)]
     among = check_floors([parse_floor("noise.accuracy=0.6")], [short, *others])
-    assert {one.state for one in among} == {"undecided", "held"}
+    assert {one.state for one in among} == {"inconclusive", "passed"}
     clear = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(30, 100), *others])
     assert [one.state for one in clear].count("failed") == 1
 
@@ -119,7 +119,7 @@ def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independe
         for estimate in estimates
         for least in (0.55, 0.56)
     ]
-    assert states == ["undecided", "failed"] * 2
+    assert states == ["inconclusive", "failed"] * 2
 
 
 def test_what_has_no_interval_is_undecided() -> None:
@@ -128,13 +128,16 @@ def test_what_has_no_interval_is_undecided() -> None:
             metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, questions=2, errors=0, infeasible=0
         )
         (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
-        assert checked.state == "undecided"
+        assert checked.state == "inconclusive"
         assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
 
 
 def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
     moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1)) for value in (-0.15, -0.05)]
-    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == ["failed", "undecided"]
+    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == [
+        "failed",
+        "inconclusive",
+    ]
 
 
 def _moved_by(value: float, reach: float) -> Estimate:
@@ -174,7 +177,7 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
     remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
     arm = replace(poor, place={**poor.place, "arm": "random"})
     (one,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, plain, arm])
-    assert one.state == "held"
+    assert one.state == "passed"
     (only,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, arm])
     assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, arm random", "failed")
 
@@ -199,7 +202,7 @@ def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("won", "lost", "n", "state"),
-    [(0, 30, 100, "failed"), (10, 14, 100, "undecided"), (10, 10, 1000, "held"), (20, 0, 100, "held")],
+    [(0, 30, 100, "failed"), (10, 14, 100, "inconclusive"), (10, 10, 1000, "passed"), (20, 0, 100, "passed")],
 )
 def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int, state: str) -> None:
     assert _check_alone(_compared(won, lost, n, 0.03)).state == state
@@ -208,7 +211,7 @@ def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int
 def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
     told = _check_alone(_compared(8, 8, 100, 0.03)).told
     assert "cannot be excluded; some 1,400 questions would tell" in told
-    assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "held"
+    assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "passed"
 
 
 def test_among_many_comparisons_it_takes_more_questions_to_tell() -> None:
@@ -227,13 +230,13 @@ def test_what_would_tell_is_more_than_was_asked() -> None:
 
 
 def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
-    checked = [GateResult("a<b>\x00\ud800", "failed", '1 & "2"'), GateResult("c", "undecided", "few")]
+    checked = [GateResult("a<b>\x00\ud800", "failed", '1 & "2"'), GateResult("c", "inconclusive", "few")]
     root = Xml.fromstring(as_junit("run \x1b[31m", checked))
     assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
     first, second = root
     assert first.attrib["name"] == "a<b>\ufffd\ufffd"
     assert first[0].attrib["message"] == '1 & "2"'
-    assert second[0].text == "undecided: few"
+    assert second[0].text == "inconclusive: few"
 
 
 def test_a_share_may_be_written_in_per_cent() -> None:

@@ -13,12 +13,15 @@ from tests.items import write_untwinned
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One run with two models, and one of another profile with one."""
+    """Two runs with two models each, and one of another profile with one."""
     folder = tmp_path_factory.mktemp("runs")
     both = ("-m", "scripted/oracle", "-m", "scripted/last-doc")
     write_untwinned(folder / "mini.jsonl")
     words = ("-d", str(folder / "mini.jsonl"), "--no-cache", "--testbeds", "noise", "--noise", "0,0.8")
     assert type_command("run", *both, *words, "--out", str(folder / "both")).code == 0
+    beds = ("-d", "ragbed-mini-en_base", "--no-cache", "--testbeds", "noise,rejection,closed-book", "--limit", "40")
+    two = ("-m", "scripted/oracle", "-m", "scripted/refuser")
+    assert type_command("run", *two, *beds, "--out", str(folder / "wide")).code == 0
     code = ("--profile", "code-2024", "-m", "scripted/last-doc")
     assert type_command("run", *code, *words, "--out", str(folder / "code")).code == 0
     return folder
@@ -33,7 +36,6 @@ def test_two_models_of_one_run_are_compared_question_by_question(runs: Path) -> 
     assert (noisy["first"], noisy["second"], noisy["won"], noisy["lost"]) == (1.0, 0.2, 0, 40)
     assert clean["odds"] is None
     assert noisy["odds"] == [0.0, 0.0, pytest.approx(0.0966, abs=1e-4)]
-    assert "0.00 [0.00, 0.10]" in done.err
     assert noisy["adjusted"] < 1e-6
     assert noisy["decline_p"] < 1e-3
     assert len(told["flips"]) == 40
@@ -76,8 +78,18 @@ def test_an_item_and_its_minimal_pair_are_one_question(tmp_path: Path) -> None:
 
 def test_every_column_is_explained(runs: Path) -> None:
     told = type_command("compare", f"{runs}/code", f"{runs}/both:scripted/last-doc").err
-    for column in ("questions:", "A %, B %:", "B − A:", "B better, worse:", "odds:", "p:", "verdict:"):
+    for column in ("n:", "A %, B %:", "B − A:", "flips:", "p:", "verdict:"):
         assert column in told
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 12), (100, 7)])
+def test_the_table_fits_the_terminal(runs: Path, columns: int, lines: int) -> None:
+    """On 100 columns each condition has one line; on 80 the intervals of most are folded, never a number."""
+    sides = (f"{runs}/wide:scripted/oracle", f"{runs}/wide:scripted/refuser")
+    told = type_command("compare", *sides, env={"COLUMNS": str(columns)}).out
+    table = told[told.index("By condition") :].rstrip().splitlines()
+    assert max(map(len, table)) <= columns
+    assert len(table[4:]) == lines
 
 
 def test_profiles_are_compared_on_the_same_questions(runs: Path) -> None:

@@ -98,14 +98,16 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
     assert "concept confusion" in done.out
     assert "unclassified" in done.out
     assert "6 trials with documents: 3 right, 3 wrong" in done.err
-    assert "6 trials without documents are not diagnosed" in done.err
+    assert "6 closed-book trials used for comparison only, not diagnosed." in done.err
 
 
 def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
     done = type_command("diagnose", str(run), "--show", "E3")
     assert "is told of something else" in done.out
-    assert "3 of 3 errors that are E3." in done.err
-    assert "0 of 0 errors that are unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+    assert "Shown: 3 of 3 errors of type E3." in done.err
+    assert (
+        "Shown: 0 of 0 errors of type unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
+    )
 
 
 def test_asking_again_without_the_cause_confirms_it(run: Path, reader: Reader) -> None:
@@ -131,7 +133,7 @@ def test_calls_that_fail_are_counted_and_asked_again(run: Path, reader: Reader) 
     reader.fails_on = f"Who won the Aster Cup in {_lines(run)[0]['evidence'][0]['asked']}?"
     done = type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env)
     assert done.code == 3
-    assert "Incomplete: 1 calls ended in an error" in done.err
+    assert "Incomplete: 1 call ended in an error" in done.err
     assert [one["evidence"][0].get("confirmed") for one in _lines(run)] == [None, True, True]
     reader.fails_on = None
     assert "3 of 3" in type_command("diagnose", str(run), "--intervene", "--no-cache", env=reader.env).out

@@ -23,7 +23,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
     assert (
         "gate failed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0.8, k 5: 0.0 %" in done.err
     )
-    assert "gate held: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
+    assert "gate passed: noise.accuracy of scripted/refuser on ragbed-mini-en_base, en, noise 0, k 5" in done.err
     assert done.err.rstrip().endswith("ragbed: 1 of 2 gates failed.")
     assert b'failures="1"' in (tmp_path / "gates.xml").read_bytes()
 

@@ -157,7 +157,7 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     bench.decide = lambda shown: "VERDICT: yes" if "gold" in shown or "3" in shown else "VERDICT: no"
     labels = tmp_path / "labels.jsonl"
     drawn = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "24", "-o", str(labels))
-    assert "24 replies written" in drawn.err
+    assert "24 responses written" in drawn.err
     _labelled(labels, lambda line: "gold" in line["reply"])
     with labels.open("a") as sink:
         sink.write('{"criterion": "correct", "model": "nobody", "case": "nothing", "label": true}\n')
@@ -169,7 +169,7 @@ def test_a_sample_is_labelled_and_corrects_the_judge(tmp_path: Path, bench: Benc
     assert abs(value - 0.5) < abs(cell["rate"] - 0.5)
     assert passport["sensitivity"][0] == 1.0 > passport["specificity"][0]
     assert told["labels"] == {"used": 24, "left_out": {"of a reply that the run does not hold": 1}}
-    assert "1 labels left out: of a reply that the run does not hold." in done.err
+    assert "1 label left out: of a reply that the run does not hold." in done.err
     assert len(bench.asked) == 60
 
 
@@ -219,7 +219,9 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"criterion": "flag", "model": "m", "case": "a", "label": true}\n')
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
-    assert "1 labels left out: on what is not judged now." in done.err
+    assert "correct (gives the right answer), judged by wise\n" in done.err  # not by openai-api/judge/wise
+    assert "\nwise: 4 of 4" in "\n" + done.err
+    assert "1 label left out: on what is not judged now." in done.err
 
 
 def test_no_folder_is_made_where_there_is_no_run(tmp_path: Path) -> None:

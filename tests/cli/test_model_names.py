@@ -77,10 +77,10 @@ def test_names_that_make_no_sense_are_refused(tmp_path: Path, models: list[str],
 
 def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     cases = [make_case(number) for number in range(3)]
-    replies = [said(f"gold-{number}") for number in range(3)]
+    replies = [said("wrong")] * 3
     write_run(tmp_path / "run", cases, {_GGUF.format(folder): replies for folder in ("old", "new")})
-    for command in ("status", "report"):
-        told = type_command(command, str(tmp_path / "run")).out
+    for command in (["status"], ["report"], ["diagnose"], ["diagnose", "--show", "unclassified"]):
+        told = type_command(*command, str(tmp_path / "run")).out
         assert "old/qwen2.5-7b-instruct-q4_k_m" in told
         assert "new/qwen2.5-7b-instruct-q4_k_m" in told
         assert "/data/models" not in told

@@ -68,7 +68,7 @@ def test_gates_on_what_a_system_finds_are_taken_and_those_on_another_language_re
     assert "Nothing was asked." in refused.err
     taken = type_command(*words, "--out", "r", "--fail-under", "own-retrieval.retrieval_recall=0.1")
     assert taken.code == 0, taken.err
-    assert "gate held: own-retrieval.retrieval_recall" in taken.err
+    assert "gate passed: own-retrieval.retrieval_recall" in taken.err
 
 
 def test_a_system_that_names_passages_of_its_own_is_counted_and_named(here: Path) -> None:

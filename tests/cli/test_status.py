@@ -41,7 +41,7 @@ def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_p
     with open_store(tmp_path, create=True) as store, store.transaction() as connection:
         connection.execute(INTEND, (1, 2, 0, 2, 0.0))
     with hold(tmp_path):
-        assert "1 calls in flight" in type_command("status", str(tmp_path)).out
+        assert "1 call in flight" in type_command("status", str(tmp_path)).out
     assert _LOST in type_command("status", str(tmp_path)).out
 
 

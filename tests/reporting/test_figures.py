@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -48,8 +49,30 @@ def test_figures_tell_what_is_known(run: Path) -> None:
     assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
     believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
     assert believes[charts["counterfactual"].grid.columns.index("repeats the falsehood")] == "100.0"
+    names = re.findall(r">([^<>]*)</text>", charts["transitions"].as_file(follows_theme=True))
+    assert {"scripted/last-doc", "scripted/gullible", "noise 0"} <= set(names)  # not cut: the noise is below the name
     for row in charts["abstention"].grid.rows:
         assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
+
+
+def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_path: Path) -> None:
+    words = (
+        "run",
+        "-m",
+        "scripted/oracle",
+        "-d",
+        "figure1",
+        "--docs",
+        "2",
+        "--no-cache",
+        "--out",
+        str(tmp_path / "run"),
+    )
+    assert type_command(*words).code == 0
+    cells = read_report_cells([tmp_path / "run"], ("robust",))
+    titles = [chart.title for chart in make_figures(cells, "robust", read_words("en"))]
+    assert len(set(titles)) == len(titles)
+    assert "Abstention: figure1 in Chinese, 2 documents, profile robust" in titles
 
 
 def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:

@@ -54,6 +54,17 @@ def test_a_model_is_told_in_plain_sentences() -> None:
     )
 
 
+def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> None:
+    facts = TrialGroup("m", "en_fact", "en", "robust")
+    cells = [*_noise(0.9, 0.9, -0.1, 0.1), _cell("counterfactual", "misled_at_all", 1.0, key=facts, noise=0.0)]
+    closed = [_cell("closed-book", "accuracy", 0.0), _cell("closed-book", "accuracy", 0.5, key=facts)]
+    cells += [replace(cell, place=CellKey()) for cell in closed]
+    assert _say(cells) == (
+        "Accuracy stays at 90 % when half of the documents are noise. Without documents, it answers none of these "
+        "questions correctly. It always follows false documents."
+    )
+
+
 def test_a_direction_is_named_only_where_it_is_significant() -> None:
     assert _say(_noise(0.9, 0.8, -0.2, 0.01)).endswith("which is not a significant difference.")
     assert _say(_noise(0.8, 0.9, 0.02, 0.2, ratio=0.8)) == (
@@ -82,7 +93,7 @@ def test_few_questions_and_failures_are_mentioned() -> None:
 
 def test_a_condition_that_could_not_be_asked_is_not_counted() -> None:
     cells = [_cell("noise", "accuracy", None, questions=0, noise=0.0), _cell("closed-book", "accuracy", 0.4)]
-    assert _say(cells) == "Without documents, it answers 40 % of the questions correctly."
+    assert _say(cells) == "Without documents, it answers 40 % of these questions correctly."
     assert summarise(cells[:1], "robust", read_words("en")) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -56,7 +57,21 @@ def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
     items = [base_item(number, supports=1, distracts=4) for number in range(2)]
     done = _run(tmp_path, *items, words=("--num-docs", "5"))
     assert "used instead" not in done.err
-    assert "10 more cases have no such mix of documents and were not run" in done.err
+    assert "10 more cases have no such mix of documents and were not run. To see why, run:" in done.err
+
+
+def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_path: Path) -> None:
+    items = [base_item(number, supports=1, distracts=4) for number in range(2)]
+    done = _run(tmp_path, *items, words=("--docs", "5", "--noise", "0,0.8", "--testbeds", "noise"))
+    (printed,) = (line for line in done.err.splitlines() if " cases " in line and line.startswith("  "))
+    words = shlex.split(printed)
+    shown = type_command(*words[words.index("cases") :])
+    assert shown.code == 0
+    assert "needs 5 supporting documents, has 1 (×2)" in shown.out
+    assert [line.split()[-2:] for line in shown.out.splitlines() if line.startswith("made ")] == [
+        ["0", "2"],
+        ["2", "0"],
+    ]
 
 
 def test_one_infeasible_case_is_counted_in_the_singular(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class PlannedCells:
         return list(measure(self._trials, ["robust"]))
 
 
-State: TypeAlias = Literal["held", "failed", "undecided"]
+State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(
     r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?=(?P<least>[\d.]+)(?P<per_cent>%?)"
@@ -190,7 +190,7 @@ def _meant(floor: Floor, cells: Iterable[Cell]) -> list[Cell]:
         raise UsageError(
             f"--fail-under {floor.text}: the run has no such number; `ragbed report RUN -f csv` lists all."
         )
-    if not any(cell.estimate.asked for cell in meant):  # it would be undecided for ever, and nobody would notice
+    if not any(cell.estimate.asked for cell in meant):  # the gate would be inconclusive in every run
         raise UsageError(
             f"--fail-under {floor.text}: nothing was asked of which it could tell; no item has such a mix of "
             "documents, as `ragbed cases` says."
@@ -231,7 +231,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     estimate = cell.estimate
     name = f"{floor.table}.{floor.metric} of {cell.key.model} on {cell.key.data}, {cell.key.lang}{_where(cell)}"
     if estimate.value is None or estimate.n == 0:
-        return GateResult(name, "undecided", "nothing was asked")
+        return GateResult(name, "inconclusive", "nothing was asked")
     low, high = (estimate.value if bound is None else bound for bound in (estimate.low, estimate.high))
     bounds = "" if estimate.low is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
     told = f"{100 * estimate.value:.1f} %{bounds} of {estimate.n}; asked for {100 * floor.least:.1f} %"
@@ -241,9 +241,11 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     enough = _enough(abs(floor.least - estimate.value), spreads, _FALSE_ALARM / among, estimate.n)
     if estimate.value < floor.least:
         if not _has_interval(estimate):
-            return GateResult(name, "undecided", f"{told}; without an interval nothing can be told")
-        return GateResult(name, "undecided", f"{told}; too few to tell, {enough} would do")
-    return GateResult(name, "held", told if low >= floor.least else f"{told}; {enough} would show that it is no lower")
+            return GateResult(name, "inconclusive", f"{told}; without an interval nothing can be told")
+        return GateResult(name, "inconclusive", f"{told}; too few to tell, {enough} would do")
+    return GateResult(
+        name, "passed", told if low >= floor.least else f"{told}; {enough} would show that it is no lower"
+    )
 
 
 def _where(cell: Cell) -> str:
@@ -269,12 +271,12 @@ def _check_decline(row: Comparison, least: float, among: int) -> GateResult:
     if row.decline_p < ALPHA:
         return GateResult(name, "failed", f"{told}: more than {100 * least:g} lost, p {row.decline_p:.2g}")
     if row.difference.low >= -least:
-        return GateResult(name, "held", told)
+        return GateResult(name, "passed", told)
     # As far as the truth, were it what was seen, lies from the loss that counts: there more questions would tell.
     spread = max((row.won + row.lost) / row.n - row.difference.value**2, 1 / row.n)
     enough = _enough(abs(row.difference.value + least), (spread, spread), _FALSE_ALARM / among, row.n)
     return GateResult(
-        name, "undecided", f"{told}: a loss of more than {100 * least:g} cannot be excluded; {enough} would tell"
+        name, "inconclusive", f"{told}: a loss of more than {100 * least:g} cannot be excluded; {enough} would tell"
     )
 
 
@@ -306,7 +308,7 @@ def _round(count: float) -> str:
 
 
 def as_junit(suite: str, checked: Sequence[GateResult]) -> bytes:
-    """Gates as JUnit XML, one test case each; an undecided one passes, with a message."""
+    """Gates as JUnit XML, one test case each; an inconclusive one passes, with a message."""
     failed = sum(one.state == "failed" for one in checked)
     root = Xml.Element("testsuite", name=_plain(suite), tests=str(len(checked)), failures=str(failed))
     for one in checked:

@@ -56,11 +56,12 @@ def prune(older_than: str | None, everything: bool, json: bool) -> None:
     """
     from ragbed.cli.console import print_json, say
     from ragbed.runs.cache_admin import prune as prune_replies
+    from ragbed.text import counted
 
     if (older_than is None) is not everything:
         raise UsageError("ragbed cache prune: name either --older-than AGE or --all.")
     removed = prune_replies(cache_path(), 0.0 if older_than is None else _seconds(older_than))
-    say(f"{removed:,} replies removed.")
+    say(f"{counted(removed, 'response')} removed.")
     if json:
         print_json({"removed": removed})
 

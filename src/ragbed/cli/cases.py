@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -66,6 +68,19 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
     _print_counts(tally, to_stderr=json or str(out) == "-")
     if json:
         print_json(tally.summary())
+
+
+def cases_command(data: Sequence[str]) -> str:
+    """Return the command that shows which cases of the current command are infeasible, and why."""
+    from ragbed.cli.console import program
+
+    context, typed = click.get_current_context(), [str(options.to_place(one)) if "://" in one else one for one in data]
+    for one in cases.params:
+        name = str(one.name)
+        is_set = context.get_parameter_source(name) not in (None, click.core.ParameterSource.DEFAULT)
+        if name in options.LayoutOptions.__annotations__ and is_set and context.params[name] is not None:
+            typed += [one.opts[0], str(context.params[name])]
+    return f"{program()} cases {shlex.join(typed)}"
 
 
 def _print_counts(tally: FeasibilityCounts, *, to_stderr: bool) -> None:

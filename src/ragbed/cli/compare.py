@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragbed.analysis.comparison import Comparison, Flip, Side
-    from ragbed.analysis.statistics.rates import Interval
 
 _SHOWN = 20
 _LEGEND = """\
 Columns ({track} track):
-  questions: distinct questions that both sides have under this condition
+  n: distinct questions that both sides have under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
   B − A: difference in points, with its 95 % interval
-  B better, worse: questions on which B scores higher, and lower, than A
-  odds: questions on which B is better for each on which it is worse, with the exact 95 % interval
+  flips: questions on which B scores higher (+) and lower (−) than A
   p: chance of a difference at least as large if A and B were equal, adjusted for {rows} rows (Holm)
-  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points"""
+  verdict: better or worse if p < 0.05; "worse by > {least}" if B is significantly worse by more than {least} points
+    (one-sided test with a p of its own, so p may be above 0.05)"""
 
 
 @click.command()
@@ -79,6 +78,7 @@ def compare(
     from ragbed.analysis.gates import check_declines
     from ragbed.cli.console import print_json, say
     from ragbed.reporting.comparison_summary import state, summarise
+    from ragbed.text import counted
 
     least = least if fail_if_worse is None else fail_if_worse
     one, other = comparison.open_side(first, track), comparison.open_side(second, track)
@@ -91,7 +91,7 @@ def compare(
     if list_flips:
         _print_flips(flipped, to_stderr=json)
     if left := comparison.count_unpaired(one, other):
-        say(f"Not compared because only one side has them: {left:,} question{'' if left == 1 else 's'}.")
+        say(f"Not compared because only one side has them: {counted(left, 'question')}.")
     if json:
         told = {"first": first, "second": second, "sentences": sentences}
         print_json(told | {"rows": [_as_json(row) for row in rows], "flips": flipped})
@@ -113,7 +113,7 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
     from ragbed.reporting.comparison_summary import signed
 
     condition = ("data", "testbed", "lang", "noise", "true")
-    columns = (*condition, "questions", "A %", "B %", "B − A", "B better", "worse", "odds", "p", "verdict")
+    columns = (*condition, "n", "A %", "B %", "B − A", "flips", "p", "verdict")
     table = []
     for row in rows:
         value, low, high = (signed(100 * bound) for bound in row.difference)
@@ -121,21 +121,15 @@ def _print(rows: list[Comparison], least: float, *, to_stderr: bool) -> None:
         significant = f"worse by > {100 * least:g}" if row.decline_p < ALPHA else better
         verdict = significant if min(row.adjusted, row.decline_p) < ALPHA else "–"
         shares = (f"{100 * row.first:.1f}", f"{100 * row.second:.1f}", f"{value} [{low}, {high}]")
-        flipped = (row.won, row.lost, _show_odds(row.odds))
-        table.append((*describe(row.condition), row.n, *shares, *flipped, f"{row.adjusted:.3g}", verdict))
+        flipped = f"+{row.won} −{row.lost}"
+        table.append((*describe(row.condition), row.n, *shares, flipped, f"{row.adjusted:.2g}", verdict))
     print_table("By condition", columns, table, to_stderr=to_stderr)
-
-
-def _show_odds(odds: Interval | None) -> str:
-    if odds is None:
-        return "–"
-    value, low, high = (f"{one:.2f}".replace("inf", "∞") for one in odds)
-    return f"{value} [{low}, {high}]"
 
 
 def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     from ragbed.analysis.comparison import describe
     from ragbed.cli.console import print_table, say
+    from ragbed.text import counted
 
     columns = ("data", "testbed", "lang", "noise", "true", "question", "A", "B")
     rows = [
@@ -144,7 +138,7 @@ def _print_flips(flipped: list[Flip], *, to_stderr: bool) -> None:
     ]
     questions = len({(flip.condition.data, flip.item) for flip in flipped})
     conditions = len({flip.condition for flip in flipped})
-    title = f"{questions:,} question{'' if questions == 1 else 's'} flipped"
+    title = f"{counted(questions, 'question')} flipped"
     title += f", under {conditions} conditions" if conditions > 1 else ""
     print_table(title, columns, rows[:_SHOWN], to_stderr=to_stderr)
     if len(rows) > _SHOWN:

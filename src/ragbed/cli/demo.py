@@ -101,7 +101,7 @@ def _write_report(runs: list[Path], target: Path) -> None:
     from ragbed.cli.console import console
     from ragbed.cli.paged import read_report, write_report_page
 
-    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, "en", target)
+    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
     console().print(f"\nReport for the browser: {target}", soft_wrap=True)
 
 

@@ -18,19 +18,17 @@ _CLOSED: Mapping[str, Mapping[str, str]] = {
 }
 _MEANING: Mapping[str, str] = {
     "en": (
-        "\nIn words: with two documents that contain the answer, {model} is right in {clean} of the cases; when one of "
-        "them is a distractor, in {noisy}. When no document contains the answer it should decline, and does so in "
-        "{declined}. When the documents are false, it repeats the false answer in {misled} of the cases. Without "
-        "documents it is right in {news} of the fictional news{so}. With {n} questions per "
-        "condition these are rough figures."
+        "\nIn words: {model} answers {clean} of the questions correctly with two documents that contain the answer, "
+        "{noisy} if one of them is a distractor, and {news} without documents. It declines in {declined} of the cases "
+        "in which no document contains the answer, and repeats the false answer of false documents in {misled}. "
+        "With {n} questions per condition these are rough figures."
     ),
     "zh": (
-        "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}。"
-        "文档都不含答案时应当拒答，它的拒答率为 {declined}。文档内容有误时，它在 {misled} 的用例中照搬错误答案。"
-        "不给文档时，虚构新闻的正确率为 {news}{so}。每项只有 {n} 个问题，数字仅供参考。"
+        "\n结论：两篇文档都含答案时，{model} 的正确率为 {clean}；其中一篇换成干扰文档时为 {noisy}；"
+        "不给文档时为 {news}。文档都不含答案时，它的拒答率为 {declined}；"
+        "文档内容有误时，它在 {misled} 的用例中照搬错误答案。每项只有 {n} 个问题，数字仅供参考。"
     ),
 }
-_SO: Mapping[str, str] = {"en": ", so the answers above come from the documents", "zh": "，可见上面的答案来自文档"}
 
 
 def print_summary(cells: Sequence[ConditionCounts]) -> None:
@@ -47,10 +45,8 @@ def print_summary(cells: Sequence[ConditionCounts]) -> None:
 
 
 def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
-    """Return what the scores of a model mean, in two or three sentences."""
-    figures = _figures(cells, "" if lang == "zh" else "\u00a0")
-    so = _SO[lang] if figures["news"].startswith("0") else ""
-    return _MEANING[lang].format(model=model, so=so, **figures)
+    """Return what the scores of a model mean, in three sentences."""
+    return _MEANING[lang].format(model=model, **_figures(cells, "" if lang == "zh" else "\u00a0"))
 
 
 def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:

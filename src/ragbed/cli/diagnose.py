@@ -58,6 +58,8 @@ def diagnose(
     from ragbed.analysis.diagnosis.reruns import confirm, hang
     from ragbed.cli.console import print_json, say
     from ragbed.cli.diagnosed import print_diagnoses, print_summary, summary_json
+    from ragbed.runs.display_names import read_names
+    from ragbed.text import counted
 
     _check_type(show)
     found = diagnose_run(run, open_chosen(chosen))
@@ -68,14 +70,14 @@ def diagnose(
     diagnoses = _with_replies(run, "knock-out", diagnoses, found.cases, hang)
     path = write_diagnoses(run, diagnoses)
     if show is None:
-        print_summary(found.tally, diagnoses, to_stderr=json)
+        print_summary(found.tally, diagnoses, read_names([run]), to_stderr=json)
     else:
-        print_diagnoses(diagnoses, found.cases, show, to_stderr=json)
+        print_diagnoses(diagnoses, found.cases, read_names([run]), show, to_stderr=json)
     say(f"Every diagnosis is in {path}")
     if json:
         print_json({"run": str(run), "file": str(path)} | summary_json(found.tally, diagnoses))
     if failed:
-        say(f"Incomplete: {failed} calls ended in an error; the same command asks them again.")
+        say(f"Incomplete: {counted(failed, 'call')} ended in an error. Run the same command again to retry.")
         raise click.exceptions.Exit(3)
 
 
@@ -100,7 +102,9 @@ def _ask_again(
     from ragbed.analysis.diagnosis.reruns import count_failed, interventions, knock_outs, sampling_of
     from ragbed.cli.console import say
     from ragbed.models.base import Sampling
+    from ragbed.runs.display_names import read_names
     from ragbed.runs.scoring import open_scored
+    from ragbed.text import counted
 
     with open_scored(run) as store:
         told = sampling_of(store)
@@ -111,14 +115,14 @@ def _ask_again(
     budget = read_budget(models, chosen)  # one for all
     wanted = {"intervene": interventions} if intervene else {}
     wanted |= {"knock-out": knock_outs} if knock_out else {}
-    failed = 0
+    failed, names = 0, read_names([run])
     for what, make in wanted.items():
         for model in models:
             again = list(make([one for one in diagnoses if one.model == model], cases))
-            say(f"{what}: {len(again)} cases to ask {model} again, as far as they were not before.")
+            say(f"{what}: rerun of {counted(len(again), 'case')} with {names[model]}; finished ones are not run again.")
             if again:
                 job = _job(run, what, model, again, sampling, told, budget, chosen)
-                _run(job)
+                _run(job, names[model])
                 failed += count_failed(job.folder)
     return failed
 
@@ -150,7 +154,7 @@ def _job(
     )
 
 
-def _run(job: Job) -> None:
+def _run(job: Job, model: str) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
@@ -158,9 +162,9 @@ def _run(job: Job) -> None:
 
     try:
         with RunProgress() as progress:
-            run_job(job, progress.watch)
+            run_job(job, lambda _, done: progress.watch(model, done))
     except (KeyboardInterrupt, Stopped):
-        say("Stopped; every reply is kept. To go on, type the same command again.")
+        say("Stopped. Every response is kept; run the same command again to resume.")
         raise
 
 

@@ -16,18 +16,35 @@ _MOST_SHOWN = 20
 """Errors printed at once; the file has all."""
 
 
-def print_summary(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis], *, to_stderr: bool) -> None:
-    """Prints how often each type and source is found, and what became of every trial."""
+def print_summary(
+    tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis], names: Mapping[str, str], *, to_stderr: bool
+) -> None:
+    """Print how often each type and source is found, and the outcomes of the trials.
+
+    Args:
+        tally: Counts of all trials.
+        diagnoses: Of the trials that went wrong.
+        names: Names under which models are shown.
+        to_stderr: Print to standard error, because standard output is for JSON.
+    """
     from ragbed.analysis.diagnosis.summary import summarise
     from ragbed.cli.console import print_table
 
     groups = summarise(diagnoses)
     confirmed = _confirmations(diagnoses)
-    rows = [(*group.group, *_row(group, share, confirmed)) for group in groups if group.wrong for share in group.types]
+    shown = {group.group: (names[group.group.model], *group.group[1:]) for group in groups}
+    rows = [
+        (*shown[group.group], *_row(group, share, confirmed))
+        for group in groups
+        if group.wrong
+        for share in group.types
+    ]
     columns = ("model", "testbed", "lang", "type", "", "errors", "of", "share %", "paper %", "confirmed")
-    print_table("Why replies are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
+    print_table("Why responses are wrong (an error can be of several types)", columns, rows, to_stderr=to_stderr)
     sources = [
-        (*group.group, share.name, share.count, share.n, _percent(share)) for group in groups for share in group.sources
+        (*shown[group.group], share.name, share.count, share.n, _percent(share))
+        for group in groups
+        for share in group.sources
     ]
     headings = ("model", "testbed", "lang", "source", "errors", "of", "share %")
     print_table("Where wrong answers come from", headings, sources, to_stderr=to_stderr)
@@ -48,8 +65,10 @@ def summary_json(tally: DiagnosisCounts, diagnoses: Sequence[Diagnosis]) -> dict
     return {"trials": asdict(tally), "groups": groups, "confirmations": confirmed, "hang_on": _hanging(diagnoses)}
 
 
-def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], kind: str, *, to_stderr: bool) -> None:
-    """Prints errors of a type with their evidence."""
+def print_diagnoses(
+    diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], names: Mapping[str, str], kind: str, *, to_stderr: bool
+) -> None:
+    """Print errors of a type with their evidence."""
     from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
     from ragbed.cli.console import console, say
     from ragbed.text import printable
@@ -57,15 +76,15 @@ def print_diagnoses(diagnoses: Sequence[Diagnosis], cases: Mapping[str, Case], k
     found = [one for one in diagnoses if (kind in one.types if kind != UNCLASSIFIED else one.wrong and not one.types)]
     out = console(to_stderr=to_stderr)
     for one in found[:_MOST_SHOWN]:
-        for line in _lines(one, cases[one.case], kind):
+        for line in _lines(one, cases[one.case], names[one.model], kind):
             out.print(printable(line), soft_wrap=True)
-    say(f"{min(len(found), _MOST_SHOWN)} of {len(found)} errors that are {kind}.")
+    say(f"Shown: {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 
-def _lines(one: Diagnosis, case: Case, kind: str) -> list[str]:
+def _lines(one: Diagnosis, case: Case, model: str, kind: str) -> list[str]:
     answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
     lines = [
-        f"{one.case} ({one.model}, repeat {one.repeat})",
+        f"{one.case} ({model}, repeat {one.repeat})",
         f"  question: {case.question}",
         f"  answer:   {answer}",
         f"  said:     {one.said or '–'} (source: {one.source or 'no answer'})",
@@ -151,6 +170,7 @@ def _hanging(diagnoses: Sequence[Diagnosis]) -> dict[str, int]:
 
 def _tell_rest(tally: DiagnosisCounts, groups: Sequence[GroupSummary], diagnoses: Sequence[Diagnosis]) -> None:
     from ragbed.cli.console import say
+    from ragbed.text import counted
 
     wrong = sum(group.wrong for group in groups)
     only: Counter[str] = Counter()
@@ -158,13 +178,13 @@ def _tell_rest(tally: DiagnosisCounts, groups: Sequence[GroupSummary], diagnoses
         only.update(dict(group.paper_types))
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(only.items()))
     say(
-        f"{tally.asked} trials with documents: {tally.right} right, {wrong} wrong, "
+        f"{counted(tally.asked, 'trial')} with documents: {tally.right} right, {wrong} wrong, "
         f"{sum(group.paper_only for group in groups)} wrong only as the paper scores{f' ({kinds})' if kinds else ''}."
     )
     if tally.without:
-        say(f"{tally.without} trials without documents are not diagnosed, only compared with.")
+        say(f"{counted(tally.without, 'closed-book trial')} used for comparison only, not diagnosed.")
     if tally.remedied:
-        say(f"{tally.remedied} trials by remedies are not diagnosed.")
+        say(f"Not diagnosed: {counted(tally.remedied, 'trial')} with other prompts.")
     if not tally.known:
         say("No closed-book trials: E9 and answers from memory cannot be told; add the testbed closed-book to the run.")
     if tally.untold and tally.known:

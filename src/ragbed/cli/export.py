@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, Unpack
 
@@ -90,7 +90,7 @@ def export(
     else:
         _refuse(options.typed(context, "canonical", "model"), f"{sources[0]} is no run (no run.sqlite in it)")
         written = _export_data(sources, to, _Target(out, shards), layout, options.typed(context, *layout))
-    for line in _tell(written, ", ".join(sources), out, to):
+    for line in _tell(written, sources, out, to):
         say(line)
     if json:
         print_json(_summary(written, out, to))
@@ -222,11 +222,14 @@ def _write_items(dataset: Dataset, to: str, output: Place) -> Written:
     return _write_file(output, [dataset], write)
 
 
-def _tell(written: Written, source: str, output: Place, to: str) -> list[str]:
-    lines = [f"{written.count:,} {written.what} of {source} written to {output} as {to}."]
+def _tell(written: Written, sources: Sequence[str], output: Place, to: str) -> list[str]:
+    from ragbed.cli.cases import cases_command
+
+    lines = [f"{written.count:,} {written.what} of {', '.join(sources)} written to {output} as {to}."]
     if infeasible := sum(written.infeasible.values()):
         cases, are = ("case has", "is") if infeasible == 1 else ("cases have", "are")
-        lines.append(f"{infeasible:,} {cases} no such mix of documents and {are} not in it. `ragbed cases` shows why.")
+        lines.append(f"{infeasible:,} {cases} no such mix of documents and {are} not in it. To see why, run:")
+        lines.append(f"  {cases_command(sources)}")
     if written.failed:
         where = "They are not in it" if written.leaves_out else "They stand there with their outcome"
         lines.append(f"Trials without a reply: {len(written.failed):,}. {where}:")

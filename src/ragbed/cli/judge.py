@@ -166,11 +166,13 @@ def _ask(job: Job) -> None:
     from ragbed.cli.console import say
     from ragbed.cli.run_progress import RunProgress
     from ragbed.errors import Stopped
+    from ragbed.runs.display_names import short_names
     from ragbed.runs.execution import run as run_job
 
     try:
         with RunProgress() as progress:
-            run_job(job, progress.watch)
+            names = short_names([model.name for model in job.models])
+            run_job(job, lambda judge, done: progress.watch(names[judge], done))
     except (KeyboardInterrupt, Stopped):
-        say("Stopped; every judgement is kept. To go on, type the same command again.")
+        say("Stopped. Every judgement is kept; run the same command again to resume.")
         raise

@@ -89,17 +89,19 @@ def write_sample(judged: Sequence[Judging], size: int, output: Path) -> None:
     from ragbed.analysis.judging.sample import draw_sample
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
+    from ragbed.text import counted
 
     drawn = [label for one in judged for label in draw_sample(one.scope, one.replies, one.judgements, size)]
     with write_whole(output) as sink:
         for label in drawn:
             sink.write(msgspec.json.encode(label) + b"\n")
-    say(f"{len(drawn)} replies written to {output}. Fill in label (true or false) and rater, then give it to --labels.")
+    written = counted(len(drawn), "response")
+    say(f"{written} written to {output}. Fill in label (true or false) and rater, then pass it to --labels.")
 
 
 def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
     from ragbed.cli.console import print_table
-    from ragbed.runs.display_names import read_names
+    from ragbed.runs.display_names import read_names, short_names
 
     columns = (
         "model",
@@ -114,7 +116,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
         "CR %",
         "corrected %",
     )
-    told, names = [], read_names([one.scope.run])
+    told, names, judges = [], read_names([one.scope.run]), short_names(one.judgements)
     for judge in one.judgements:
         corrected = one.corrected(judge)
         rows = []
@@ -134,7 +136,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
             )
             told.append(cell.as_json() | {"corrected": None if better is None else _as_json(better)})
         print_table(
-            f"{one.scope.criterion.name} ({one.scope.criterion.asks}), judged by {judge}",
+            f"{one.scope.criterion.name} ({one.scope.criterion.asks}), judged by {judges[judge]}",
             columns,
             rows,
             to_stderr=to_stderr,
@@ -145,6 +147,7 @@ def _print_rates(one: Judging, *, to_stderr: bool) -> list[dict[str, object]]:
 def _print_passports(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[str, object]]:
     from ragbed.analysis.judging.validation import TRUSTED
     from ragbed.cli.console import print_table
+    from ragbed.runs.display_names import short_names
 
     columns = (
         "judge",
@@ -159,11 +162,12 @@ def _print_passports(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict
         "specificity %",
     )
     rows, told = [], []
+    names = short_names(judge for one in judged for judge in one.judgements)
     for passport in (passport for one in judged for passport in one.passports):
         found = passport.agreement
         rows.append(
             (
-                passport.judge,
+                names[passport.judge],
                 passport.criterion,
                 passport.lang,
                 found.n,
@@ -191,10 +195,12 @@ def _print_passports(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict
 
 
 def _print_judges(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[str, object]]:
-    """How often two judges say the same."""
+    """Print how often two judges agree."""
     from ragbed.cli.console import print_table
+    from ragbed.runs.display_names import short_names
 
     told: list[dict[str, object]] = []
+    counts = ("judged", "decided", "agreed")
     for one in judged:
         for first, second in combinations(one.judgements, 2):
             pairs = [
@@ -213,8 +219,9 @@ def _print_judges(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[st
                 }
             )
     if told:
+        names = short_names(judge for one in judged for judge in one.judgements)
         rows = [
-            (row["criterion"], " and ".join(row["judges"]), row["judged"], row["decided"], row["agreed"])  # type: ignore[arg-type]
+            (row["criterion"], " and ".join(map(names.__getitem__, row["judges"])), *map(row.get, counts))  # type: ignore[call-overload]
             for row in told
         ]
         print_table(
@@ -225,9 +232,10 @@ def _print_judges(judged: Sequence[Judging], *, to_stderr: bool) -> list[dict[st
 
 def _tell_labels(labels: Labels) -> dict[str, object]:
     from ragbed.cli.console import say
+    from ragbed.text import counted
 
     for reason, count in labels.left_out.items():
-        say(f"{count} labels left out: {reason}.")
+        say(f"{counted(count, 'label')} left out: {reason}.")
     return {"used": len(labels.said), "left_out": dict(labels.left_out)}
 
 

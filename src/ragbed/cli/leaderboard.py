@@ -39,6 +39,7 @@ def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None
     from ragbed.cli.paged import write_page
     from ragbed.errors import RagbedError
     from ragbed.reporting.html.leaderboard_site import LeftOut, write_board
+    from ragbed.text import counted
     from ragbed.ui.viewer.find_runs import need_runs
 
     entries: list[SiteEntry] = []
@@ -53,7 +54,7 @@ def leaderboard(folder: Path, out: Path, track: str, words: Lang | None) -> None
             left_out.append(LeftOut(name, str(error)))
             say(f"{name} is not on the leaderboard: {error}")
     write_page(out / "index.html", write_board(entries, left_out, track, words))
-    say(f"{len(entries)} runs on {out / 'index.html'}.")
+    say(f"{counted(len(entries), 'run')} on {out / 'index.html'}.")
 
 
 def _read_labels(runs: Iterable[Path]) -> dict[str, str]:

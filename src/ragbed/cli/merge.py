@@ -34,6 +34,7 @@ def merge(runs: tuple[Place, ...], out: Place, json: bool) -> None:
     from ragbed.cli.console import print_json, say
     from ragbed.cli.sums import tell_apart
     from ragbed.runs.merging import merge as merge_runs
+    from ragbed.text import counted
 
     folders, files = tell_apart(list(dict.fromkeys(runs)))
     if files:
@@ -43,7 +44,8 @@ def merge(runs: tuple[Place, ...], out: Place, json: bool) -> None:
         raise UsageError(f"--out {out}: a run is a folder of this machine; export it, or its sums, to there.")
     merged = merge_runs(folders, out)
     twice = f"; {merged.twice:,} stood in more than one of them" if merged.twice else ""
-    say(f"{merged.cases:,} cases and {merged.results:,} results of {len(runs)} runs written to {out}{twice}.")
+    what = f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')} of {counted(len(runs), 'run')}"
+    say(f"{what} written to {out}{twice}.")
     if json:
         told = {"cases": merged.cases, "results": merged.results, "twice": merged.twice, "output": str(out)}
         print_json(told)

@@ -157,8 +157,11 @@ def run(
     if not cells and chosen["shard"] is not None:
         say(f"No question falls into shard {chosen['shard']}: there was nothing to ask.")
     if infeasible:
+        from ragbed.cli.cases import cases_command
+
         cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
-        say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. `ragbed cases` shows why.")
+        say(f"{infeasible:,} more {cases} no such mix of documents and {were} not run. To see why, run:")
+        say(f"  {cases_command(data)}")
     if json:
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells]})
     _end_by(cells, job.folder, an_error)

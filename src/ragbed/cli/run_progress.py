@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ragbed.cli.console import console, say
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -56,7 +57,8 @@ class RunProgress:
         if now - self._last < (_DRAW_EVERY_S if on_terminal else _LINE_EVERY_S) and progress.done < progress.total:
             return
         self._last = now
-        counts = f"{progress.tokens_in + progress.tokens_out:,} tokens, {progress.outcomes.get('error', 0):,} errors"
+        tokens, errors = progress.tokens_in + progress.tokens_out, progress.outcomes.get("error", 0)
+        counts = f"{counted(tokens, 'token')}, {counted(errors, 'error')}"
         left = "" if progress.seconds_left is None else f"about {format_duration(progress.seconds_left)} left"
         if not on_terminal:
             parts = [f"{progress.done:,} of {progress.total:,}", left * (progress.done < progress.total), counts]
@@ -70,8 +72,8 @@ class RunProgress:
             return
         self._announced.add(model)
         if progress.seconds_left >= _WORTH_ANNOUNCING_S:
-            cases, left = progress.total - progress.done, format_duration(progress.seconds_left)
-            line = f"{model}: {cases:,} more cases, about {left}. Press Ctrl-C to stop: finished cases are kept."
+            cases, left = counted(progress.total - progress.done, "more case"), format_duration(progress.seconds_left)
+            line = f"{model}: {cases}, about {left}. Press Ctrl-C to stop: finished cases are kept."
             say(line) if self._bars is None else self._bars.print(line)
 
     def _draw(self, model: str, progress: CallProgress, told: str) -> None:

@@ -57,12 +57,14 @@ def _print(told: Status, *, to_stderr: bool) -> None:
 
 
 def _lines(told: Status) -> list[str]:
+    from ragbed.text import counted
+
     repeated = f", each asked {told.repeats} times" if told.repeats > 1 else ""
-    lines = [f"{told.cases:,} cases{repeated}; {told.infeasible:,} infeasible and never asked."]
+    lines = [f"{counted(told.cases, 'case')}{repeated}; {told.infeasible:,} infeasible and never asked."]
     if told.an_error is not None:
         lines.append(f"The first error: {told.an_error}")
     if told.process is not None:
-        lines.append(f"Process {told.process} is at work; {told.in_flight:,} calls in flight.")
+        lines.append(f"Process {told.process} is at work; {counted(told.in_flight, 'call')} in flight.")
     elif any(model.pending or model.error for model in told.models) or not told.models:
         lines.append("Not finished; the command that began it goes on with it.")
     if told.maybe_paid_twice:

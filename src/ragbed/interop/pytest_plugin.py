@@ -53,7 +53,7 @@ class Bench:
 
 def _conclude(checked: list[GateResult]) -> None:
     for one in checked:
-        if one.state == "undecided":
+        if one.state == "inconclusive":
             warnings.warn(f"{one.name}: {one.told}", stacklevel=3)
     failed = [f"{one.name}: {one.told}" for one in checked if one.state == "failed"]
     if failed:

@@ -15,6 +15,7 @@ from ragbed.analysis.comparison import (
     compare_questions,
 )
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.text import counted
 
 _ABILITIES = {
     "noise": "noise robustness",
@@ -111,7 +112,7 @@ def _difference(row: Comparison, where: str) -> str:
 def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (signed(100 * one) for one in row.difference)
     p = f"adjusted p {row.adjusted:.2g}, " if with_p else ""
-    return f"{value} points, 95 % interval {low} to {high}, {p}{row.n:,} question{'' if row.n == 1 else 's'}"
+    return f"{value} points, 95 % interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
 def signed(points: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from ragbed.reporting.pages.charts import (
     stacks,
 )
 from ragbed.reporting.pages.charts.curves import CurveTexts as CurveWords
+from ragbed.reporting.pages.charts.heat import HeatRow
 from ragbed.reporting.pages.charts.heat import HeatTexts as HeatWords
 from ragbed.reporting.pages.charts.stacks import StackTexts as StackWords
 from ragbed.schema import Estimate
@@ -34,17 +36,20 @@ class Panel(NamedTuple):
     lang: str
     profile: str
     k: int
+    is_one_of_two: bool
+    """Whether the dataset has figures in both languages, so that titles must name the language."""
 
 
 class _Board:
     """The cells of one table, by panel and model."""
 
-    def __init__(self, cells: Iterable[Cell], table: str) -> None:
+    def __init__(self, cells: Sequence[Cell], table: str) -> None:
         self.panels: dict[Panel, dict[str, list[Cell]]] = {}
+        langs = Counter(data for data, _ in {(cell.key.data, cell.key.lang) for cell in cells})
         for cell in cells:
             k = cell.place.get("k")
             if cell.table == table and cell.place.get("arm") is None and k is not None:
-                panel = Panel(cell.key.data, cell.key.lang, cell.key.profile, k)
+                panel = Panel(cell.key.data, cell.key.lang, cell.key.profile, k, langs[cell.key.data] > 1)
                 self.panels.setdefault(panel, {}).setdefault(cell.key.model, []).append(cell)
 
 
@@ -147,8 +152,8 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
         for model, own in models.items():
             for ratio, here in _by_noise(_of(own, "accuracy_by_slot")).items():
                 by_slot = {cell.place.get("slot"): cell.estimate.value for cell in here}
-                label = words("figures.position.row", model=model, noise=f"{ratio:.3g}")
-                rows.append((label, [by_slot.get(slot) for slot in range(panel.k)]))
+                note = words("figures.at_noise", noise=f"{ratio:.3g}")
+                rows.append(HeatRow(model, note, [by_slot.get(slot) for slot in range(panel.k)]))
         if rows:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
             yield heat(_name("position", panel), _heat_words(words, "position", panel, "slot"), columns, rows)
@@ -161,8 +166,8 @@ def _transitions(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
         for model, own in models.items():
             for ratio, here in _by_noise(own).items():
                 values = {cell.estimate.metric: cell.estimate.value for cell in here}
-                label = words("figures.transitions.row", model=model, noise=f"{ratio:.3g}")
-                rows.append((label, [_through(values, *end.split("_")) for end in ends]))
+                note = words("figures.at_noise", noise=f"{ratio:.3g}")
+                rows.append(HeatRow(model, note, [_through(values, *end.split("_")) for end in ends]))
         if rows:
             columns = [words(f"figures.transitions.{end}") for end in ends]
             told = _heat_words(words, "transitions", panel, "transitions.columns")
@@ -210,7 +215,10 @@ def _heat_words(words: Locale, figure: str, panel: Panel, columns: str) -> HeatW
 
 
 def _title(words: Locale, figure: str, panel: Panel) -> str:
-    of = words("figures.of", data=panel.data, k=panel.k, profile=panel.profile)
+    data = panel.data
+    if panel.is_one_of_two:
+        data = words("figures.data_lang", data=data, lang=words(f"summary.lang.{panel.lang}"))
+    of = words("figures.of", data=data, k=panel.k, profile=panel.profile)
     return words(f"figures.{figure}.title", of=of)
 
 

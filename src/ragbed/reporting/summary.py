@@ -69,12 +69,12 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.all_failed", n=f"{row.asked:,}")
         return
     yield from _noise(noise, words)
+    yield from _rate(row, "closed_book", words)  # about the same questions
     yield from _rate(row, "refuses", words)
     if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
         yield words("summary.refuses_wrongly", rate=_percent(needless.value))
     yield from _rate(row, "integration", words)
     yield from _rate(row, "misled", words)
-    yield from _rate(row, "closed_book", words)
     if row.errors:
         yield words("summary.failed", errors=f"{row.errors:,}", n=f"{row.asked:,}")
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=MIN_QUESTIONS)

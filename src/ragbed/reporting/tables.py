@@ -130,7 +130,7 @@ def make_report(
     shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
     tables = [_arrange(name, title, columns, shown, track) for name, title, columns in _layout(shown)]
     findings = [_with_names(finding, names) for finding in check_claims(ClaimInputs(cells, causes))]
-    tables.append(_arrange_judged(named))
+    tables.append(_arrange_judged(_with_judges_named(named)))
     kept = tuple(table for table in tables if table.rows)
     return Report(tuple(runs), track, tuple(cells), kept, tuple(findings), tuple(causes), names)
 
@@ -293,10 +293,10 @@ def _arrange(name: str, title: str, columns: tuple[TableColumn, ...], cells: Seq
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """What judges say, a row for each judge and condition; whatever track the other tables show."""
+    """Arrange the judges' rates, a row for each judge and condition, whatever track the other tables show."""
     found: dict[tuple[TrialGroup, int | None, str], dict[str, Estimate]] = {}
     for cell in cells:
-        if cell.track.startswith(JUDGED) and cell.scope == "all":
+        if cell.scope == "all":
             row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
             row[cell.estimate.metric] = cell.estimate
     columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
@@ -305,6 +305,13 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
         for (key, docs, condition), row in found.items()
     ]
     return ReportTable("judged", "What judges say", columns, tuple(rows))
+
+
+def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the judges' cells, with the short names of the judges."""
+    judged = [cell for cell in cells if cell.track.startswith(JUDGED)]
+    names = short_names(cell.track.removeprefix(JUDGED) for cell in judged)
+    return [replace(cell, track=JUDGED + names[cell.track.removeprefix(JUDGED)]) for cell in judged]
 
 
 def _judged_condition(cell: Cell) -> str:

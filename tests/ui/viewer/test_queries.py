@@ -122,7 +122,7 @@ def test_what_is_not_there_is_named(library: RunQueries) -> None:
             make_page(library, call, [], "ada")
 
 
-def test_the_perturbed_case_of_a_minimal_pair_is_labelled_and_leads_to_the_other(tmp_path: Path) -> None:
+def test_both_cases_of_a_minimal_pair_are_labelled_and_lead_to_each_other(tmp_path: Path) -> None:
     (dataset,) = open_data(["ragbed-mini-en_base"])
     laid_out = TESTBEDS["noise"].cases(dataset, Settings(noise=(Fraction(2, 5),)))
     cases = [case for case in laid_out if case.item in ("en-base-8", "en-base-9")]
@@ -131,9 +131,19 @@ def test_the_perturbed_case_of_a_minimal_pair_is_labelled_and_leads_to_the_other
     write_run(tmp_path / "run", cases, {"made/a": [said("yes"), said("no")]})
     book = open_run(tmp_path / "run")
     library = RunQueries({"run": book})
-    rows = {row.item: (row.dial, row.twin) for row in library.list_trials(TrialQuery(), 0).rows}
-    assert rows == {"en-base-8": (None, None), "en-base-9": (perturbed.dial, "en-base-8")}
+    rows = {row.item: (row.dial, row.twin, row.is_plain) for row in library.list_trials(TrialQuery(), 0).rows}
+    assert rows == {
+        "en-base-8": (perturbed.dial, "en-base-9", True),
+        "en-base-9": (perturbed.dial, "en-base-8", False),
+    }
     page = msgspec.json.decode(make_page(library, ShownCall("run", perturbed.case, "made/a", 0), [], "ada"))
     assert page["shown"]["dial"] == perturbed.dial
     assert (page["pair"]["case"], page["pair"]["reply"]) == (plain.case, "yes")
+    page = msgspec.json.decode(make_page(library, ShownCall("run", plain.case, "made/a", 0), [], "ada"))
+    assert "dial" not in page["shown"]
+    assert (page["pair"]["case"], page["pair"]["item"], page["pair"]["dial"]) == (
+        perturbed.case,
+        "en-base-9",
+        perturbed.dial,
+    )
     book.close()

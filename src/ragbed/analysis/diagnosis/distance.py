@@ -13,6 +13,7 @@ from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.parsed_text import tokens
 from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
+from ragbed.text import counted
 
 FAR_TOKENS = 60
 """Between the name and the answer; requirements 14.6. Characters count as tokens in Chinese, which is a little less."""
@@ -76,7 +77,7 @@ def _far(asked: QuestionTerms, place: AnswerLocation) -> Evidence | None:
         return None
     return Evidence(
         type="E1",
-        **tell("far", sentences=len(between) + 1),
+        **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
         document=place.document,
         start=sentence.start,
         end=sentence.end,

@@ -14,7 +14,7 @@ class EvidenceText(TypedDict):
 
 _WORDS = {
     "far": (
-        "what is asked about is named {sentences} sentence(s) before the answer and not beside it",
+        "what is asked about is named {count} before the answer and not beside it",
         "所问对象在答案之前第 {sentences} 句提到，答案旁边没有再提",
     ),
     "unsure": (

@@ -124,11 +124,13 @@ def _around(library: RunQueries, book: RunReader, stored: StoredResult) -> tuple
 
 
 def _pair(book: RunReader, stored: StoredResult) -> TrialRow | None:
-    """The same model's reply to the other item of a minimal pair, under the same condition."""
+    """Return the same model's response to the other item of a minimal pair, under the same condition."""
     case = stored.case
-    if case.twin is None:
+    perturbed = book.perturbed(case)
+    other = case.twin if case.twin is not None or perturbed is None else perturbed[0]
+    if other is None:
         return None
-    named = name_case(case.data, case.twin, case.testbed, case.case.partition("@")[2])
+    named = name_case(case.data, other, case.testbed, case.case.partition("@")[2])
     place = book.of_call(stored.model, named, stored.repeat)
     return None if place is None else read_row(book, place)
 

@@ -20,18 +20,19 @@ from ragbed.ui.viewer.documents import TABLES as DOCUMENTS
 
 _FOLDER = "view"
 _UNUSED_S = 30 * 86_400
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE cells (id INTEGER PRIMARY KEY, cell TEXT NOT NULL UNIQUE, trials INTEGER NOT NULL);
 CREATE TABLE plan (condition TEXT PRIMARY KEY, planned INTEGER NOT NULL, infeasible INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, item TEXT NOT NULL, dial TEXT, twin TEXT);
 CREATE TABLE asked (id INTEGER PRIMARY KEY, item INTEGER NOT NULL);
 CREATE TABLE trials (
   id INTEGER PRIMARY KEY, result INTEGER NOT NULL UNIQUE, cell INTEGER NOT NULL, asked INTEGER NOT NULL,
   seal INTEGER NOT NULL);
 CREATE TABLE evidence (trial INTEGER PRIMARY KEY, told TEXT NOT NULL);
 CREATE INDEX in_cell ON trials (cell, id, result);
+CREATE INDEX of_twin ON items (twin) WHERE twin IS NOT NULL;
 CREATE INDEX of_item ON asked (item);
 CREATE INDEX of_case ON trials (asked, cell);
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2');

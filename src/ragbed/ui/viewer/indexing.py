@@ -160,9 +160,11 @@ class Indexer:
         """The number of a trial's case, of which the index then knows the question."""
         ((number,),) = self._store.read("SELECT item FROM results WHERE rowid = ?", (result,))
         if not self._index.execute("SELECT 1 FROM asked WHERE id = ?", (number,)).fetchone():
-            name = (item_name(case),)
-            self._index.execute("INSERT INTO items (name) VALUES (?) ON CONFLICT DO NOTHING", name)
-            (item,) = self._index.execute("SELECT id FROM items WHERE name = ?", name).fetchone()
+            name = item_name(case.data, case.item)
+            twin = None if case.twin is None else item_name(case.data, case.twin)
+            add = "INSERT INTO items (name, item, dial, twin) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            self._index.execute(add, (name, case.item, case.dial, twin))
+            (item,) = self._index.execute("SELECT id FROM items WHERE name = ?", (name,)).fetchone()
             self._index.execute("INSERT INTO asked VALUES (?, ?)", (number, item))
         return int(number)
 
@@ -218,9 +220,9 @@ class Indexer:
             raise
 
 
-def item_name(case: Case) -> str:
-    """What a question is called, the same under all conditions."""
-    return f"{case.data}/{case.item}"
+def item_name(data: str, item: str) -> str:
+    """Return the name of an item, the same under all conditions."""
+    return f"{data}/{item}"
 
 
 class Kept(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import FOLDER, needs_judge
@@ -14,6 +14,7 @@ from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import verdict_of
 from ragbed.errors import RagbedError
 from ragbed.runs.database import NAME, EmptyRun
+from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult, open_store
 
 _MOST_VOTES = 16
@@ -42,7 +43,8 @@ def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
                 votes += _read(path.parent, stored)
         except RagbedError as error:
             votes.append(Vote(path.parent.name, "", "error", str(error)))
-    return votes
+    names = short_names(vote.judge for vote in votes)
+    return [structs.replace(vote, judge=names[vote.judge]) for vote in votes]
 
 
 def _read(folder: Path, stored: StoredResult) -> Iterator[Vote]:

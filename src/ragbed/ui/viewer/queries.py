@@ -47,9 +47,11 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     question: str
     reply: str
     dial: str | None = None
-    """Of the perturbed item of a minimal pair: what was perturbed."""
+    """Of an item of a minimal pair: what was perturbed."""
     twin: str | None = None
-    """Its other item, which asks the same question."""
+    """The other item of the pair, which asks the same question."""
+    is_plain: bool = False
+    """Whether the other item of the pair is the perturbed one."""
     found: str | None = None
     """The surroundings of what was searched for, where a document has it; empty where it has it in another spelling."""
 
@@ -126,12 +128,14 @@ class RunQueries:
 def light_row(book: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
     """A trial as lists have it."""
     case, completion = stored.case, stored.completion
+    perturbed = None if case.twin is not None else book.perturbed(case)
+    twin, dial = (case.twin, case.dial) if perturbed is None else perturbed
     return TrialRow(
         run=book.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
         lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
         verdict=cell.verdict, misled=cell.has("misled"), types=cell.types, differs=cell.differs,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
-        dial=case.dial, twin=case.twin,
+        dial=dial, twin=twin, is_plain=perturbed is not None,
     )  # fmt: skip
 
 

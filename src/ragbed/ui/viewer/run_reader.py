@@ -14,6 +14,7 @@ import msgspec
 from ragbed.runs.lock import holder
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Case
 from ragbed.ui.viewer.cells import TrialCell
 from ragbed.ui.viewer.diagnosis import ShownEvidence
 from ragbed.ui.viewer.index import open_for_reading, read_meta
@@ -143,7 +144,16 @@ class RunReader:
         """Trials of the same question under any condition."""
         query = """SELECT t.id, t.result, t.cell FROM items i JOIN asked a ON a.item = i.id
             JOIN trials t ON t.asked = a.id WHERE i.name = ? ORDER BY t.cell, t.id LIMIT ?"""
-        return [TrialLocation(*row) for row in self._index.execute(query, (item_name(stored.case), limit))]
+        return [
+            TrialLocation(*row)
+            for row in self._index.execute(query, (item_name(stored.case.data, stored.case.item), limit))
+        ]
+
+    def perturbed(self, case: Case) -> tuple[str, str] | None:
+        """Return the item that asks the same question of perturbed documents, and what was perturbed; None if none."""
+        query = "SELECT item, dial FROM items WHERE twin = ? AND dial IS NOT NULL ORDER BY id LIMIT 1"
+        found = self._index.execute(query, (item_name(case.data, case.item),)).fetchone()
+        return None if found is None else (found[0], found[1])
 
     def of_call(self, model: str, case: str, repeat: int) -> TrialLocation | None:
         """The trial of one call."""

@@ -22,6 +22,7 @@ from ragbed.reporting.pages.charts import (
 )
 from ragbed.reporting.pages.charts.bars import BarTexts as BarWords
 from ragbed.reporting.pages.charts.curves import CurveTexts as CurveWords
+from ragbed.reporting.pages.charts.heat import HeatRow
 from ragbed.reporting.pages.charts.heat import HeatTexts as HeatWords
 from ragbed.reporting.pages.charts.layout import WIDTH, fit, fit_names, spread
 from ragbed.reporting.pages.charts.stacks import StackTexts as StackWords
@@ -47,7 +48,7 @@ def _all() -> list[Chart]:
             [Stack("m", (0.75, 0.25), 8)],
         ),
         bars("b", BarWords("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
-        heat("h", HeatWords("H", "d", "model", "slot"), ["1.", "2."], [("m", [0.25, None])]),
+        heat("h", HeatWords("H", "d", "model", "slot"), ["1.", "2."], [HeatRow("m", "noise 0", [0.25, None])]),
     ]
 
 

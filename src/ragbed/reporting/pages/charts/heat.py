@@ -23,18 +23,24 @@ class HeatTexts(NamedTuple):
     columns: str
 
 
-def heat(
-    name: str, words: HeatTexts, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[float | None]]]
-) -> Chart:
-    """Draws the map; a field without a number stays empty."""
+class HeatRow(NamedTuple):
+    """A row of a heat map: the name of a model, its condition, and a share for each column."""
+
+    name: str
+    note: str
+    values: Sequence[float | None]
+
+
+def heat(name: str, words: HeatTexts, columns: Sequence[str], rows: Sequence[HeatRow]) -> Chart:
+    """Draw the map; a field without a number stays empty."""
     width = min(_WIDEST, (WIDTH - _LEFT - 8) / max(1, len(columns)))
     marks: list[Node] = [el("text", fit(words.rows, _LEFT - 16), class_="faint", x=8, y=_TOP + 14)]
     for number, column in enumerate(columns):
         middle = _LEFT + width * (number + 0.5)
         marks.append(el("text", fit(column, width - 4), class_="faint", x=middle, y=_TOP + 14, text_anchor="middle"))
-    labels = fit_names([label for label, _ in rows], _LEFT - 16)
-    for number, (label, (_, values)) in enumerate(zip(labels, rows, strict=True)):
-        marks += _row(label, values, width, _TOP + _HEAD + _ROW * number)
+    labels = fit_names([row.name for row in rows], _LEFT - 16)
+    for number, (label, row) in enumerate(zip(labels, rows, strict=True)):
+        marks += _row(label, row, width, _TOP + _HEAD + _ROW * number)
     bottom = _TOP + _HEAD + _ROW * len(rows)
     marks.append(
         el(
@@ -47,15 +53,17 @@ def heat(
         )
     )
     grid = Grid(
-        (words.rows, *columns), tuple((label, *(percent(value, 1) for value in values)) for label, values in rows)
+        (words.rows, *columns),
+        tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.values)) for row in rows),
     )
     drawing = sheet(words.title, words.description, bottom + 26, marks)
     return Chart(name, words.title, words.description, drawing, grid)
 
 
-def _row(label: str, values: Sequence[float | None], width: float, top: float) -> Iterator[Node]:
-    yield el("text", label, x=_LEFT - 8, y=top + 19, text_anchor="end")
-    for number, value in enumerate(values):
+def _row(label: str, row: HeatRow, width: float, top: float) -> Iterator[Node]:
+    yield el("text", label, x=_LEFT - 8, y=top + 13, text_anchor="end")
+    yield el("text", fit(row.note, _LEFT - 16, 5.6), class_="note", x=_LEFT - 8, y=top + 26, text_anchor="end")
+    for number, value in enumerate(row.values):
         left = _LEFT + width * number
         if value is None:
             yield el("text", "–", class_="faint", x=left + width / 2, y=top + 19, text_anchor="middle")

@@ -37,11 +37,12 @@ export async function drawCasePage(go, signal, { keep }) {
   return whole;
 }
 
-/** What tells the perturbed case of a minimal pair from the other one, and the way there. */
+/** What distinguishes the two cases of a minimal pair, with a link to the other one. */
 function drawPair(page) {
   const { dial, twin } = page.shown;
-  if (!dial) return null;
-  const told = say("same question as #{0}, perturbed: {1}", twin, dial);
+  if (!dial && !page.pair) return null;
+  const told = dial ? say("same question as #{0}, perturbed: {1}", twin, dial)
+    : say("same question as #{0}, which is perturbed: {1}", page.pair.item, page.pair.dial);
   return el("p", { class: "row small pair" }, tag("minimal pair", "other"),
     page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
 }

@@ -71,7 +71,8 @@ function drawRow(row, at) {
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
-      row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), say("same question as #{0}, perturbed: {1}", row.twin, row.dial)) : null,
+      row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), 
+        say(row.is_plain ? "same question as #{0}, which is perturbed: {1}" : "same question as #{0}, perturbed: {1}", row.twin, row.dial)) : null,
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
 }
 
