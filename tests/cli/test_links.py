@@ -141,3 +141,10 @@ def test_a_diagnosis_replaces_no_file_through_a_link(here: Path) -> None:
     done = type_command("diagnose", "r")
     assert (here.parent / "other").read_text() == _SECRET
     assert (done.code, "diagnosis.jsonl is a symbolic link" in done.err) == (2, True)
+
+
+def test_a_diagnosis_does_not_wait_for_a_pipe_in_its_place(here: Path) -> None:
+    (here / "r" / "diagnose").mkdir()
+    os.mkfifo(here / "r" / "diagnose" / "diagnosis.jsonl")
+    done = type_command("diagnose", "r")
+    assert (done.code, "diagnosis.jsonl is a named pipe, not a regular file." in done.err) == (2, True)
