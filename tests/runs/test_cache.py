@@ -12,9 +12,9 @@ from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
 from ragbed.runs.cache import key_of, open_cache
+from ragbed.runs.cache_admin import look, prune
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
-from ragbed.runs.cache_admin import look, prune
 from ragbed.schema import Case, Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_job
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runs.execution import run
-from ragbed.runs.checksum import seal_of
 from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.runs.checksum import seal_of
+from ragbed.runs.execution import run
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 

@@ -20,13 +20,13 @@ from typing import Protocol
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.database import connect, naming
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.lock import Held, hold
 from ragbed.runs.commit_counter import CommitCounter, lost, noted
+from ragbed.runs.database import connect, naming
+from ragbed.runs.lock import Held, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case

@@ -12,7 +12,7 @@ import msgspec
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
-from ragbed.runs.store import CallRequest, LOSE, RECORD, RunStore, StoredResult, open_store
+from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion
 
 _SESSION = 1

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
-from ragbed.runs.lock import Held, is_same_file
 from ragbed.runs.commit_counter import CommitCounter
+from ragbed.runs.lock import Held, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 
