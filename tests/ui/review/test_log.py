@@ -95,9 +95,9 @@ import resource, sys
 from pathlib import Path
 from ragbed.errors import RagbedError
 from ragbed.ui.review.log import Log
-from ragbed.ui.review.records import Decided, Said
+from ragbed.ui.review.records import Decided, PointDecision
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-said = (Said(point="question", verdict="fix", fix="x" * 4000),)
+said = (PointDecision(point="question", verdict="fix", fix="x" * 4000),)
 try:
     Log(Path(sys.argv[1])).add([Decided(act="b", at="", rater="ada", item="a/1", digest="d", said=said)])
 except RagbedError as error:
