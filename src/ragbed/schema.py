@@ -15,6 +15,7 @@ from msgspec.structs import fields
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
 """A number of things; a file with a negative or huge one is refused."""
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
@@ -219,13 +220,13 @@ class Case(Record, frozen=True, kw_only=True):
     lang: Lang
     testbed: str
     question: str
-    noise: float | None
+    noise: Share | None
     """Share of distracting documents that was asked for; None where there are no documents."""
-    noise_real: float | None
+    noise_real: Share | None
     """The share that is delivered, or, of an infeasible case, the nearest that could be."""
     k: Count
     """Number of documents asked for."""
-    correct: float
+    correct: Share
     """Counterfactual: share of true documents asked for."""
     arm: str
     """What the distracting documents are: related, random, fixed, control."""

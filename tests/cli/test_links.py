@@ -141,3 +141,25 @@ def test_a_diagnosis_replaces_no_file_through_a_link(here: Path) -> None:
     done = type_command("diagnose", "r")
     assert (here.parent / "other").read_text() == _SECRET
     assert (done.code, "diagnosis.jsonl is a symbolic link" in done.err) == (2, True)
+
+
+def test_a_diagnosis_does_not_wait_for_a_pipe_in_its_place(here: Path) -> None:
+    (here / "r" / "diagnose").mkdir()
+    os.mkfifo(here / "r" / "diagnose" / "diagnosis.jsonl")
+    done = type_command("diagnose", "r")
+    assert (done.code, "diagnosis.jsonl is a named pipe, not a regular file." in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "diagnose/diagnosis.jsonl", "judge"])
+def test_a_cassette_gets_nothing_through_a_link(here: Path, name: str) -> None:
+    """Else the owner of a prepared run could read another file in the cassette that a user sends back."""
+    if name == "judge":
+        assert type_command("judge", "r", "-m", "scripted/oracle").code == 0
+        (here / "r" / "judge").rename(here.parent / "judge")
+        (here / "r" / "judge").symlink_to(here.parent / "judge")
+    else:
+        (here / "r" / name).parent.mkdir(exist_ok=True)
+        _link(here, name)
+    done = type_command("export", "r", "--to", "cassette", "-o", "r.cassette")
+    assert (done.code, "is a symbolic link" in done.err) == (2, True)
+    assert not (here / "r.cassette").exists()

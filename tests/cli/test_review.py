@@ -200,23 +200,45 @@ def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -
     assert log.read_bytes() == unfinished
 
 
-@pytest.mark.parametrize("name", ["lock", "decisions.jsonl", "flags.json"])
+@pytest.mark.parametrize("option", ["--apply", "--export"])
+def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path, option: str) -> None:
+    folder = write_data(tmp_path / "out", en_base=world("base", 1))
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "review").symlink_to(tmp_path / "elsewhere")
+    (folder / "en_base.review").symlink_to(tmp_path / "elsewhere")
+    for path, link in ((folder, folder / "review"), (folder / "en_base.jsonl", folder / "en_base.review")):
+        done = type_command("review", str(path), option, str(tmp_path / "new"))
+        assert (done.code, f"{link} is a symbolic link" in done.err) == (2, True)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+_USING = {
+    "lock": ["--export"],
+    "decisions.jsonl": ["--export", "--apply"],
+    "flags.json": ["--export", "--apply"],
+}
+"""Options that open each file of a review; a review is applied while another process has its lock."""
+
+
+@pytest.mark.parametrize("name", _USING)
 def test_links_in_the_review_folder_are_not_followed(tmp_path: Path, name: str) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 1))
     (folder / "review").mkdir()
     (tmp_path / "elsewhere").write_text("mine")
     (folder / "review" / name).symlink_to(tmp_path / "elsewhere")
-    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
-    assert done.code == 2
-    assert f"{name} is a symbolic link, not a regular file." in done.err
+    for option in _USING[name]:
+        done = type_command("review", str(folder), option, str(tmp_path / "new"))
+        assert done.code == 2
+        assert f"{name} is a symbolic link, not a regular file." in done.err
     assert (tmp_path / "elsewhere").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["lock", "decisions.jsonl", "flags.json"])
+@pytest.mark.parametrize("name", _USING)
 def test_pipes_in_the_review_folder_are_refused(tmp_path: Path, name: str) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 1))
     (folder / "review").mkdir()
     os.mkfifo(folder / "review" / name)
-    done = type_command("review", str(folder), "--apply", str(tmp_path / "new"))
-    assert done.code == 2
-    assert f"{name} is a named pipe, not a regular file." in done.err
+    for option in _USING[name]:
+        done = type_command("review", str(folder), option, str(tmp_path / "new"))
+        assert done.code == 2
+        assert f"{name} is a named pipe, not a regular file." in done.err

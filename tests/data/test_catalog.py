@@ -146,6 +146,16 @@ def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: 
     assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
 
 
+def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Path) -> None:
+    folder, other = folder_of(tiny, tmp_path), tmp_path / "other"
+    folder.mkdir(parents=True)
+    other.write_text("mine")
+    (folder / ".lock").symlink_to(other)
+    with pytest.raises(RagbedError, match=r"\.lock is a symbolic link, not a regular file"):
+        bring(tiny, tmp_path)
+    assert other.read_text() == "mine"
+
+
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "tiny").write_text("not a folder")
     with pytest.raises(RagbedError, match="RAGBED_DATA_DIR names another folder"):

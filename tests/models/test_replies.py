@@ -44,6 +44,8 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "a huge number among the counts": (chat().replace(b"7", b"1e999"), "Paris", None),
     "a count of 5,000 digits": (chat().replace(b"7", b"7" * 5_000), "Paris", None),
     "NaN in an unknown field": (_with(b'"logprob": NaN'), "Paris", None),
+    "bytes that are not UTF-8 in the answer": (_with(b"", b"Par\xffis"), "Par\N{REPLACEMENT CHARACTER}is", None),
+    "bytes that are not UTF-8 in an unknown field": (_with(b'"id": "\xd6\xd0"'), "Paris", None),
     "a raw line break in a text": (_with(b'"id": "a\nb"', b"Par\nis"), "Par\nis", None),
 }  # fmt: skip
 

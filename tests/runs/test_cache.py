@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from ragbed.runs.cache import key_of
+from ragbed.errors import RagbedError
+from ragbed.runs.cache import key_of, open_cache
+from ragbed.runs.cache_admin import look, prune
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
-from ragbed.runs.cache_admin import look, prune
 from ragbed.schema import Case, Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, fill_together, make_job
 
@@ -104,3 +106,15 @@ def test_twelve_processes_start_one_cache_and_none_is_locked_out(tmp_path: Path)
     for turn in range(2):
         assert fill_together(tmp_path / f"c{turn}", processes=12, entries=200) == [0] * 12
         assert look(tmp_path / f"c{turn}").entries == 12 * 200
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_lock_that_is_a_link_or_a_pipe_is_not_opened(tmp_path: Path, kind: str) -> None:
+    lock = tmp_path / "responses.sqlite.lock"
+    if kind == "link":
+        lock.symlink_to(tmp_path / "other")
+    else:
+        os.mkfifo(lock)
+    with pytest.raises(RagbedError, match=r"\.lock is a (symbolic link|named pipe), not a regular file"):
+        open_cache(tmp_path / "responses.sqlite")
+    assert not (tmp_path / "other").exists()

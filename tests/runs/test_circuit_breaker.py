@@ -16,8 +16,8 @@ from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
 from tests.models.asking import HASTY, model_at
-from tests.servers.faulty_model import Fault, FaultServer, hang, reply, status, well
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.servers.faulty_model import Fault, FaultServer, hang, reply, status, well
 
 
 def _error(kind: str) -> Completion:
@@ -31,7 +31,9 @@ def _agrees_until(count: int, kind: str) -> Callable[[Case], Completion]:
 @pytest.mark.parametrize("kind", ["auth", "quota", "connect"])
 def test_a_model_that_is_lost_midway_is_given_up_and_resumable(kind: str, tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(100, kind))
-    with pytest.raises(CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. Check this\."):
+    with pytest.raises(
+        CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. Check this\."
+    ):
         run(make_job(tmp_path, 1000, model), ask_nobody)
     assert len(model.asked) <= 100 + 10 + model.concurrency
     (told,) = read_status(tmp_path).models

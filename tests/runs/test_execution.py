@@ -12,8 +12,8 @@ import pytest
 from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import WorkerLost
 from ragbed.runs.budget import Budget, BudgetSpent
-from ragbed.runs.lock import hold, holder
 from ragbed.runs.execution import ShutdownHandler, run
+from ragbed.runs.lock import hold, holder
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion

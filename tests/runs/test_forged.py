@@ -82,6 +82,35 @@ def test_a_tree_whose_pages_lead_to_one_page_many_times_ends(
     assert time.process_time() - begun < 8
 
 
+def test_a_schema_whose_pages_lead_to_one_page_many_times_ends(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(made, folder)
+    _make_endless_schema(folder / "run.sqlite")
+    begun = time.process_time()
+    for create in (False, True):
+        with pytest.raises(RagbedError, match="takes too long to read for its size"):
+            open_store(folder, create=create)
+    assert time.process_time() - begun < 8
+
+
+def _make_endless_schema(path: Path) -> None:
+    """Repeat the row of an index without SQL, which SQLite accepts any number of times, by levels of pages."""
+    content = bytearray(path.read_bytes())
+    size, count = int.from_bytes(content[16:18], "big"), int.from_bytes(content[103:105], "big")
+    schema = content[100 : 108 + 2 * count] + bytes(100) + content[108 + 2 * count : size]
+    row = schema[:3] + b"\0\1" + schema[5:8] + schema[14:16] + schema[10:]  # the fourth is `sqlite_autoindex_cases_1`
+    content += schema + row
+    left = len(content) // size - 1
+    for _ in range(8):
+        content += _interior(size, len(content) // size, is_index=False)
+    right, cell = len(content) // size, left.to_bytes(4, "big") + b"\x0f"
+    begin = (size - len(cell)).to_bytes(2, "big")
+    first = content[:100] + b"\5\0\0\0\1" + begin + b"\0" + right.to_bytes(4, "big") + begin
+    content[:size] = first + bytes(size - len(first) - len(cell)) + cell
+    content[28:32] = right.to_bytes(4, "big")
+    path.write_bytes(content)
+
+
 def _make_endless(path: Path, name: str) -> None:
     """Put levels of pages above the root of a table or index, each of which leads to the next one hundreds of times."""
     with closing(sqlite3.connect(path)) as connection:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runs.execution import run
-from ragbed.runs.checksum import seal_of
 from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.runs.checksum import seal_of
+from ragbed.runs.execution import run
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 
@@ -41,21 +41,38 @@ def test_a_negative_schema_version_is_refused(folder: Path) -> None:
     _assert_refused(folder, *_READING)
 
 
+@pytest.mark.parametrize("commits", ["²", "9" * 5_000])
+def test_an_odd_number_of_commits_is_refused_or_ignored(folder: Path, commits: str) -> None:
+    _forge(folder, f"INSERT OR REPLACE INTO meta VALUES ('commits', '{commits}')")
+    for words in _READING:
+        done = type_command(*words, str(folder))
+        assert (done.code, "Traceback" in done.err) in [(0, False), (1, False)], (words, done)
+
+
 @pytest.mark.parametrize("change", ["DELETE FROM ledger", "UPDATE ledger SET rows = 'many'"])
 def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
     _forge(folder, change)
     _assert_refused(folder, *_READING)
 
 
-@pytest.mark.parametrize("k", [-5, 2**70])
-def test_a_number_of_documents_that_cannot_be_is_refused(folder: Path, k: int) -> None:
+@pytest.mark.parametrize(
+    ("written", "forged"),
+    [
+        (b'"k":1', b'"k":-5'),
+        (b'"k":1', b'"k":%d' % 2**70),
+        (b'"noise":0.0', b'"noise":1e308'),
+        (b'"noise_real":0.0', b'"noise_real":-1e308'),
+        (b'"correct":0.0', b'"correct":1e308'),
+    ],
+)
+def test_a_case_with_a_number_that_cannot_be_is_refused(folder: Path, written: bytes, forged: bytes) -> None:
     connection = sqlite3.connect(folder / "run.sqlite")
     rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
     for number, name, feasible, line in rows:
-        forged = line.replace(b'"k":1', b'"k":%d' % k)
-        assert forged != line
-        seal = seal_of(forged, name, feasible)
-        connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (forged, seal, number))
+        assert written in line
+        changed = line.replace(written, forged)
+        seal = seal_of(changed, name, feasible)
+        connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (changed, seal, number))
     connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
     connection.commit()
     connection.close()
@@ -83,6 +100,8 @@ def test_a_cassette_with_a_number_that_cannot_be_is_refused(
             tape.write(line.replace(written, forged))
         tape.close()
     imported = type_command("import", str(path), "--from", "cassette", "--out", str(tmp_path / "again"))
-    asked = type_command("run", "-m", f"cassette/{path}", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "r"))
+    asked = type_command(
+        "run", "-m", f"cassette/{path}", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "r")
+    )
     for done in (imported, asked):
         assert (done.code, "forged.cassette" in done.err, "Traceback" in done.err) == (1, True, False), done

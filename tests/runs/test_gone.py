@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError
-from ragbed.runs.lock import holder
 from ragbed.runs.execution import run
+from ragbed.runs.lock import holder
 from ragbed.runs.store import open_store
 from tests.runs.harness import (
     SLOTS,

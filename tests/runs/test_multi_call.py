@@ -12,8 +12,8 @@ from msgspec import structs
 
 from ragbed.models.base import canonical
 from ragbed.runs.budget import Budget, BudgetSpent
-from ragbed.runs.forecast import forecast
 from ragbed.runs.execution import run
+from ragbed.runs.forecast import forecast
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document

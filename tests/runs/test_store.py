@@ -12,7 +12,7 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.runs import database
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
-from ragbed.runs.store import CallRequest, RECORD, open_store
+from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
 from ragbed.runs.commit_counter import CommitCounter
-from ragbed.runs.writer import WriteFailed, Writer
+from ragbed.runs.writer import RunGone, WriteFailed, Writer
 
 _PUT = "INSERT INTO rows VALUES (?)"
 
@@ -92,4 +93,29 @@ def test_those_who_wait_hear_of_a_commit_that_cannot_be_sent_on_its_way(tmp_path
     connection = _open(tmp_path)
     asyncio.run(put())
     assert _rows(connection) == []
+    connection.close()
+
+
+def test_rows_that_were_handed_in_when_the_file_was_found_gone_are_written_for_the_copy(tmp_path: Path) -> None:
+    checked = threading.Event()
+
+    def check() -> None:
+        checked.wait(5)
+        raise RunGone("gone")
+
+    async def put() -> None:
+        writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection), check)
+        first = writer.put(_PUT, (1,))
+        await asyncio.sleep(0.05)  # its commit is under way
+        second = writer.put(_PUT, (2,))
+        checked.set()
+        for durable in (first, second):
+            with pytest.raises(RunGone):
+                await durable
+        with pytest.raises(RunGone):
+            await writer.close()
+
+    connection = _open(tmp_path)
+    asyncio.run(put())
+    assert _rows(connection) == [1, 2]
     connection.close()

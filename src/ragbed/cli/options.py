@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +29,10 @@ class _Bounded(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         number = super().convert(value, param, ctx)
-        if not abs(number) <= _MOST:  # also where it is not a number
-            self.fail(f"{value} is not a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        if abs(number) > _MOST:
+            self.fail(f"{value} is out of range: use a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
         return number
 
 

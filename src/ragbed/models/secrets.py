@@ -24,6 +24,7 @@ _ODD = re.compile(r"\d|[a-z][A-Z]|[A-Z]{2}[a-z]")
 """What random characters have and most words have not."""
 _TO_URL_SAFE = str.maketrans("+/", "-_")
 _HIDDEN = "[key]"
+_COVERED = re.compile(rb"\x01+")
 _VALUE = "***"
 """Shown in place of a query's value."""
 
@@ -50,6 +51,11 @@ class Scrubber:
         for key in keys:
             forms |= _forms(key.reveal())
         self._forms = dict(sorted(forms.items(), key=lambda form: len(form[0]), reverse=True))
+        self._hidden: dict[int, set[str]] = {}
+        """Pieces of all forms, by their length."""
+        for form, shortest in forms.items():
+            pieces = {form[start : start + shortest] for start in range(len(form) - shortest + 1)}
+            self._hidden.setdefault(shortest, set()).update(pieces)
         telling = {form: _telling_pieces(form, shortest) for form, shortest in self._forms.items()}
         self._pieces = {piece for pieces in telling.values() for piece in pieces.values()}
         self._samples = {sample for form, pieces in telling.items() for sample in _samples(form, pieces)}
@@ -70,9 +76,17 @@ class Scrubber:
 
     def hide(self, text: str) -> str:
         """The text without any piece of a key."""
-        for form, shortest in self._forms.items():
-            text = _hide(text, form, shortest)
-        return text
+        covered = bytearray(len(text))
+        # One look at each position is quicker than a search for each of about a thousand pieces.
+        for size, pieces in self._hidden.items():
+            for start in range(len(text) - size + 1):
+                if text[start : start + size] in pieces:
+                    covered[start : start + size] = b"\1" * size
+        parts, end = [], 0
+        for found in _COVERED.finditer(covered):
+            parts += [text[end : found.start()], _HIDDEN]
+            end = found.end()
+        return "".join([*parts, text[end:]])
 
     def holds(self, text: str) -> bool:
         """Whether a key or a piece of it occurs in a response; quick, since every response is searched.
@@ -121,25 +135,6 @@ def _samples(form: str, pieces: Mapping[int, str]) -> set[str]:
         first = -(-start // (len(piece) - size + 1)) * (len(piece) - size + 1)
         samples.add(form[first : first + size])
     return samples
-
-
-def _hide(text: str, form: str, shortest: int) -> str:
-    pieces = [form[start : start + shortest] for start in range(len(form) - shortest + 1)]
-    covered = bytearray(len(text))
-    for piece in pieces:
-        found = text.find(piece)
-        while found >= 0:
-            covered[found : found + shortest] = b"\1" * shortest
-            found = text.find(piece, found + 1)
-    if not any(covered):
-        return text
-    kept: list[str] = []
-    for mark, hidden in zip(text, covered, strict=True):
-        if not hidden:
-            kept.append(mark)
-        elif not kept or kept[-1] != _HIDDEN:
-            kept.append(_HIDDEN)
-    return "".join(kept)
 
 
 def secrets_in(url: URL) -> list[ApiKey]:

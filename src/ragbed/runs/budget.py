@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ragbed.errors import RagbedError
-from ragbed.runs.prices import Price, find_price
 from ragbed.runs.multi_call import calls_made, usage_made
+from ragbed.runs.prices import Price, find_price
 from ragbed.schema import Completion
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, RagbedError
+from ragbed.io.locations import open_regular
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
@@ -157,7 +158,7 @@ def open_cache(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes that start at once one makes the file: switching it to the write-ahead log fails
         # under another's eyes, however long one is ready to wait.
-        with open(path.with_name(f"{path.name}.lock"), "a") as lock:
+        with open_regular(path.with_name(f"{path.name}.lock"), "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return _open(path)
     except (sqlite3.Error, OSError) as error:

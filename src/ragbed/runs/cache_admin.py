@@ -44,7 +44,9 @@ def look(path: Path) -> Contents:
         rows = connection.execute(
             "SELECT model, COUNT(*), SUM(LENGTH(completion)), MIN(at), MAX(at) FROM replies GROUP BY model ORDER BY 1"
         ).fetchall()
-    parts = [CachedModel(model, count, size / 1e6, _day(oldest), _day(newest)) for model, count, size, oldest, newest in rows]
+    parts = [
+        CachedModel(model, count, size / 1e6, _day(oldest), _day(newest)) for model, count, size, oldest, newest in rows
+    ]
     files = (path, path.with_name(f"{path.name}-wal"))
     size = sum(file.stat().st_size for file in files if file.exists())
     return Contents(str(path), sum(part.entries for part in parts), size / 1e6, parts)

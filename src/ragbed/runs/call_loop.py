@@ -13,15 +13,15 @@ import msgspec
 
 from ragbed.models.base import AnsweringAfresh, Model, Parking, Posting, PrefixReusing, WorkerLost
 from ragbed.models.failures import Failure, failed
-from ragbed.testbeds.prompts.strategies import flow_of
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.multi_call import Called, ask_through, usage_made
-from ragbed.runs.store import CallRequest, INTEND, LOSE, RECORD, RunStore, StoredResult
+from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
 from ragbed.runs.time_left import TimeLeft
 from ragbed.runs.writer import Writer
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.prompts.strategies import flow_of
 from ragbed.text import storable
 
 _WORKERS = 10
@@ -192,7 +192,9 @@ class CallLoop:
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         return failed(Failure("server", f"{_WORKERS} workers ended over it; the last: {last}"), _WORKERS, Counter())
 
-    async def _call(self, ask: CallRequest, case: Case, last: _HandedIn | None = None, *, is_begun: bool = False) -> Called:
+    async def _call(
+        self, ask: CallRequest, case: Case, last: _HandedIn | None = None, *, is_begun: bool = False
+    ) -> Called:
         """One call, its intent on the disk before it; or what it brought another time.
 
         Raises:

@@ -75,4 +75,5 @@ def lost(noted_before: int, connection: sqlite3.Connection) -> int:
 
 def _stored(connection: sqlite3.Connection) -> int:
     row = connection.execute("SELECT value FROM meta WHERE key = 'commits'").fetchone()
-    return int(row[0]) if row is not None and str(row[0]).isdigit() else 0
+    told = "" if row is None else str(row[0])
+    return int(told) if told.isdecimal() and len(told) <= _LONGEST else 0

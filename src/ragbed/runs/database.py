@@ -134,6 +134,7 @@ def is_open_elsewhere(path: Path) -> bool:
     with naming(path, "opened"):
         _check_files(path)
         with closing(sqlite3.connect(path, timeout=0)) as connection:
+            StepLimit(path, connection)
             try:
                 connection.execute("PRAGMA journal_mode = DELETE")
             except sqlite3.OperationalError as error:
@@ -183,8 +184,15 @@ def connect(path: Path) -> sqlite3.Connection:
     # The wait for a lock comes first: switching to the write-ahead log takes one. A plan that fits into the page cache
     # (16 MB, some thousand cases) is written once, and not page by page while it grows.
     wanted = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
-    for pragma in (*_DISTRUST, *wanted):
-        connection.execute(f"PRAGMA {pragma}")
+    try:
+        StepLimit(path, connection)  # the schema, which SQLite reads with the first query, may be endless
+        for pragma in (*_DISTRUST, *wanted):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        connection.set_progress_handler(None, 0)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -209,18 +217,26 @@ def naming(path: Path, done: str) -> Iterator[None]:
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
     _check_files(path)
-    address = path.absolute().as_uri()
-    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
     try:
+        return _connect_distrusting(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        # Where nothing may be written SQLite cannot keep its index of the log; without a log none is needed.
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
+            raise
+        return _connect_distrusting(path, "immutable=1")
+
+
+def _connect_distrusting(path: Path, how: str) -> sqlite3.Connection:
+    """Open a file that somebody may have forged, and read its schema."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+    try:
+        StepLimit(path, connection)
         for pragma in (*_DISTRUST, "busy_timeout = 10000", "query_only = ON"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except BaseException:
         connection.close()
-        # Where nothing may be written SQLite cannot keep its index of the log; without a log none is needed.
-        if path.with_name(f"{NAME}-wal").exists():
-            raise
-        return sqlite3.connect(f"{address}?immutable=1", uri=True)
+        raise
     return connection
 
 

@@ -18,14 +18,15 @@ from types import FrameType
 from typing import Protocol
 
 from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
-from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
-from ragbed.runs.database import connect, naming
+from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.lock import Held, hold
 from ragbed.runs.commit_counter import CommitCounter, lost, noted
+from ragbed.runs.database import connect, naming
+from ragbed.runs.lock import Held, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
@@ -162,7 +163,9 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         with closing(sqlite3.connect(folder / store.path.name)) as copy:
             store.connection.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
-    except (OSError, sqlite3.Error) as error:
+        sync_folder(folder)
+        sync_folder(folder.parent)
+    except (OSError, sqlite3.Error, RagbedError) as error:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.noted_results():,} results were saved to {folder}; to resume, rerun "

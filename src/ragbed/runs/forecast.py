@@ -9,10 +9,10 @@ from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
-from ragbed.testbeds.prompts.strategies import flow_of
-from ragbed.runs.prices import find_price
 from ragbed.runs.multi_call import Called, ask_through
+from ragbed.runs.prices import find_price
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.prompts.strategies import flow_of
 
 PROBES = 5
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import DataError, UsageError
-from ragbed.testbeds.prompts import prompt_hash
 from ragbed.runs.answer_files import decode_entry
 from ragbed.runs.importing import Answer, Unmatched, numbered_lines
 from ragbed.schema import Case, Completion
+from ragbed.testbeds.prompts import prompt_hash
 
 FAILED = "harness-error"
 """The kind of error of a sample that the harness could not get a reply to."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from ragbed.errors import UsageError
+from ragbed.io.jsonl import read_lines
 from ragbed.runs.lock import hold
-from ragbed.runs.store import CallRequest, RECORD, RunStore, open_store
+from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code
-from ragbed.io.jsonl import read_lines
 
 MISSING = "missing-result"
 """The kind of error of a case that its file says nothing of: the original code leaves failures out."""

@@ -12,7 +12,7 @@ import msgspec
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
-from ragbed.runs.store import CallRequest, LOSE, RECORD, RunStore, StoredResult, open_store
+from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
@@ -59,8 +59,8 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
             old, new = first.get(name), other.get(name)
             if old != new:
                 raise UsageError(
-                    f"{parts[0]} was created with {show_setting(name, old)}, but {part} with {show_setting(name, new)}; "
-                    "only runs with the same settings can be merged."
+                    f"{parts[0]} was created with {show_setting(name, old)}, but {part} with "
+                    f"{show_setting(name, new)}; only runs with the same settings can be merged."
                 )
     check_shards([told.get(SETTING) for told in all_settings])
     return first

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ragbed.testbeds.prompts.strategies import Flow
 from ragbed.schema import Case, Completion, Step
+from ragbed.testbeds.prompts.strategies import Flow
 from ragbed.text import storable
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.errors import DataError, MALFORMED_JSON
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Case, Completion
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ragbed.runs.engines import Engine
-from ragbed.runs.engines.local import LocalEngine
 from ragbed.errors import UsageError
 from ragbed.runs.condition import Condition
 from ragbed.runs.database import NAME
+from ragbed.runs.engines import Engine
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 from ragbed.runs.tables import ConditionCounts, add_planned, add_result, merge_cells, tabulate

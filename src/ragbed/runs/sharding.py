@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragbed.errors import UsageError
-from ragbed.schema import Case
 from ragbed.io.jsonl import part_of
+from ragbed.schema import Case
 
 SETTING = "shard of questions"
 """The name among a run's settings; a whole run has none."""

@@ -15,9 +15,11 @@ from typing import Any, Self
 import msgspec
 
 from ragbed.errors import DataError, UsageError
+from ragbed.runs.checksum import seal_of
+from ragbed.runs.commit_counter import lost, noted
 from ragbed.runs.database import (
-    EmptyRun,
     NAME,
+    EmptyRun,
     StepLimit,
     close_written,
     naming,
@@ -26,9 +28,7 @@ from ragbed.runs.database import (
     prompt_order_table,
     sort_by_prompt,
 )
-from ragbed.runs.commit_counter import lost, noted
 from ragbed.runs.rows import ResultRow, Rows, StoredResult
-from ragbed.runs.checksum import seal_of
 from ragbed.schema import Case, Completion
 
 __all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "CallRequest", "RunStore", "StoredResult", "open_store"]
@@ -297,7 +297,9 @@ class RunStore:
                 last = rows[-1][0]
                 for first in range(0, len(rows), _AT_ONCE):
                     some = rows[first : first + _AT_ONCE]
-                    yield from [CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in some]
+                    yield from [
+                        CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in some
+                    ]
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
         """Return how many calls to a model are pending and the sum of their sizes; call `pending` first."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
-from ragbed.runs.lock import Held, is_same_file
 from ragbed.runs.commit_counter import CommitCounter
+from ragbed.runs.lock import Held, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 
@@ -112,7 +112,7 @@ class Writer:
             self._idle.set()
             return
         problem: Exception | None = None
-        if self._broken is None:
+        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is still copied
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
@@ -155,7 +155,7 @@ class Writer:
         if isinstance(problem, RunGone):
             self._broken = problem
             return
-        self._broken = WriteFailed(
+        self._broken = self._broken or WriteFailed(
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix that and rerun to resume."
         )
         try:

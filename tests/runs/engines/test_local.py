@@ -17,11 +17,11 @@ import pytest
 import ray.util
 
 from ragbed.builder.records import LabelledPool
+from ragbed.errors import DataError, UnknownName
+from ragbed.models import ModelConfig
 from ragbed.runs.engines import EngineSpec, open_engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.engines.model_replicas import share_wish
-from ragbed.errors import DataError, UnknownName
-from ragbed.models import ModelConfig
 from ragbed.schema import Passage
 from tests.cli.typed import type_command
 

@@ -20,17 +20,17 @@ from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 from ragbed import __version__
 from ragbed.builder.fetching import documents_at_once
 from ragbed.data.native import to_line
+from ragbed.errors import RagbedError
+from ragbed.models import ModelConfig
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
 from ragbed.runs.engines.actor_pool import ActorPool
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.engines.model_replicas import ModelWorker
-from ragbed.errors import RagbedError
-from ragbed.models import ModelConfig
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
+from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
 from tests.runs.engines.cluster import Nodes, running_cluster, stations, wait_for
-from tests.items import base_item
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
 ROOT = Path(__file__).parents[3]

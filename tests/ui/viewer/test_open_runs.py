@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
@@ -96,3 +98,28 @@ def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(sh
     shelf.look()
     with patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
         assert rb"\udcbb\udcb5" in msgspec.json.encode(shelf.problems).replace(rb"\\", b"\\")
+
+
+def test_a_run_that_is_damaged_while_it_is_open_hides_no_other_run(shelf: OpenRuns, tmp_path: Path) -> None:
+    second = tmp_path / "runs" / "second"
+    write_run(second, CASES, REPLIES)
+    shelf.look()
+    path = second / "run.sqlite"
+    whole = path.read_bytes()
+    with open(path, "r+b") as file:  # the same file, as a failing disk or a careless copy leaves it
+        file.write(b"noise" * (len(whole) // 5))
+    shelf.look()
+    assert list(shelf.books) == ["first"]
+    assert "damaged" in shelf.problems["second"]
+    with open(path, "r+b") as file:
+        file.write(whole)
+    shelf.look()
+    assert (list(shelf.books), shelf.problems) == (["first", "second"], {})
+
+
+def test_a_run_with_a_ledger_in_words_is_damaged(shelf: OpenRuns, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "runs" / "first" / "run.sqlite")) as connection, connection:
+        connection.execute("UPDATE ledger SET rows = 'many'")
+    shelf.look()
+    assert list(shelf.books) == []
+    assert "the ledger is damaged" in shelf.problems["first"]

@@ -17,7 +17,7 @@ from ragbed.analysis.diagnosis.records import Diagnosis, Source
 from ragbed.analysis.diagnosis.reruns import FOLDER
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import place_inside
+from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.scoring import open_scored
@@ -213,6 +213,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
 def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
     """Writes them beside the run, whole or not at all."""
     path = place_inside(folder, FOLDER, FILE)
+    check_regular(path)
     path.parent.mkdir(exist_ok=True)
     encoder = msgspec.json.Encoder()
     with write_whole(path) as sink:

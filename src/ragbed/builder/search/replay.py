@@ -10,7 +10,7 @@ import msgspec
 
 from ragbed.builder.search.base import Query, SearchFailed, SearchResult, make_hits
 from ragbed.builder.search.setting import SearchContext
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Hit
 
@@ -33,7 +33,7 @@ class ReplaySearchEngine:
         for number, line in read_lines(path):
             try:
                 hit = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except MALFORMED_JSON as error:
                 raise DataError(path, f"expected a hit: {error}", line=number) from error
             self._hits[questions.get(hit.question, hit.question)].append(hit)
 

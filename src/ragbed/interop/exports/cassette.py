@@ -7,7 +7,7 @@ format). It contains no keys: no request body has one, and errors are stored wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -21,6 +21,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.cassette import VERSION, CassetteResult, CassetteWriter, FilePart, Head, RunPart, decode_head, read_tape
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
+from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.lock import holder
 from ragbed.runs.store import RECORD, CallKey, RunStore, StoredResult, open_store
@@ -63,16 +64,27 @@ def _need_rest(folder: Path) -> None:
 
 
 def _write_beside(tape: CassetteWriter, run: ExportedRun) -> None:
-    for folder in sorted(path.parent for place in _RUNS for path in run.folder.glob(f"{place}/{NAME}")):
+    for folder in (path.parent for path in _find_beside(run.folder, [f"{place}/{NAME}" for place in _RUNS])):
         _need_rest(folder)
         with open_store(folder, create=False) as store:
             inner = ExportedRun(folder, store, canonical=run.canonical)
             _write_run(tape, inner, folder.relative_to(run.folder).as_posix(), Written("judgements"))
-    for path in sorted(path for place in _FILES for path in run.folder.glob(place)):
+    for path in _find_beside(run.folder, _FILES):
         lines = [line for _, line in read_lines(path)]  # once: people may add labels at this moment
         tape.write(msgspec.json.encode(FilePart(path=path.relative_to(run.folder).as_posix(), lines=len(lines))))
         for line in lines:
             tape.write(line.removesuffix(b"\n"))
+
+
+def _find_beside(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    """Return files in the folder of a run.
+
+    Raises:
+        UsageError: One of them, or a folder on the way, is a link: a cassette must not pass on a file from elsewhere.
+    """
+    paths = (path for pattern in patterns for path in folder.glob(pattern))
+    found = sorted(paths, key=lambda path: (path.parent, path.name))
+    return [place_inside(folder, *path.relative_to(folder).parts) for path in found]
 
 
 def _write_run(tape: CassetteWriter, run: ExportedRun, folder: str, written: Written) -> None:

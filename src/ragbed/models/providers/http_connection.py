@@ -244,18 +244,19 @@ def read_message(reply: HttpResponse) -> str:
 def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
     """Decode a response's JSON; a defect in a field that is not needed does not discard it.
 
-    Half a surrogate pair becomes U+FFFD. Numbers out of range, NaN and raw control characters are accepted.
+    Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. Numbers out of range, NaN and raw control
+    characters are accepted.
 
     Raises:
         msgspec.MsgspecError: It is not JSON, or a field that is needed has a wrong type.
-        UnicodeDecodeError: It is not UTF-8.
+        UnicodeDecodeError: It is neither UTF-8 nor JSON.
         RecursionError: It is nested too deeply.
     """
     try:
         return decoder.decode(content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         try:
-            return msgspec.convert(_decode_leniently(content.decode()), decoder.type)
+            return msgspec.convert(_decode_leniently(content.decode("utf-8", "replace")), decoder.type)
         except (ValueError, msgspec.MsgspecError):
             raise error from None
 

@@ -219,7 +219,7 @@ class Transport:
         hide = self._scrubber.hide
         return replace(
             reply,
-            reply=hide(reply.reply or ""),
+            reply=hide(reply.reply) if reply.reply else reply.reply,
             reasoning=hide(reply.reasoning) if reply.reasoning else None,
             finish=hide(reply.finish) if reply.finish else None,
             retrieved=reply.retrieved and tuple(replace(one, id=hide(one.id)) for one in reply.retrieved),

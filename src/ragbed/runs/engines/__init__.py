@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ragbed.runs.engines.base import Engine, ReplicaSpec
 from ragbed.errors import UnknownName
+from ragbed.runs.engines.base import Engine, ReplicaSpec
 
 __all__ = ["ENGINES", "Engine", "EngineSpec", "ReplicaSpec", "open_engine"]
 

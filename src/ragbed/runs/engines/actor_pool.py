@@ -6,21 +6,21 @@ ended is told of as lost: only who gave it knows whether it may be done again.
 """
 
 from __future__ import annotations
+
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
 from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.models.base import WorkerLost
-from ragbed.runs.engines.base import Worker, ReplicaSpec
-from ragbed.runs.engines.worker_actor import WorkerReady, WorkerActor, WorkerUpdate
+from ragbed.runs.engines.base import ReplicaSpec, Worker
+from ragbed.runs.engines.worker_actor import WorkerActor, WorkerReady, WorkerUpdate
 from ragbed.runs.engines.worker_errors import brief, check_version, explain_missing
-from typing import Any
-import asyncio
 
 # The library is imported where it is asked for and has no types for what it makes of a class.
-
-
 
 
 _ENDS = 5
@@ -104,7 +104,9 @@ class ActorPool:
         tell: Told of workers that are given up while others work.
     """
 
-    def __init__(self, ray: Any, make: Callable[[], Worker[Any, Any]], share: ReplicaSpec, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, ray: Any, make: Callable[[], Worker[Any, Any]], share: ReplicaSpec, tell: Callable[[str], None]
+    ) -> None:
         self._ray, self._make, self._share, self._say = ray, make, share, tell
         self.changed: Callable[[], object] = lambda: None
         """Called whenever there is more or less room than before."""
@@ -298,7 +300,7 @@ class RetryingPool:
         """Starts the crew."""
         return await self._crew.begin()
 
-    async def do(self, job: object) -> Any:  # noqa: ANN401  # whatever the hand gives
+    async def do(self, job: object) -> Any:  # whatever the hand gives
         """Has a job done."""
         for _ in range(self._tries):
             try:

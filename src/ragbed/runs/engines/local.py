@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ragbed.runs.engines.base import Worker
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
+from ragbed.runs.engines.base import Worker
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

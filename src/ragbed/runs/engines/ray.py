@@ -23,14 +23,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ragbed import __version__
-from ragbed.runs.engines.base import Worker, ReplicaSpec
-from ragbed.runs.engines.actor_pool import ActorPool
-from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
-from ragbed.runs.engines.actor_pool import RetryingPool
-from ragbed.runs.engines.worker_errors import check_version, explain_missing, is_missing
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
+from ragbed.runs.engines.actor_pool import ActorPool, RetryingPool
+from ragbed.runs.engines.base import ReplicaSpec, Worker
+from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
+from ragbed.runs.engines.worker_errors import check_version, explain_missing, is_missing
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ragbed import __version__
-from ragbed.runs.engines.base import Worker
 from ragbed.errors import RagbedError
+from ragbed.runs.engines.base import Worker
 
 _GATHER_S = 0.005
 """After a result others are waited for: answers often come in bursts, and none is later by more than this."""

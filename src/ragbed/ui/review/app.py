@@ -9,7 +9,7 @@ from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ragbed.errors import UsageError
+from ragbed.errors import MALFORMED_JSON, UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.review.figures import concord, tally
 from ragbed.ui.review.fixing import doubt_fixes
@@ -142,5 +142,5 @@ def _seated(desk: ReviewSession, request: Request) -> str:
 async def _told(request: Request, kind: type[_Told]) -> _Told:
     try:
         return msgspec.json.decode(await request.body(), type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED_JSON as error:
         raise UsageError(f"that is not understood: {error}.") from None

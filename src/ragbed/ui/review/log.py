@@ -9,7 +9,7 @@ from typing import IO
 
 import msgspec
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, sync_folder
 from ragbed.io.locations import check_regular, open_regular
 from ragbed.ui.review.records import Line
@@ -85,7 +85,7 @@ def read_log(path: Path) -> Iterator[tuple[int, Line]]:
 def _decode(path: Path, number: int, packed: bytes) -> Line:
     try:
         return _DECODER.decode(packed)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except MALFORMED_JSON as error:
         problem = f"is no line of a review ({error}); fix it, or move the file away"
         raise DataError(path, problem, line=number) from error
 
@@ -113,7 +113,7 @@ def _is_torn(packed: bytes) -> bool:
         return False
     try:
         msgspec.json.decode(packed)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except MALFORMED_JSON:
         return True
     return False
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.locations import naming, open_regular
 from ragbed.runs.lock import hold
 from ragbed.ui.review.flags import find_flags
 from ragbed.ui.review.log import Log
@@ -73,8 +73,8 @@ def open_desk(
 
 def _copy(log: Path, folder: Path) -> Path:
     """A copy of the log; a line that is being written at this moment is cut there, and not in the log."""
-    if log.exists():
-        shutil.copyfile(log, folder / NAME)
+    with naming(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
+        (folder / NAME).write_bytes(source.read())
     return folder / NAME
 
 

@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.builder.records import Draft
-from ragbed.errors import DataError
+from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
+from ragbed.io.locations import read_regular
 from ragbed.schema import Hit, Item
 
 _Made = TypeVar("_Made", bound=Struct)
@@ -72,13 +73,13 @@ def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
     for number, line in read_lines(path):
         try:
             yield decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DataError(path, f"{error}; mend it, or move it away", line=number) from error
+        except MALFORMED_JSON as error:
+            raise DataError(path, f"{error}; fix it, or move it away", line=number) from error
 
 
 def _page_hashes(folder: Path) -> dict[str, str]:
     try:
-        lock = msgspec.json.decode((folder / "build.lock").read_bytes(), type=_Hashes)
-    except (OSError, msgspec.DecodeError):  # none, or of another version: hashes are missing then, and nothing else
+        lock = msgspec.json.decode(read_regular(folder / "build.lock"), type=_Hashes)
+    except (OSError, *MALFORMED_JSON):  # none, or of another version: hashes are missing then, and nothing else
         return {}
     return lock.sources | lock.pages

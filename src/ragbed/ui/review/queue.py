@@ -12,6 +12,7 @@ import msgspec
 from ragbed.data import Dataset, kind_of
 from ragbed.data.native import to_line
 from ragbed.errors import UsageError
+from ragbed.io.locations import place_inside
 from ragbed.schema import Item, Kind, Lang
 from ragbed.text import storable_name
 from ragbed.ui.review.flags import Flag
@@ -111,13 +112,13 @@ def find_datasets(path: Path) -> tuple[list[Dataset], Path]:
     """The datasets at a path, and the folder beside them in which their review is kept.
 
     Raises:
-        UsageError: There is no dataset.
+        UsageError: There is no dataset, or the folder of the review is a symbolic link.
     """
     if path.is_file():
-        return [Dataset(storable_name(path.stem), path)], path.with_name(f"{path.stem}.review")
+        return [Dataset(storable_name(path.stem), path)], place_inside(path.parent, f"{path.stem}.review")
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder or file; name the folder of a build, or a dataset (*.jsonl).")
     files = sorted(path.glob("*.jsonl"))
     if not files:
         raise UsageError(f"{path} has no files of items (*.jsonl); name the folder of a build, or a dataset.")
-    return [Dataset(storable_name(file.stem), file) for file in files], path / "review"
+    return [Dataset(storable_name(file.stem), file) for file in files], place_inside(path, "review")

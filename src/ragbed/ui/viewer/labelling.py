@@ -13,7 +13,7 @@ import msgspec
 from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import needs_judge
 from ragbed.analysis.judging.labels import Label, LabelledUnit
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
 from ragbed.io.locations import check_regular, naming, open_regular
 from ragbed.runs.store import StoredResult
@@ -47,8 +47,8 @@ def read_all(run: Path) -> list[Label]:
         return []
     try:
         return [msgspec.json.decode(line, type=Label) for _, line in read_lines(path)]
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} holds a line that is no label ({error}); mend it, or move the file away.") from None
+    except MALFORMED_JSON as error:
+        raise UsageError(f"{path} has a line that is not a label ({error}); fix it, or move the file away.") from None
 
 
 def asked_of(stored: StoredResult, labels: Sequence[Label], rater: str) -> list[LabelQuestion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -60,6 +61,7 @@ class OpenRuns:
         found = find_runs(self._paths, {name: kept.run for name, kept in self._kept.items()})
         self._forget([name for name in before if name not in found or _file(found[name]) != before[name].file])
         self._trouble = {name: told for name, told in self._trouble.items() if name in found}
+        self._close_damaged()
         for name, run in found.items():
             if name not in self.books:
                 self._try(name, run)
@@ -81,6 +83,15 @@ class OpenRuns:
         else:
             self._trouble.pop(name, None)
 
+    def _close_damaged(self) -> None:
+        """Close runs that were damaged while they were open, so that the others are still shown."""
+        for name, book in list(self.books.items()):
+            try:
+                book.check()
+            except (RagbedError, sqlite3.Error, OSError) as error:
+                self._trouble[name] = (-math.inf, storable_name(str(error)))
+                self._forget([name])
+
     def _open(self, name: str, run: Path) -> None:
         """Opens a run; one that is not planned yet has nothing to show, and is tried again."""
         index, file = index_path(run, self._cache_folder), _file(run)
@@ -88,7 +99,13 @@ class OpenRuns:
         is_planned = indexer.is_planned
         indexer.close()
         if is_planned:
-            self.books[name] = RunReader(name, run, index)
+            book = RunReader(name, run, index)
+            try:
+                book.check()
+            except BaseException:
+                book.close()
+                raise
+            self.books[name] = book
             self._kept[name] = Kept(run, index, file)
 
     def _forget(self, names: Sequence[str]) -> None:

@@ -65,6 +65,17 @@ class RunReader:
         self._cells: list[tuple[int, TrialCell, int]] = []
         self._by_number: dict[int, TrialCell] = {}
 
+    def check(self) -> None:
+        """Read what every page shows of the run.
+
+        Raises:
+            RagbedError: The run cannot be read.
+            sqlite3.Error: The index cannot be read.
+        """
+        self.progress()
+        self.store.models()
+        self.store.names()
+
     def close(self) -> None:
         """Closes both files."""
         self.store.connection.close()
@@ -96,7 +107,7 @@ class RunReader:
 
     def progress(self) -> RunReadProgress:
         """How far it is."""
-        ((results,),) = self.store.read("SELECT rows FROM ledger WHERE what = 'results'")
+        results = self.store.noted_results()
         indexed = int(read_meta(self._index, "rows") or 0)
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 
