@@ -29,7 +29,7 @@ test: check  ## everything that CI runs; one thread for each of the workers, whi
 	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 test-slow: $(STAMP)  ## the slow tier, not in CI: kills, full disks and damaged files with small counts; some 10 minutes
-	@$(BIN)/python scripts/torture.py --kills 20 --cases 2000
+	@$(BIN)/python -m scripts.torture kills disks damaged --count 20
 	@$(BIN)/python scripts/torture_ray.py --kills 3 --cases 2000 --pages 500
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
