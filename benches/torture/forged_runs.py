@@ -18,6 +18,7 @@ from benches.torture.runs import RUN, copy_sound, make_sound, try_reading
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document
 from tests.runs.harness import make_case
+from tests.runs.test_forged import make_endless_schema
 from tests.ui.viewer.runs import said, write_run
 
 _BATCH = 20
@@ -164,6 +165,7 @@ FORGERIES: dict[str, Forgery] = {
         *(f"CREATE VIEW v{n} AS SELECT a.* FROM v{n - 1} a, v{n - 1} b" for n in range(1, 40)),
         "CREATE VIEW meta AS SELECT * FROM v39",
     ),
+    "endless schema": lambda run: make_endless_schema(run / "run.sqlite"),
     "table with other columns": _sql(*_drop("results"), "CREATE TABLE results (model, item, x)"),
     # Values of a wrong kind or size.
     "negative version": _sql("PRAGMA user_version = -7"),
@@ -186,6 +188,7 @@ FORGERIES: dict[str, Forgery] = {
     "negative repeats": _settings(repeats="-5"),
     "repeats of 5,000 digits": _settings(repeats="9" * 5_000),
     "session in words": _sql("INSERT OR REPLACE INTO meta VALUES ('session', 'x')"),
+    "commits in superscript": _sql("INSERT OR REPLACE INTO meta VALUES ('commits', '²')"),
     "commits of 2^200": _sql(f"INSERT OR REPLACE INTO meta VALUES ('commits', '{1 << 200}')"),
     "negative k": _case(k=-5),
     "k of 10^18": _case(k=10**18),
@@ -224,6 +227,7 @@ FORGERIES: dict[str, Forgery] = {
     "log as a link": _link("run.sqlite-wal"),
     "log of noise": _file("run.sqlite-wal", random.Random(0).randbytes(100_000)),
     "journal of noise": _file("run.sqlite-journal", random.Random(1).randbytes(100_000)),
+    "labels as a link": _link("labels.jsonl"),
     "labels as a FIFO": _fifo("labels.jsonl"),
     "labels as an endless device": _link("labels.jsonl", "/dev/zero"),
     "labels of great depth": _file("labels.jsonl", _DEEP),

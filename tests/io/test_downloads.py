@@ -165,8 +165,8 @@ def test_tls_that_is_none_is_a_failure_like_any_other(server: FaultServer, tmp_p
 @pytest.mark.parametrize(
     "url", ["http://", "ftp://127.0.0.1/en.json", "en.json", "http://127.0.0.1:99999/", "http://[x"]
 )
-def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
-    assert "address" in str(bring(DownloadRequest(url, tmp_path / "en.json", PIN)))
+def test_a_url_that_is_not_valid_is_refused(tmp_path: Path, url: str) -> None:
+    assert "URL" in str(bring(DownloadRequest(url, tmp_path / "en.json", PIN)))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -85,7 +85,7 @@ def test_a_tree_whose_pages_lead_to_one_page_many_times_ends(
 def test_a_schema_whose_pages_lead_to_one_page_many_times_ends(made: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(made, folder)
-    _make_endless_schema(folder / "run.sqlite")
+    make_endless_schema(folder / "run.sqlite")
     begun = time.process_time()
     for create in (False, True):
         with pytest.raises(RagbedError, match="takes too long to read for its size"):
@@ -93,7 +93,7 @@ def test_a_schema_whose_pages_lead_to_one_page_many_times_ends(made: Path, tmp_p
     assert time.process_time() - begun < 8
 
 
-def _make_endless_schema(path: Path) -> None:
+def make_endless_schema(path: Path) -> None:
     """Repeat the row of an index without SQL, which SQLite accepts any number of times, by levels of pages."""
     content = bytearray(path.read_bytes())
     size, count = int.from_bytes(content[16:18], "big"), int.from_bytes(content[103:105], "big")

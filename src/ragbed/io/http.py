@@ -70,7 +70,7 @@ def parse_url(text: str) -> URL:
     except ValueError as error:
         raise RequestRefused(f"this is not a valid URL ({error})") from error
     if url.scheme not in ("http", "https") or not host:
-        raise RequestRefused("only http and https addresses are followed")
+        raise RequestRefused("only http and https URLs are supported")
     return url
 
 

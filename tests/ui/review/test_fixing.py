@@ -78,7 +78,7 @@ def test_another_stance_leaves_nothing_of_the_old_one() -> None:
     marked = replace(item.passages[0], support=(0, 5))
     done = fix(replace(item, passages=(marked, *item.passages[1:])), passages_0__stance=fixed("distracts"))
     assert done.item is not None
-    assert done.item.passages[0] == replace(marked, stance="distracts", support=None)
+    assert done.item.passages[0] == replace(marked, stance="distracts", support=None, reviewed=True)
     assert done.changes == [("passages[0].stance", "supports", "distracts")]
 
 
