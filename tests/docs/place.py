@@ -16,7 +16,7 @@ from tests.cli.typed import Done, type_command
 from tests.docs.blocks import ROOT
 
 DATA = "ragbed-mini-en_base"
-BUNDLED = ROOT / "src" / "ragbed" / "bundled"
+BUNDLED = ROOT / "src" / "ragbed" / "data" / "bundled"
 _SCRIPTS = cycle(["oracle", "refuser", "first-doc", "majority", "memory", "gullible", "echo", "last-doc"])
 _MODULES = {"my_system.py": "plain_rag.py"} | {name: name for name in ("plain_rag.py", "own_retrieval.py")}
 """Examples by the name under which a page has them."""
