@@ -29,6 +29,7 @@ from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.schema import Case
 from ragbed.scoring import score
 from ragbed.scoring.value import Value
+from ragbed.ui.viewer.index import index_path
 from ragbed.ui.viewer.indexing import Indexer
 from tests.browser import find_chromium
 from tests.ui.viewer.served import Served, serve_runs
@@ -37,6 +38,7 @@ MILLISECONDS, BYTES, MEGABYTES, INTERACTION_MS = 300, 1_000_000, 300, 100
 PROMISED = ("first page", "filters")
 """What is measured and told besides hangs on how much of the index the system has in memory."""
 MODELS = 10
+CACHE = "cache"
 WORDS = ("Berlin", "the", "not Berlin", "Ivorn River", "zebra", "的", "不足", "文档信息", "answer 2022")
 
 
@@ -50,6 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        os.environ["RAGBED_CACHE_DIR"] = str(folder / CACHE)  # where the viewer looks for its index
         kept = [
             measure_server(prepare(folder / f"run-{given.trials}", given.trials)),
             measure_browser(prepare(folder / f"run-{given.browser_trials}", given.browser_trials)),
@@ -63,13 +66,15 @@ def prepare(run: Path, trials: int) -> Path:
     if not run.exists():
         write_run(run, trials, MODELS)
     started = time.perf_counter()
-    indexer = Indexer(run, run / "view.sqlite")
+    index = index_path(run, run.parent / CACHE)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    indexer = Indexer(run, index)
     pieces = 0
     with patch("ragbed.ui.viewer.cells.score", _remembering(score)):
         while indexer.step():
             pieces += 1
     indexer.close()
-    size = (run / "view.sqlite").stat().st_size / 1e6
+    size = index.stat().st_size / 1e6
     seconds = time.perf_counter() - started
     print(f"{trials:,} trials: {seconds:.0f} s for {pieces} pieces of the index; it has {size:.0f} MB")
     return run
