@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.runs.store import open_store
+from ragbed.ui.viewer.judged import read_votes
 from tests.cli.typed import type_command
 from tests.ui.viewer.served import serve_runs
 
@@ -163,3 +165,15 @@ def test_a_cassette_gets_nothing_through_a_link(here: Path, name: str) -> None:
     done = type_command("export", "r", "--to", "cassette", "-o", "r.cassette")
     assert (done.code, "is a symbolic link" in done.err) == (2, True)
     assert not (here / "r.cassette").exists()
+
+
+def test_judgements_behind_a_link_are_neither_reported_nor_shown(here: Path) -> None:
+    assert type_command("judge", "r", "-m", "scripted/oracle").code == 0
+    (here / "r" / "judge").rename(here.parent / "judge")
+    (here / "r" / "judge").symlink_to(here.parent / "judge")
+    done = type_command("report", "r")
+    assert (done.code, "r/judge is a symbolic link" in done.err) == (2, True)
+    with open_store(here / "r", create=False) as store:
+        votes = read_votes(here / "r", next(store.results()))
+    assert {vote.verdict for vote in votes} == {"error"}
+    assert "judge is a symbolic link" in (votes[0].said or "")

@@ -13,6 +13,7 @@ from ragbed.analysis.judging.verdict import Verdict
 from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
 from ragbed.analysis.statistics.rates import clustered_wilson
+from ragbed.io.locations import place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.store import StoredResult, open_store
@@ -25,7 +26,8 @@ THEN = "_then_correct"
 
 def read_judged_cells(runs: Sequence[Path]) -> list[Cell]:
     """The cells of all judges of runs; none where nobody judged. Rates are of all asked, as everywhere."""
-    return [cell for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}")) for cell in _read(run, path)]
+    found = [(run, path.parent.name) for run in runs for path in sorted((run / FOLDER).glob(f"*/{NAME}"))]
+    return [cell for run, judge in found for cell in _read(run, place_inside(run, FOLDER, judge, NAME))]
 
 
 @dataclass

@@ -13,6 +13,7 @@ from ragbed.analysis.judging.judge_run import FOLDER, needs_judge
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import verdict_of
 from ragbed.errors import RagbedError
+from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult, open_store
@@ -40,7 +41,7 @@ def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
     for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
         try:
             with suppress(EmptyRun):  # the judge was killed while its file was created
-                votes += _read(path.parent, stored)
+                votes += _read(place_inside(run, FOLDER, path.parent.name), stored)
         except RagbedError as error:
             votes.append(Vote(path.parent.name, "", "error", str(error)))
     names = short_names(vote.judge for vote in votes)
