@@ -49,11 +49,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "import SPECIAL --from cassette --out imported",
         "import SPECIAL --from jsonl -m mine/rag -d figure1 --out imported",
         "import prediction_figure1_m_temp0_noise0_passage2_correct0.json --from rgb -d figure1 --out imported",
-        "build SPECIAL",
-        "build feed.toml -o built",
-        "build urls.toml -o built",
-        "build warc.toml -o built",
-        "build sitemap.toml -o built",
+        "build run SPECIAL",
+        "build run feed.toml -o built",
+        "build run urls.toml -o built",
+        "build run warc.toml -o built",
+        "build run sitemap.toml -o built",
     ],
 )
 def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> None:

@@ -62,7 +62,7 @@ def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_pa
         "scripted/oracle",
         "-d",
         "figure1",
-        "--docs",
+        "--num-docs",
         "2",
         "--no-cache",
         "--out",

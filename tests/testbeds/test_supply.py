@@ -62,7 +62,7 @@ def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
 
 def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_path: Path) -> None:
     items = [base_item(number, supports=1, distracts=4) for number in range(2)]
-    done = _run(tmp_path, *items, words=("--docs", "5", "--noise", "0,0.8", "--testbeds", "noise"))
+    done = _run(tmp_path, *items, words=("--num-docs", "5", "--noise", "0,0.8", "--testbeds", "noise"))
     (printed,) = (line for line in done.err.splitlines() if " cases " in line and line.startswith("  "))
     words = shlex.split(printed)
     shown = type_command(*words[words.index("cases") :])
