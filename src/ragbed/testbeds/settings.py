@@ -73,7 +73,7 @@ class Settings:
     """Shares of distracting documents; None for each testbed's own."""
     docs: int = 5
     fits_defaults: bool = False
-    """Whether documents and ratios, which nobody chose, may follow what a dataset has."""
+    """Whether defaults may be replaced by conditions that the dataset can supply; false once the user sets one."""
     correct: tuple[Fraction, ...] = (Fraction(0),)
     """Counterfactual: shares of true documents."""
     arms: tuple[Arm, ...] = ("related",)
