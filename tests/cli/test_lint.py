@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.analysis.linting import RULES, DatasetCheck
 from ragbed.cli import lint as command
 from ragbed.data import Dataset
-from ragbed.linting import RULES, DatasetCheck
 from tests.cli.typed import type_command
 
 BAD = {"id": 1, "query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}

@@ -12,7 +12,7 @@ from ragbed import __version__
 from ragbed.cli import renames
 from tests.cli.typed import type_command
 
-_HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.linting", "ragbed.builder.web")
+_HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.analysis.linting", "ragbed.builder.web")
 
 
 def test_help_lists_every_command() -> None:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from ragbed.analysis.linting import DatasetCheck, Rule
+    from ragbed.analysis.linting.counts import RuleCount
+    from ragbed.analysis.linting.samples import Samples
     from ragbed.cli.options import MixOptions
-    from ragbed.linting import DatasetCheck, Rule
-    from ragbed.linting.counts import RuleCount
-    from ragbed.linting.samples import Samples
     from ragbed.testbeds.settings import Settings
 
 _FEW = 3
@@ -60,10 +60,10 @@ def lint(
       ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
       ragbed lint zh_int.json --skip markup,braces --json
     """
+    from ragbed.analysis.linting import DatasetCheck, choose_rules
+    from ragbed.analysis.linting.samples import Samples
     from ragbed.cli.console import print_json
     from ragbed.data.catalog import open_data
-    from ragbed.linting import DatasetCheck, choose_rules
-    from ragbed.linting.samples import Samples
 
     rules = choose_rules(_names(only, "--only"), _names(skip, "--skip") or [])
     settings = _settings(mix)
@@ -116,7 +116,7 @@ def _report(check: DatasetCheck, rules: list[Rule], samples: Samples) -> dict[st
 
 def _ordered(check: DatasetCheck) -> list[RuleCount]:
     """Counts that are not zero: the gravest first, the senses of a rule below it."""
-    from ragbed.linting import RULES
+    from ragbed.analysis.linting import RULES
 
     rank = {name: number for number, name in enumerate(_COLOURS)}
     places = {name: number for number, name in enumerate(RULES)}
@@ -154,7 +154,7 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ragbed.linting import RULES
+    from ragbed.analysis.linting import RULES
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("severity", "rule", "items", "docs", "meaning"):
@@ -178,7 +178,7 @@ def _says_more(counts: list[RuleCount]) -> Callable[[RuleCount], bool]:
 def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
     from rich.text import Text
 
-    from ragbed.linting import RULES
+    from ragbed.analysis.linting import RULES
     from ragbed.text import printable
 
     out.print()

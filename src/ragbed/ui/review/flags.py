@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
+from ragbed.analysis.linting import DatasetCheck, choose_rules
 from ragbed.builder.edits import check_edit, check_fake
 from ragbed.builder.labelling import STANCES
 from ragbed.builder.relabel import label_again
 from ragbed.data import Dataset
 from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import check_regular, open_regular
-from ragbed.linting import DatasetCheck, choose_rules
 from ragbed.schema import Item
 from ragbed.ui.review.points import is_edit
 

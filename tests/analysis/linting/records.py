@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
+from ragbed.analysis.linting.rules import Fault, Survey, View
 from ragbed.data import Dataset, rgb
-from ragbed.linting import RULES, DatasetCheck, LintFinding
-from ragbed.linting.rules import Fault, Survey, View
 from ragbed.schema import Item, Passage
 from ragbed.testbeds.settings import Settings
 

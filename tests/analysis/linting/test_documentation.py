@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.linting import RULES, DatasetCheck, LintFinding
-from ragbed.linting.counts import RuleCount
+from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
+from ragbed.analysis.linting.counts import RuleCount
 
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.linting.boundaries import BOUNDARY
-from ragbed.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
+from ragbed.analysis.linting.boundaries import BOUNDARY
+from ragbed.analysis.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.schema import Answer
 from ragbed.text import all_stand_alone, holds_answer, plain, spaceless, squeezed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.linting.rules import PLAIN, SPACELESS, Fault, View, quote, rule
+from ragbed.analysis.linting.rules import PLAIN, SPACELESS, Fault, View, quote, rule
 from ragbed.schema import Answer
 from ragbed.text import stands_alone
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragbed.errors import UnknownName, UsageError
-from ragbed.linting.accidental_matches import accidental_match
-from ragbed.linting.answers import (
+from ragbed.analysis.linting.accidental_matches import accidental_match
+from ragbed.analysis.linting.answers import (
     digits_only_gold,
     edge_punctuation,
     edge_space,
@@ -22,17 +21,17 @@ from ragbed.linting.answers import (
     space_in_alias,
     unwinnable_slot,
 )
-from ragbed.linting.boundaries import gold_inside_longer
-from ragbed.linting.characters import blank_document, braces, key_phrases, markup, odd_characters, prompt_words
-from ragbed.linting.checker import DatasetCheck
-from ragbed.linting.duplicates import (
+from ragbed.analysis.linting.boundaries import gold_inside_longer
+from ragbed.analysis.linting.characters import blank_document, braces, key_phrases, markup, odd_characters, prompt_words
+from ragbed.analysis.linting.checker import DatasetCheck
+from ragbed.analysis.linting.duplicates import (
     both_labels,
     cross_label_duplicate,
     duplicate_question,
     exact_duplicate,
     near_duplicate,
 )
-from ragbed.linting.fakes import (
+from ragbed.analysis.linting.fakes import (
     edit_unchanged,
     edit_without_fake,
     fake_equals_gold,
@@ -40,7 +39,7 @@ from ragbed.linting.fakes import (
     gold_holds_fake,
     gold_in_edit,
 )
-from ragbed.linting.leaks import (
+from ragbed.analysis.linting.leaks import (
     gold_in_negative,
     gold_part_in_negative,
     loose_gold_in_negative,
@@ -50,9 +49,10 @@ from ragbed.linting.leaks import (
     question_holds_gold,
     slot_without_positive,
 )
-from ragbed.linting.pools import empty_pool, mix, slots_groups
-from ragbed.linting.records import record
-from ragbed.linting.rules import LintFinding, Rule, Severity
+from ragbed.analysis.linting.pools import empty_pool, mix, slots_groups
+from ragbed.analysis.linting.records import record
+from ragbed.analysis.linting.rules import LintFinding, Rule, Severity
+from ragbed.errors import UnknownName, UsageError
 
 __all__ = ["RULES", "DatasetCheck", "LintFinding", "Rule", "Severity", "choose_rules"]
 

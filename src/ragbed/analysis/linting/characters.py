@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from ragbed.linting.rules import PLAIN, Fault, View, quote, quote_alias, rule
+from ragbed.analysis.linting.rules import PLAIN, Fault, View, quote, quote_alias, rule
 
 _PROMPT_WORDS = re.compile(r"(?:问题|文档|questions?|documents?)\s*[:：]", re.IGNORECASE)
 _TEMPLATE = re.compile(

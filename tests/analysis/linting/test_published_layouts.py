@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.analysis.linting import RULES, DatasetCheck
 from ragbed.data import Dataset
-from ragbed.linting import RULES, DatasetCheck
 from ragbed.schema import Case
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ragbed.analysis.linting.counts import FindingCounts
+from ragbed.analysis.linting.records import record
+from ragbed.analysis.linting.rules import Fault, LintFinding, Rule, Survey, View
+from ragbed.analysis.linting.statistics import Statistics
 from ragbed.data import Dataset, Line
 from ragbed.errors import DataError
-from ragbed.linting.counts import FindingCounts
-from ragbed.linting.records import record
-from ragbed.linting.rules import Fault, LintFinding, Rule, Survey, View
-from ragbed.linting.statistics import Statistics
 from ragbed.testbeds.settings import Settings
 
 

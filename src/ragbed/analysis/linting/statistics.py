@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from ragbed.analysis.linting.rules import View
 from ragbed.data import kind_of
-from ragbed.linting.rules import View
 from ragbed.schema import RawAnswer, Stance
 from ragbed.text import bounded, holds_answer
 

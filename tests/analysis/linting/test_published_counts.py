@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
+from ragbed.analysis.linting.rules import View
+from ragbed.analysis.linting.statistics import Statistics
 from ragbed.data import Dataset
-from ragbed.linting import RULES, DatasetCheck, LintFinding
-from ragbed.linting.rules import View
-from ragbed.linting.statistics import Statistics
 
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 PINS = {

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
+from ragbed.analysis.linting.rules import LintFinding
+from ragbed.analysis.linting.samples import Samples
+from ragbed.analysis.linting.statistics import Distribution
 from ragbed.data import Dataset, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
-from ragbed.linting import RULES, DatasetCheck, choose_rules
-from ragbed.linting.rules import LintFinding
-from ragbed.linting.samples import Samples
-from ragbed.linting.statistics import Distribution
 from ragbed.testbeds.selection import choose_testbeds, lay_out
 from ragbed.testbeds.settings import Settings
+from tests.analysis.linting.records import check_file
 from tests.items import base_item, fact_item, integration_item
-from tests.linting.records import check_file
 
 GOOD = '{"id":%d,"query":"Who won?","answer":"Ann Lee","positive":["Ann Lee"],"negative":["Bo"]}'
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
 from ragbed.data import Dataset, kind_of
-from ragbed.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
 from ragbed.schema import Case, Item, Stance
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.selection import choose_testbeds

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
 from ragbed.data import Dataset
-from ragbed.linting import RULES, DatasetCheck, LintFinding
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
+from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule
 from ragbed.data import Dataset
 from ragbed.errors import DataError
-from ragbed.linting.rules import Fault, Find, Survey, View, dataset_rule
 from ragbed.schema import Item, Lang
 from ragbed.text import plain, spaceless
 

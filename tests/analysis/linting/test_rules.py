@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.linting import RULES
+from ragbed.analysis.linting import RULES
 from ragbed.schema import Item, Passage
-from tests.linting.records import fact_item, faults, native_item, rgb_item
+from tests.analysis.linting.records import fact_item, faults, native_item, rgb_item
 
 ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ragbed.linting.rules import Fault, Find, Survey, View, dataset_rule
+from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule
 
 _FIX = "Correct the line; docs/data-format.md lists the fields."
 

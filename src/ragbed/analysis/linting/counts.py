@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ragbed.linting.rules import LintFinding, Severity
+from ragbed.analysis.linting.rules import LintFinding, Severity
 
 
 @dataclass

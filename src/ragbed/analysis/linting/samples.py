@@ -8,7 +8,7 @@ from types import TracebackType
 
 import msgspec
 
-from ragbed.linting.rules import LintFinding
+from ragbed.analysis.linting.rules import LintFinding
 
 _IN_MEMORY_BYTES = 256 * 1024
 """Per rule; what goes beyond lies in a temporary file, so that `--all` of a million items fits."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
-from ragbed.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
+from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
 from ragbed.retrieval.near_duplicates import GRAM_CHARS, find_near, unspaced
 from ragbed.schema import Stance
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragbed.analysis.linting.boundaries import BOUNDARY
+from ragbed.analysis.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.data import kind_of
-from ragbed.linting.boundaries import BOUNDARY
-from ragbed.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.schema import Answer
 from ragbed.text import all_stand_alone, holds_answer, holds_slot, plain, spaceless, squeezed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragbed.linting.rules import Fault, View, rule
+from ragbed.analysis.linting.rules import Fault, View, rule
 from ragbed.schema import Answer, Item, Lang, Passage
 
 SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}
