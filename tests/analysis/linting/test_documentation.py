@@ -12,7 +12,7 @@ from ragbed.analysis.linting.counts import RuleCount
 
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 
-PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
+PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 
 
 def _rows(cells: int) -> list[list[str]]:
