@@ -50,22 +50,22 @@ _ABILITIES = """
 Four examples in our own words, bundled as the dataset `figure1`. `ragbed demo` prints them;
 `ragbed run -d figure1 --num-docs 2` asks a model about them.
 
-![The four abilities: a question, two documents, and what is expected](images/figure1-en.svg)
+![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
 
-![四种能力：问题、两篇文档、期望的回答](images/figure1-zh.svg)
+![四种能力：问题、两篇文档、期望的回答](../images/figure1-zh.svg)
 """.strip()
 _PIPELINE = """
 ## Figure 2: how data is made
 
-The steps of [`ragbed build`](build.md), in their order; those that ask a model are marked.
+The steps of [`ragbed build`](../how-to/build.md), in their order; those that ask a model are marked.
 
-![The steps of a build](images/figure2.svg)
+![The steps of a build](../images/figure2.svg)
 """.strip()
 _INSTRUCTIONS = """
 ## Figure 3: the instructions
 
 What `--profile paper` sends, to the letter, the paper's own slips included (`’…‘`, “提供文档的文档”). `{DOCS}` and
-`{QUERY}` stand for the documents, one a line, and the question. [Other profiles](testbeds.md#profiles) differ as that
+`{QUERY}` stand for the documents, one a line, and the question. [Other profiles](../reference/testbeds.md#profiles) differ as that
 page says.
 """.strip()
 

@@ -28,7 +28,7 @@ def write_pages() -> dict[str, str]:
     return {
         "docs/reference/cli.md": _write_cli(),
         "docs/reference/api.md": _write_api(),
-        "docs/figures.md": write_figures(_NOTE),
+        "docs/project/figures.md": write_figures(_NOTE),
         **draw_figures(),
     }
 
