@@ -63,9 +63,12 @@ class _Links(HTMLParser):
         super().__init__()
         self.leads: list[str] = []
         self.loads: list[str] = []
+        self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
+        if told.get("id"):
+            self.anchors.add(str(told["id"]))
         if tag == "a" and told.get("href"):
             self.leads.append(str(told["href"]))
         elif tag == "link" and told.get("rel") != "canonical" and told.get("href"):
@@ -91,6 +94,19 @@ def test_every_link_of_every_page_leads_to_something(site: Path) -> None:
     assert lost == []
 
 
+def test_every_anchor_that_a_link_names_exists(site: Path) -> None:
+    pages = {page.resolve(): _read(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    missing = [
+        f"{page.name}: {link}"
+        for page, links in pages.items()
+        for link in links.leads
+        if (parts := urlsplit(link)).fragment and not parts.scheme
+        if (target := (page.parent / unquote(parts.path)).resolve() if parts.path else page) in pages
+        if unquote(parts.fragment) not in pages[target].anchors
+    ]
+    assert missing == []
+
+
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert [link for link in _read(page).loads if urlsplit(link).netloc] == [], page
@@ -99,7 +115,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
         assert re.findall(r"@import|url\([\"']?(?:https?:)?//", told) == [], sheet
 
 
-@pytest.mark.parametrize("name", ["index.html", "figures.html", "reference/cli.html", "zh/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "project/figures.html", "reference/cli.html", "zh/index.html"])
 def test_a_page_opens_from_the_disk_and_asks_no_server(name: str, site: Path, browser: Browser) -> None:
     page = browser.new_page()
     asked: list[str] = []
