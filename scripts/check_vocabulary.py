@@ -1,0 +1,66 @@
+"""Refuse private words in texts for people (scripts/vocabulary.toml).
+
+    python -m scripts.check_vocabulary [PATH ...]
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+_EXEMPT = {"CHANGELOG.md", "scripts/vocabulary.toml", "scripts/check_vocabulary.py"}
+_FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"``.+?``|`[^`\n]*`")
+
+
+def _files() -> list[Path]:
+    patterns = ("*.md", "docs/**/*.md", "examples/**/*.md", "src/**/*.py", "src/**/locale/*.toml", "src/**/*.js", "benches/**/*.py")
+    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line of text for people with its number."""
+    content = path.read_text("utf-8")
+    if path.suffix == ".md":
+        content = _FENCE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), content)
+    if path.suffix == ".py":
+        yield from _python_texts(content)
+        return
+    yield from enumerate(content.splitlines(), 1)
+
+
+def _python_texts(content: str) -> Iterator[tuple[int, str]]:
+    """Yield comments, docstrings and string literals that contain a space."""
+    for token in tokenize.generate_tokens(io.StringIO(content).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield from enumerate(node.value.splitlines(), node.lineno)
+
+
+def find(paths: list[Path]) -> list[str]:
+    """Return every private word in these files with its place and the term to use."""
+    words = tomllib.loads((ROOT / "scripts" / "vocabulary.toml").read_text("utf-8"))["words"]
+    rules = [(re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why) for word, why in words.items()]
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {found[0]!r}: {why}"
+        for path in paths
+        if str(path.relative_to(ROOT)) not in _EXEMPT
+        for number, text in _texts(path)
+        for rule, why in rules
+        if (found := rule.search(_SPAN.sub("", text)))
+    ]
+
+
+if __name__ == "__main__":
+    problems = find([Path(name).resolve() for name in sys.argv[1:]] or _files())
+    print("\n".join(problems))
+    sys.exit(bool(problems))
