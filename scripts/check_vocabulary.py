@@ -1,6 +1,6 @@
 """Refuse private words in texts for people (scripts/vocabulary.toml).
 
-    python -m scripts.check_vocabulary [PATH ...]
+python -m scripts.check_vocabulary [PATH ...]
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ _SPAN = re.compile(r"``.+?``|`[^`\n]*`")
 
 
 def _files() -> list[Path]:
-    patterns = ("*.md", "docs/**/*.md", "examples/**/*.md", "src/**/*.py", "src/**/locale/*.toml", "src/**/*.js", "benches/**/*.py")
+    patterns = (
+        "*.md",
+        "docs/**/*.md",
+        "examples/**/*.md",
+        "src/**/*.py",
+        "src/**/locale/*.toml",
+        "src/**/*.js",
+        "benches/**/*.py",
+    )
     return sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
 
 
@@ -49,7 +57,9 @@ def _python_texts(content: str) -> Iterator[tuple[int, str]]:
 def find(paths: list[Path]) -> list[str]:
     """Return every private word in these files with its place and the term to use."""
     words = tomllib.loads((ROOT / "scripts" / "vocabulary.toml").read_text("utf-8"))["words"]
-    rules = [(re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why) for word, why in words.items()]
+    rules = [
+        (re.compile(rf"\b(?:{word})\b" if word.isascii() else word, re.IGNORECASE), why) for word, why in words.items()
+    ]
     return [
         f"{path.relative_to(ROOT)}:{number}: {found[0]!r}: {why}"
         for path in paths

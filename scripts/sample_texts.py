@@ -1,0 +1,142 @@
+"""Draw random samples of the texts that people read, for a blind review of the language.
+
+    python -m scripts.sample_texts [--count 60] [--seed COMMIT] > samples.json
+
+The seed is the current commit unless it is given, so a sample cannot be chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import random
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ragbed.cli import app
+
+ROOT = Path(__file__).parent.parent
+_FENCE = re.compile(r"^ *(`{3,}).*?^ *\1 *$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+_JS_PAIR = re.compile(r'^\s*"((?:[^"\\]|\\.)+)":\s*"((?:[^"\\]|\\.)+)",?\s*$', re.MULTILINE)
+
+
+def _sentences(path: Path, end: str) -> Iterator[str]:
+    """Yield the sentences of a page; tables, headings and code blocks are left out."""
+    text = _FENCE.sub("", path.read_text("utf-8"))
+    for block in re.split(r"\n\s*\n|\n(?=\s*[*\d][.\s])", text):
+        line = " ".join(block.split())
+        if line and not line.startswith(("|", "#", "!", "    ")):
+            yield from (sentence for sentence in re.split(end, line.lstrip("* ")) if len(sentence) > 12)
+
+
+def _sources() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(ROOT.glob("src/**/*.py")):
+        text = path.read_text("utf-8")
+        yield text, ast.parse(text)
+
+
+def _docstrings() -> Iterator[str]:
+    for _, tree in _sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                text = ast.get_docstring(node)
+                if text:
+                    yield " ".join(text.split("\n\n")[0].split())
+
+
+def _comments() -> Iterator[str]:
+    for text, _ in _sources():
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|fmt:|pragma)", token.string):
+                yield token.string
+
+
+def _errors() -> Iterator[str]:
+    """Yield the message of every `raise` whose message is written there; `{…}` stands for a value."""
+    for _, tree in _sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                texts = [_rendered(value) for value in node.exc.args]
+                yield from (text for text in texts if text and " " in text)
+
+
+def _rendered(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
+    return None
+
+
+def _help(group: click.Group, path: str = "ragbed") -> Iterator[str]:
+    """Yield the summary of each command and the help of each option; an option of several commands counts once."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}: {command.get_short_help_str(200)}"
+        for param in command.params:
+            if isinstance(param, click.Option) and param.help:
+                yield f"{param.opts[-1]}: {param.help}"
+        if isinstance(command, click.Group):
+            yield from _help(command, f"{path} {name}")
+
+
+def _labels(lang: str) -> Iterator[str]:
+    """Yield the texts of the report, the viewer and the review page."""
+    (locale,) = ROOT.glob(f"src/**/locale/{lang}.toml")
+    yield from _values(tomllib.loads(locale.read_text("utf-8")))
+    for path in sorted(ROOT.glob("src/**/static/zh.js")):
+        for english, chinese in _JS_PAIR.findall(path.read_text("utf-8")):
+            yield english if lang == "en" else chinese
+
+
+def _values(node: object) -> Iterator[str]:
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from _values(value)
+    elif isinstance(node, str):
+        yield node
+
+
+def _surfaces() -> dict[str, list[str]]:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    chinese = [ROOT / "README.zh.md", *sorted((ROOT / "docs" / "zh").glob("*.md"))]
+    english = [page for page in pages if page not in chinese and page.name != "cli.md"]
+    return {
+        "documentation": [text for page in english for text in _sentences(page, r"(?<=[.!?])\s+(?=[A-Z`*])")],
+        "documentation, Chinese": [text for page in chinese for text in _sentences(page, r"(?<=[。！？])")],
+        "option help": list(_help(app)),
+        "error messages": list(_errors()),
+        "docstrings": list(_docstrings()),
+        "comments": list(_comments()),
+        "interface labels": list(_labels("en")),
+        "interface labels, Chinese": list(_labels("zh")),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=60, help="Texts per surface. [default: 60]")
+    parser.add_argument("--seed", help="Seed of the sample. [default: the current commit]")
+    options = parser.parse_args()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    seed = options.seed or commit.stdout.strip()
+    samples = {
+        name: random.Random(f"{seed} {name}").sample(texts, min(options.count, len(texts)))
+        for name, texts in ((name, sorted(set(texts))) for name, texts in _surfaces().items())
+    }
+    json.dump({"seed": seed, "samples": samples}, sys.stdout, ensure_ascii=False, indent=1)
+
+
+if __name__ == "__main__":
+    main()
