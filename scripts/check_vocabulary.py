@@ -30,7 +30,7 @@ def _files() -> list[Path]:
         "src/**/*.js",
         "benches/**/*.py",
     )
-    return sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+    return sorted({path for pattern in (*pages, *code) for path in ROOT.glob(pattern)})
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:

@@ -65,8 +65,8 @@ _INSTRUCTIONS = """
 ## Figure 3: the instructions
 
 What `--profile paper` sends, to the letter, the paper's own slips included (`’…‘`, “提供文档的文档”). `{DOCS}` and
-`{QUERY}` stand for the documents, one a line, and the question. [Other profiles](../reference/testbeds.md#profiles) differ as that
-page says.
+`{QUERY}` stand for the documents, one per line, and the question. [Other profiles](../reference/testbeds.md#profiles)
+differ.
 """.strip()
 
 
