@@ -21,15 +21,8 @@ _SPAN = re.compile(r"``.+?``|`[^`\n]*`")
 
 
 def _files() -> list[Path]:
-    patterns = (
-        "*.md",
-        "docs/**/*.md",
-        "examples/**/*.md",
-        "src/**/*.py",
-        "src/**/locale/*.toml",
-        "src/**/*.js",
-        "benches/**/*.py",
-    )
+    pages = ("*.md", "docs/**/*.md", "examples/**/*.md")
+    code = ("src/**/*.py", "src/**/locale/*.toml", "src/**/*.js", "benches/**/*.py")
     return sorted({path for pattern in (*pages, *code) for path in ROOT.glob(pattern)})
 
 
