@@ -15,7 +15,7 @@ from tests.docs.blocks import ROOT, read_blocks
 
 def _steps(kind: str) -> list[list[str]]:
     """The ragbed commands of the page's GitHub or GitLab example."""
-    blocks = [yaml.safe_load(one.text) for one in read_blocks(ROOT / "docs/ci.md") if one.kind == "yaml"]
+    blocks = [yaml.safe_load(one.text) for one in read_blocks(ROOT / "docs/how-to/ci.md") if one.kind == "yaml"]
     github, gitlab = (next(one for one in blocks if name in one) for name in ("jobs", "rag"))
     lines = (
         gitlab["rag"]["script"]
