@@ -23,6 +23,7 @@ Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdate
 """What a passage is to a question, finer than its stance (docs/quality.md)."""
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
+ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
 MOST_SLOTS, MOST_ALIASES = 100, 1_000
 """Of one answer. Published items have up to 5 and 30; scoring compares every slot with every other."""

@@ -13,7 +13,7 @@ from ragbed import plugins
 from ragbed.data import Dataset
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
-from ragbed.schema import Case
+from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
@@ -36,7 +36,21 @@ class Testbed(Protocol):
         ...
 
 
-TESTBEDS: dict[str, Testbed] = {
+class BuiltinTestbed(Testbed, Protocol):
+    """A testbed that declares its headline metric."""
+
+    @property
+    def headline(self) -> ScoreName:
+        """The score whose rate is the headline metric; a trial is right if this score is true."""
+        ...
+
+    @property
+    def secondary(self) -> tuple[ScoreName, ...]:
+        """Other scores of which a higher rate is better."""
+        ...
+
+
+TESTBEDS: dict[str, BuiltinTestbed] = {
     "noise": NOISE,
     "rejection": REJECTION,
     "integration": INTEGRATION,
@@ -50,6 +64,27 @@ TESTBEDS: dict[str, Testbed] = {
 CONTROLS = ("no-documents", "parts", "own-retrieval", "own-rejection")
 """Asked only if they are named: what they tell is of interest beside other testbeds, or of systems alone."""
 USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)
+
+
+def headline_score(testbed: str) -> ScoreName:
+    """Return the score whose rate is a testbed's headline metric; `correct` for a testbed of a plug-in."""
+    return TESTBEDS[testbed].headline if testbed in TESTBEDS else "correct"
+
+
+def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
+    """Return all scores of a testbed of which a higher rate is better, the headline score first."""
+    secondary = TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()
+    return (headline_score(testbed), *secondary)
+
+
+def right_score(case: Case) -> ScoreName:
+    """Return the score that must be true for a trial of a case to be right.
+
+    This is the headline score of its testbed. Testbeds of plug-ins declare none, so there the case decides.
+    """
+    if case.testbed not in TESTBEDS and case.expect == "refuse":
+        return "refused"
+    return headline_score(case.testbed)
 
 
 def find_testbed(name: str) -> Testbed:

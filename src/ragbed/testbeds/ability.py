@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 
 from ragbed.data import Dataset, kind_of
-from ragbed.schema import Case, Document, Expectation, Item, Kind
+from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
 from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvidence, plan_original, plan_ours
@@ -33,6 +33,8 @@ class Ability:
     """The ratios asked when none are given."""
     draw: DrawEvidence
     choose_original: ChooseOriginal
+    headline: ScoreName = "correct"
+    secondary: tuple[ScoreName, ...] = ()
 
     def allows(self, noise: Fraction, original: bool) -> bool:
         """Whether a ratio makes sense: all of it for rejection, else less; the original code takes 1 for more."""

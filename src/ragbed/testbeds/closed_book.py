@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragbed.data import Dataset
-from ragbed.schema import Case
+from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.no_documents import bare_case, items_of
 from ragbed.testbeds.settings import Settings
 
@@ -22,6 +22,8 @@ class ClosedBook:
     name: str
     documents: Sequence[str] | None
     """For the prompt."""
+    headline: ScoreName = "correct"
+    secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item once."""
@@ -31,4 +33,4 @@ class ClosedBook:
 
 
 CLOSED_BOOK = ClosedBook("closed-book", None)
-NO_DOCUMENTS = ClosedBook("no-documents", ())
+NO_DOCUMENTS = ClosedBook("no-documents", (), headline="refused", secondary=("correct",))

@@ -43,4 +43,6 @@ COUNTERFACTUAL = Ability(
     noise=(Fraction(0),),
     draw=_draw,
     choose_original=choose_counterfactual,
+    headline="correct",
+    secondary=("flagged",),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Edition
-from ragbed.schema import Case, Expectation, Message
+from ragbed.schema import Case, Expectation, Message, ScoreName
 from ragbed.testbeds.no_documents import bare_case, items_of
 from ragbed.testbeds.settings import Settings
 
@@ -23,6 +23,8 @@ class EndToEnd:
     name: str
     edition: Edition
     expect: Expectation
+    headline: ScoreName
+    secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields every item once; where the answer is withheld base items only, as `rejection` does."""
@@ -42,5 +44,5 @@ def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dic
     return {corpus.id: corpus for corpus in corpora}
 
 
-OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer")
-OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse")
+OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer", "correct")
+OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", "refused")

@@ -26,4 +26,5 @@ INTEGRATION = Ability(
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4)),
     draw=_draw,
     choose_original=choose_integration,
+    headline="correct",
 )

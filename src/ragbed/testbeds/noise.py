@@ -26,7 +26,8 @@ NOISE = Ability(
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8)),
     draw=draw_supporting,
     choose_original=choose_base,
+    headline="correct",
 )
 
 
-REJECTION = replace(NOISE, name="rejection", expect="refuse", noise=(Fraction(1),))
+REJECTION = replace(NOISE, name="rejection", expect="refuse", noise=(Fraction(1),), headline="refused")

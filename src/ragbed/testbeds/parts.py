@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ragbed.data import Dataset
-from ragbed.schema import Case
+from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.settings import Settings
 
@@ -19,6 +19,8 @@ class Parts:
     """The testbed; takes integration items that name a question for each part of the answer."""
 
     name = "parts"
+    headline: ScoreName = "correct"
+    secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yields, for every integration case, one of each part."""
