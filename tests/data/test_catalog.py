@@ -141,7 +141,7 @@ def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> No
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
     folder = folder_of(tiny, tmp_path)
     folder.mkdir(parents=True)
-    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is bringing files to"):
+    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is already installing files in"):
         bring(tiny, tmp_path)
     assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
 

@@ -7,8 +7,8 @@ run goes on without it.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
+import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, RagbedError
-from ragbed.io.locations import open_regular
+from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
@@ -156,10 +156,8 @@ def open_cache(path: Path) -> sqlite3.Connection:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Of several processes that start at once one makes the file: switching it to the write-ahead log fails
-        # under another's eyes, however long one is ready to wait.
-        with open_regular(path.with_name(f"{path.name}.lock"), "ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        # Switching a file to the write-ahead log fails while another process opens it, however long the timeout is.
+        with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
         told = getattr(error, "strerror", None) or error

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_folders
 from ragbed.errors import DownloadError, RagbedError
+from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import open_regular
 from ragbed.io.pins import is_right, pin_of
 
 if TYPE_CHECKING:
@@ -158,17 +156,9 @@ def _set_aside(path: Path) -> str | None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    with open_regular(folder / ".lock", "a+b") as lock:
-        if sys.platform != "win32":  # where there is no flock, the pins still keep wrong bytes out
-            import fcntl  # noqa: PLC0415
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                who = lock.read(20).decode("ascii", "replace").strip()
-                raise RagbedError(f"process {who} is bringing files to {folder} already; wait for it.") from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+    try:
+        lock = lock_file(folder / ".lock")
+    except LockHeld as error:
+        raise RagbedError(f"process {error.owner} is already installing files in {folder}; wait for it.") from None
+    with lock:
         yield
