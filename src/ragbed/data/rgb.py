@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError, RagbedError
 from ragbed.io.locations import Place
-from ragbed.schema import MOST_ALIASES, MOST_SLOTS, Answer, Item, Passage, RawAnswer
+from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
 SIGN = "query"
@@ -118,11 +118,11 @@ class _Place:
         slots = _slots(raw)
         if not slots:
             raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
-        if len(slots) > MOST_SLOTS:
-            raise self.wrong(field, f"has {len(slots):,} parts; at most {MOST_SLOTS} are allowed")
+        if len(slots) > MAX_SLOTS:
+            raise self.wrong(field, f"has {len(slots):,} parts; at most {MAX_SLOTS} are allowed")
         for index, aliases in enumerate(slots):
-            if len(aliases) > MOST_ALIASES:
-                told = f"has {len(aliases):,} aliases; at most {MOST_ALIASES:,} are allowed"
+            if len(aliases) > MAX_ALIASES:
+                told = f"has {len(aliases):,} aliases; at most {MAX_ALIASES:,} are allowed"
                 raise self.wrong(f"{field}[{index}]", told)
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
