@@ -19,7 +19,7 @@ from tests.items import base_item
 def _cases(folder: Path, items: list[Item]) -> list[Case]:
     path = folder / "made.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
-    settings = Settings(arms=("random",), noise=(Fraction("0.8"),))
+    settings = Settings(distractors=("random",), noise=(Fraction("0.8"),))
     return list(TESTBEDS["noise"].cases(Dataset("made", path), settings))
 
 

@@ -27,9 +27,9 @@ _ITEMS = [
     [
         ("noise", {}, "c3ceba087487"),
         ("noise", {"seed": 7, "docs": 3, "noise": (Fraction(1, 3),)}, "d19e23e2666f"),
-        ("noise", {"arms": ("random",)}, "c4a783176205"),
-        ("noise", {"arms": ("fixed",)}, "6bae38f4ca6c"),
-        ("noise", {"rotate": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),
+        ("noise", {"distractors": ("random",)}, "c4a783176205"),
+        ("noise", {"distractors": ("fixed",)}, "6bae38f4ca6c"),
+        ("noise", {"all_positions": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),
         ("noise", {"profile": "code-2024"}, "26dbc5fd9979"),
         ("rejection", {}, "db888db5add4"),
         ("integration", {}, "3a660f182137"),

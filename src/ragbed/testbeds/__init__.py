@@ -1,7 +1,7 @@
-"""Testbeds: from a dataset to cases ready to be asked, one file per ability.
+"""Testbeds: from a dataset to cases, one file per ability.
 
-To add one: a module with an object that has `name` and `cases`, and one line in TESTBEDS. Other packages bring such
-objects as entry points `ragbed.testbeds` (docs/plugins.md).
+To add one, write a module with an object that has the attributes of `BuiltinTestbed`, and add a line to TESTBEDS.
+Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/plugins.md).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ragbed.testbeds.settings import Settings
 
 
 class Testbed(Protocol):
-    """A way to turn a dataset into cases; a dataset, because positions and random documents look past one item."""
+    """A way to turn a dataset into cases."""
 
     @property
     def name(self) -> str:
-        """What it is called everywhere."""
+        """The name in options, cases and tables."""
         ...
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields the cases of a dataset."""
+        """Yield the cases of a dataset."""
         ...
 
 
@@ -61,9 +61,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "own-retrieval": OWN_RETRIEVAL,
     "own-rejection": OWN_REJECTION,
 }
-CONTROLS = ("no-documents", "parts", "own-retrieval", "own-rejection")
-"""Asked only if they are named: what they tell is of interest beside other testbeds, or of systems alone."""
-USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)
+DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
 
 
 def headline_score(testbed: str) -> ScoreName:
@@ -88,10 +86,10 @@ def right_score(case: Case) -> ScoreName:
 
 
 def find_testbed(name: str) -> Testbed:
-    """The testbed of a name: one of ours, or a plug-in's.
+    """Return the built-in testbed or the plug-in's testbed of a name.
 
     Raises:
-        PluginFailed: It calls itself otherwise, and so would its cases: they might pass for another's.
+        PluginFailed: The testbed has another name, so its cases could be mistaken for those of another testbed.
     """
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:

@@ -1,4 +1,4 @@
-"""Information integration: the answer has several parts, which stand in different documents."""
+"""Information integration: the parts of the answer are in different documents."""
 
 from __future__ import annotations
 

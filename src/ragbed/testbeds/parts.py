@@ -1,6 +1,6 @@
-"""The parts of integration questions, each asked by itself with the documents that the whole question has.
+"""The sub-questions of integration items, each with the documents of the complete question.
 
-What a model can answer part by part and not at once is what integration costs it.
+The difference to the complete question is the cost of integration.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from ragbed.testbeds.settings import Settings
 
 
 class Parts:
-    """The testbed; takes integration items that name a question for each part of the answer."""
+    """The testbed; it takes integration items that have a question for each part of the answer."""
 
     name = "parts"
     headline: ScoreName = "correct"
     secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields, for every integration case, one of each part."""
-        for item, case in INTEGRATION.laid_out(dataset, settings):
+        """Yield one case per part for every integration case."""
+        for item, case in INTEGRATION.cases_with_items(dataset, settings):
             texts = [document.text for document in case.documents]
-            where, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")
-            # Published items have no such questions, and all others one for each part.
+            prefix, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")
+            # Published items have no sub-questions; all others have one for each part.
             for part, (question, aliases) in enumerate(zip(item.sub_questions, item.answer, strict=False)):
                 yield structs.replace(
                     case,
-                    case=f"{where}/{self.name}@part={part},{condition}",
+                    case=f"{prefix}/{self.name}@part={part},{condition}",
                     testbed=self.name,
                     question=question,
                     answer=(aliases,),
