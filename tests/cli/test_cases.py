@@ -132,7 +132,7 @@ def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None
     (tmp_path / "b").mkdir()
     other = tmp_path / "b" / "made.jsonl"
     other.write_bytes(Path(data).read_bytes())
-    assert "2 datasets are called 'made'" in type_command("cases", data, str(other)).err
+    assert "2 datasets have the name 'made'" in type_command("cases", data, str(other)).err
     renamed = type_command("cases", data, f"again={other}", "--testbeds", "closed-book", "--json")
     assert [row["data"] for row in json.loads(renamed.out)["conditions"]] == ["made", "made", "again", "again"]
 
@@ -165,7 +165,7 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path
         done = type_command("cases", spec)
         assert done.code in (1, 2)
         assert "\x1b" not in done.err + done.out
-    assert r"\u001b[31mred.json:1: is neither format" in done.err
+    assert r"\u001b[31mred.json:1: has an unknown format" in done.err
     path.write_bytes(native.to_line(base_item(id="\x9b2J\u202e")))
     assert not {"\x9b", "\u202e"} & set(type_command("cases", f"red={path}").out)
 

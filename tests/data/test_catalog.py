@@ -122,7 +122,7 @@ def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Pat
     arrival = take(tiny, tmp_path / "root", tmp_path)[0]
     assert arrival.state == "failed"
     assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
-    assert "it was changed, or is of another version" in str(arrival.problem)
+    assert "it was changed, or it is another version" in str(arrival.problem)
     assert files_here(tiny, tmp_path / "root") == []
 
 
@@ -158,7 +158,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
 
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match="RAGBED_DATA_DIR names another folder"):
+    with pytest.raises(RagbedError, match="set RAGBED_DATA_DIR to another folder"):
         bring(tiny, tmp_path)
 
 
@@ -204,7 +204,7 @@ class TestNames:
 
     @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
     def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="en_refine is not downloaded yet; bring it with: ragbed data get rgb"):
+        with pytest.raises(UsageError, match="en_refine is not downloaded yet; download it with: ragbed data get rgb"):
             open_datasets([spec], tmp_path)
 
     @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ class TestNames:
             ("nul\0byte", "byte: no such file."),
             ("a=b=c", "b=c: no such file."),
             ("=figure1", "the name before '=' must not be empty"),
-            ("a/b=figure1", "must not be empty or hold a '/'"),
+            ("a/b=figure1", "must not be empty or contain '/'"),
         ],
     )
     def test_anything_else_is_no_such_file(self, spec: str, message: str) -> None:
@@ -229,6 +229,6 @@ class TestNames:
 
     def test_two_datasets_of_one_name_are_refused(self) -> None:
         Path("figure1.json").touch()
-        with pytest.raises(UsageError, match="2 datasets are called 'figure1'; rename one, as NAME=PATH"):
+        with pytest.raises(UsageError, match="2 datasets have the name 'figure1'; rename one with NAME=PATH"):
             open_datasets(["figure1", "figure1.json"])
         assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]

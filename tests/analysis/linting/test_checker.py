@@ -60,7 +60,10 @@ def test_reading_goes_on_after_a_bad_line(tmp_path: Path) -> None:
         (b"\n \n", "is empty"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
         ('{"id": 1}'.encode("utf-16"), "is UTF-16"),
-        (b'{"id": 1, "text": "?"}', "is neither format: a record needs 'question' (native) or 'query' (rgb); found id"),
+        (
+            b'{"id": 1, "text": "?"}',
+            "has an unknown format: a record needs 'question' (native) or 'query' (rgb); found id",
+        ),
         (b'{"query":"\\ud800"}', "each line must be one JSON object"),
         (b"[" * 100_000, "expected `object`, got `array`"),
     ],
