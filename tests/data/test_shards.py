@@ -113,7 +113,7 @@ def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Pat
     [
         ("{", r"shards\.json: is not a list of shards \("),
         ('{"what": "items"}', r"shards\.json: is not a list of shards \("),
-        ('{"what": "trials", "parts": []}', r"holds trials, no items"),
+        ('{"what": "trials", "parts": []}', r"has trials, not items"),
         (_listing("../x.jsonl"), r"is not a list of shards \(.*name"),
         (_listing("/etc/x"), r"is not a list of shards \(.*name"),
         (_listing("..?x"), r"is not a list of shards \(.*name"),
