@@ -58,9 +58,7 @@ def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
         (here / "w" / name).touch()
     for command in ("run", "cases"):
         done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        said = (
-            "w is a directory without shards (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
-        )
+        said = "w is a directory without shards (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 

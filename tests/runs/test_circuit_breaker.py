@@ -58,7 +58,7 @@ def test_errors_between_replies_are_no_reason_to_give_up(tmp_path: Path) -> None
 def test_one_model_that_is_given_up_does_not_end_the_others(tmp_path: Path) -> None:
     told: list[str] = []
     lost = TalkingModel(lambda _: _error("auth"), "test/lost")
-    with pytest.raises(CircuitOpen, match="test/lost cannot be asked"):
+    with pytest.raises(CircuitOpen, match="test/lost cannot be called"):
         run(make_job(tmp_path, 200, lost, TalkingModel(agree, "test/well"), tell=told.append), ask_nobody)
     assert [model.ok for model in read_status(tmp_path).models] == [0, 200]
     assert len(told) == 1
@@ -77,7 +77,7 @@ def test_what_was_never_right_stops_after_the_first_calls(fault: Fault, most: in
         async with server:
             await asyncio.to_thread(run, make_job(tmp_path, 200, model_at(server.url)), ask_nobody)
 
-    with pytest.raises(RagbedError, match="openai-api/t/m cannot be asked: "):
+    with pytest.raises(RagbedError, match="openai-api/t/m cannot be called: "):
         asyncio.run(serve())
     assert len(server.seen) == most
 

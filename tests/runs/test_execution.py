@@ -146,7 +146,7 @@ def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
 
 def test_a_hopeless_model_is_given_up_after_a_few_calls(tmp_path: Path) -> None:
     model = TalkingModel(lambda _: Completion(outcome="error", error="auth: HTTP 401"))
-    with pytest.raises(RagbedError, match=r"test/talking cannot be asked: auth: HTTP 401\. Check this\."):
+    with pytest.raises(RagbedError, match=r"test/talking cannot be called: auth: HTTP 401\. Check this\."):
         run(make_job(tmp_path, 500, model), ask_nobody)
     assert len(model.asked) <= 3 + model.concurrency
 

@@ -116,7 +116,7 @@ class _Location:
         return DataError(self._path, problem, line=self._number, field=field)
 
     def slots(self, field: str, raw: RawAnswer) -> Answer:
-        slots = _slots(raw)
+        slots = to_slots(raw)
         if not slots:
             raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
         if len(slots) > MAX_SLOTS:
@@ -162,7 +162,8 @@ class _Location:
                     yield Passage(text=text, stance="supports", part=index)
 
 
-def _slots(raw: RawAnswer) -> Answer:
+def to_slots(raw: RawAnswer) -> Answer:
+    """Return an answer of RGB's files as slots of aliases."""
     if isinstance(raw, str):
         return ((raw,),)
     return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)
@@ -175,6 +176,6 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
 
 def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
     """Return the original spelling if the answer is unchanged, else the most explicit one."""
-    if raw is not None and not isinstance(raw, int) and _slots(raw) == slots:
+    if raw is not None and not isinstance(raw, int) and to_slots(raw) == slots:
         return raw
     return [list(aliases) for aliases in slots]
