@@ -90,7 +90,7 @@ def test_a_plan_that_fails_half_way_leaves_none(tmp_path: Path) -> None:
 
 
 def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two cases are called made/7/"):
+    with pytest.raises(UsageError, match="two cases have the name made/7/"):
         run(make_job(tmp_path, 2, TalkingModel(agree), cases=lambda: [make_case(7), make_case(7)]), ask_nobody)
 
 
@@ -121,7 +121,7 @@ def test_a_model_that_changed_is_refused_before_it_is_asked(tmp_path: Path) -> N
     changed = TalkingModel(agree, identity="new")
     with pytest.raises(UsageError, match=r"was old when .* is now new"):
         run(make_job(tmp_path, 2, changed), ask_nobody)
-    with pytest.raises(UsageError, match="does not say what it is now"):
+    with pytest.raises(UsageError, match="does not report its identity now"):
         run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
     assert not changed.asked
 

@@ -34,12 +34,12 @@ def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeyp
         with open_store(folder, create=True):
             pass
         assert canonical(folder) == told
-    with pytest.raises(RagbedError, match=r"made by a newer ragbed \(schema 2\)"):
+    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 2\)"):
         canonical(folder)
 
 
 def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(UsageError, match="has no run"):
         open_store(tmp_path, create=False)
     (tmp_path / "run.sqlite").write_text("hello, this is no database, whatever its name may say " * 20)
     for create in (True, False):
