@@ -62,7 +62,7 @@ def test_one_model_that_is_given_up_does_not_end_the_others(tmp_path: Path) -> N
         run(make_job(tmp_path, 200, lost, TalkingModel(agree, "test/well"), tell=told.append), ask_nobody)
     assert [model.ok for model in read_status(tmp_path).models] == [0, 200]
     assert len(told) == 1
-    assert told[0].endswith("The other models are asked on.")
+    assert told[0].endswith("The other models continue.")
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_budget_counts_earlier_replies_of_a_model_without_a_price_as_nothing_a
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
     budget, told = Budget(6.0, {"test/talking": lambda tokens_in, _: float(tokens_in)}), list[str]()
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
-    assert told == ["no price is known for test/free: earlier replies count as nothing in the budget."]
+    assert told == ["the price of test/free is unknown; earlier responses count 0 in the budget."]
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
 
 
@@ -234,7 +234,7 @@ def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(t
     run(make_job(tmp_path, 10, model), ask_nobody)
     status = read_status(tmp_path)
     assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
-    assert status.an_error == "server: 10 workers ended over it; the last: its node is gone"
+    assert status.an_error == "server: 10 workers ended during this case; the last: its node is gone"
     with open_store(tmp_path, create=False) as store:
         assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2
 

@@ -181,5 +181,5 @@ def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_
             read_status(tmp_path / "run")
         run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
     assert len(told) == 1
-    assert "What they held is asked again." in told[0]
+    assert "Their calls are repeated." in told[0]
     assert read_status(tmp_path / "run").models[0].ok == _CASES

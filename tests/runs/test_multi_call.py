@@ -131,8 +131,8 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
     # Four calls of ten in the result; two that were answered and one that was not may have cost thirty more.
     assert again.sent == []
     assert told == [
-        "calls of earlier sessions to test/talking that may have been paid and brought nothing: 3; in the budget each "
-        "counts as an average one."
+        "calls of earlier sessions to test/talking without a response, which may have been billed: 3; in the budget "
+        "each counts the average cost."
     ]
 
 
@@ -144,8 +144,8 @@ def test_calls_of_a_model_none_of_which_came_back_are_named_and_count_as_nothing
     _ask(tmp_path / "run", again := _Reader(), 1, budget=Budget(70.0, price), tell=told.append)
     assert len(again.sent) == _CALLS
     assert told == [
-        "calls of earlier sessions to test/talking that may have been paid and brought nothing: 1; in the budget each "
-        "counts as nothing: none came back to go by."
+        "calls of earlier sessions to test/talking without a response, which may have been billed: 1; in the budget "
+        "each counts 0, because no call has a known cost."
     ]
 
 
