@@ -101,7 +101,7 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
     ("words", "told"),
     [
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
-        (["--engine", "ray", "--cluster", "ray://head:10001"], "write the head node's own address"),
+        (["--engine", "ray", "--cluster", "ray://head:10001"], "is not the address of a head node"),
         (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
         (["--engine", "local", "--replicas", "2"], "--replicas is for a cluster; add --engine ray"),
         (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
@@ -118,7 +118,7 @@ def test_a_server_that_is_no_cluster_is_told_apart_within_seconds() -> None:
         Thread(target=server.serve_forever, daemon=True).start()
         done = type_command("score", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
         server.shutdown()
-    assert (done.code, "answers, but not as a Ray cluster" in done.err) == (2, True), done.err
+    assert (done.code, "responds, but is not a Ray cluster" in done.err) == (2, True), done.err
 
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:

@@ -192,7 +192,7 @@ def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
         assert head.stdout is not None
         done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
         head.communicate("\n", timeout=60)
-    assert (done.code, "wants a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
+    assert (done.code, "needs a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
 
 
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:

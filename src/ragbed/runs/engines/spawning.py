@@ -24,10 +24,8 @@ def safe_path() -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_VARIABLE]
-        else:
-            os.environ[_VARIABLE] = before
+        del os.environ[_VARIABLE]
+        os.environ.update({_VARIABLE: before} if before is not None else {})
 
 
 class _SafeProcess(SpawnProcess):
