@@ -32,11 +32,9 @@ class Format(Protocol):
 
     def read_item(self, path: Place, number: int, line: bytes) -> Item:
         """Read one line."""
-        ...
 
     def to_line(self, item: Item) -> bytes:
         """Return an item as one line."""
-        ...
 
 
 FORMATS: dict[str, Format] = {

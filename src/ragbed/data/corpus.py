@@ -33,8 +33,6 @@ class Named(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """An occurrence of a passage in the dataset."""
-
     item: str
     question: str
     event: str | None

@@ -62,7 +62,6 @@ def item_schema() -> Any:
 
 
 def _is_text(kind: inspect.Type) -> bool:
-    """Return whether values of a type have no fixed fields and are stored as JSON."""
     return isinstance(kind, inspect.DictType | inspect.UnionType)
 
 
@@ -85,7 +84,6 @@ def _inner(kind: inspect.Type) -> inspect.Type | None:
 
 
 def _column(kind: inspect.Type) -> Any:
-    """Return the Arrow type of a field."""
     import pyarrow as arrow
 
     if isinstance(kind, inspect.StructType):
@@ -97,7 +95,6 @@ def _column(kind: inspect.Type) -> Any:
 
 
 def _packed(kind: inspect.Type, value: Any) -> Any:
-    """Convert a value of a record for its column."""
     if value is None:
         return None
     if isinstance(kind, inspect.StructType):

@@ -86,7 +86,6 @@ def to_line(item: Item) -> bytes:
 
 
 def _edits(item: Item, supports: list[int]) -> list[str]:
-    """Return the edited version of every supporting passage, in their order."""
     edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
     by_original = dict(edits)
     if len(by_original) != len(edits) or by_original.keys() != set(supports):
@@ -107,8 +106,6 @@ def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
 
 
 class _Location:
-    """File and line of a record, for its errors."""
-
     def __init__(self, path: Place, number: int) -> None:
         self._path, self._number = path, number
 

@@ -29,8 +29,6 @@ _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine",
 
 
 class _Prediction(msgspec.Struct):
-    """The fields that are read from a line of the original code."""
-
     id: int | str
     query: str
     ans: RawAnswer
@@ -40,8 +38,6 @@ class _Prediction(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """The fields that are read from a plain line."""
-
     reply: str
     case: str | None = None
     item: int | str | None = None

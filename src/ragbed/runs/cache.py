@@ -76,20 +76,15 @@ class Cache:
 
     def find(self, key: str) -> Completion | None:
         """Return the cached response of a request, if there is one."""
-        if self._reader is None:
-            return None
         entry = self._held.get(key)
-        if entry is None:
+        if entry is None and self._reader is not None:
             try:
                 row = self._reader.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+                entry = row and _Entry(*row)
             except sqlite3.Error as error:
                 self._reader = None
                 self._abandon(error)
-                return None
-            if row is None:
-                return None
-            entry = _Entry(*row)
-        return self._unseal(entry)
+        return None if entry is None else self._decode(entry)
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a complete response."""
@@ -129,7 +124,7 @@ class Cache:
         if error is not None:
             self._abandon(error)
 
-    def _unseal(self, entry: _Entry) -> Completion | None:
+    def _decode(self, entry: _Entry) -> Completion | None:
         """Decode an entry; a damaged one counts as missing."""
         with suppress(*MALFORMED_JSON):
             if seal_of(entry.completion, entry.key, entry.model, entry.at) == entry.seal:
@@ -137,7 +132,6 @@ class Cache:
         return None
 
     def _abandon(self, error: BaseException) -> None:
-        """Stop writing after the first error."""
         if self._writer is not None:
             self._tell(f"the response cache {self._path} cannot be used: {error}. The run continues without it.")
             self._writer = None

@@ -61,8 +61,6 @@ class _NotAllowed(Exception):
 
 
 class _PendingResult(NamedTuple):
-    """A result that is being written."""
-
     durable: asyncio.Future[None]
     result: StoredResult
     seal: int
@@ -238,7 +236,6 @@ class CallLoop:
         return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 
     async def _settle(self, last: _PendingResult | None) -> None:
-        """Wait until a result is durable, and count it."""
         if last is None:
             return
         await last.durable

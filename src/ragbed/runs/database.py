@@ -252,14 +252,12 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return the tables, indexes, views and triggers of the schema with their SQL."""
     query = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
     return frozenset(connection.execute(query, (_MAX_OBJECTS,)).fetchall())
 
 
 @cache
 def _objects_of(version: int) -> frozenset[tuple[object, ...]]:
-    """Return the same for the schema of a version."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
         for old in range(1, version):

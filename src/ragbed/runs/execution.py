@@ -134,12 +134,10 @@ def _plan(store: RunStore, job: Job) -> None:
 
 
 def _brief(setting: str | None) -> str | None:
-    """Return a setting, with a checksum shortened to its first digits."""
     return f"{setting[:12]}…" if setting and re.fullmatch("[0-9a-f]{64}", setting) else setting
 
 
 def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:
-    """Count the cost of earlier sessions in the budget."""
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
@@ -267,42 +265,38 @@ class ShutdownHandler:
 
     def __init__(self) -> None:
         self.by: int | None = None
-        self._further = 0
+        self._signals = 0
         self._task: asyncio.Task[None] | None = None
-        self._is_over = False
+        self._is_over = self._is_cancelled = False
 
     def listen(self) -> None:
         """Handle signals while the loop runs; only the main thread gets signals."""
-        self._task = this = asyncio.current_task()
-        if this is not None and self._is_over:
-            this.cancel()
-        if this is not None and threading.current_thread() is threading.main_thread():
+        self._task = asyncio.current_task()
+        if self._is_over:
+            self._cancel()
+        if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
+                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
 
     def end(self) -> None:
         """End the run from another thread, before or while it runs, as a signal does."""
-        if self._is_over:
-            return
         self._is_over = True
         if self._task is not None:
             with suppress(RuntimeError):  # the loop is already closed
-                self._task.get_loop().call_soon_threadsafe(self._cancel, self._task)
+                self._task.get_loop().call_soon_threadsafe(self._cancel)
 
-    def _cancel(self, task: asyncio.Task[None]) -> None:
-        if self.by is None:  # a second cancellation would lose the last rows
-            task.cancel()
+    def _cancel(self) -> None:
+        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the last rows
+            self._is_cancelled = True
+            self._task.cancel()
 
-    def _end(self, task: asyncio.Task[None], number: int) -> None:
-        if self.by is None:
-            self.by = number
-            if not self._is_over:
-                task.cancel()
-            return
+    def _handle(self, number: int) -> None:
         # A second signal arrives during the last commit and is ignored; the third ends the process.
-        self._further += 1
-        if self._further > 1:
+        self._signals += 1
+        if self._signals > 2:
             os._exit(128 + number)
+        self.by = self.by or number
+        self._cancel()
 
 
 @contextmanager

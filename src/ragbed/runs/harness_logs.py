@@ -25,15 +25,11 @@ class _Document(msgspec.Struct):
 
 
 class _LmEvalSample(msgspec.Struct):
-    """The fields that are read from a line of lm-eval."""
-
     doc: _Document
     resps: list[list[str]]
 
 
 class _InspectSample(msgspec.Struct):
-    """The fields that are read from a sample of Inspect."""
-
     case: str
     prompt: str | None
     epoch: int

@@ -441,7 +441,6 @@ class RunStore:
         return int(number)
 
     def _noted(self, what: str) -> int:
-        """Return the number of rows of a kind in the ledger."""
         found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
         if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 0:
             raise self.damaged("the ledger")

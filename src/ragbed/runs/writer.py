@@ -105,7 +105,6 @@ class Writer:
             raise self._broken
 
     def _begin(self) -> None:
-        """Start to write the waiting rows."""
         group, self._waiting = self._waiting, []
         if not group:
             self._idle.set()
@@ -155,7 +154,6 @@ class Writer:
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:
-        """Store the error and roll back to the last commit."""
         if isinstance(problem, RunGone):
             self._broken = problem
             return

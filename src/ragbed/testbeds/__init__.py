@@ -17,9 +17,8 @@ from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
-from ragbed.testbeds.integration import INTEGRATION
+from ragbed.testbeds.integration import INTEGRATION, PARTS
 from ragbed.testbeds.noise import NOISE, REJECTION
-from ragbed.testbeds.parts import PARTS
 from ragbed.testbeds.settings import Settings
 
 
@@ -29,11 +28,9 @@ class Testbed(Protocol):
     @property
     def name(self) -> str:
         """The name in options, cases and tables."""
-        ...
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield the cases of a dataset."""
-        ...
 
 
 class BuiltinTestbed(Testbed, Protocol):
@@ -42,12 +39,10 @@ class BuiltinTestbed(Testbed, Protocol):
     @property
     def headline(self) -> ScoreName:
         """The score whose rate is the headline metric; a trial is right if this score is true."""
-        ...
 
     @property
     def secondary(self) -> tuple[ScoreName, ...]:
         """Other scores of which a higher rate is better."""
-        ...
 
 
 TESTBEDS: dict[str, BuiltinTestbed] = {

@@ -63,20 +63,20 @@ class Ability:
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
-    def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
-        """Return all conditions of the settings."""
-        return _rotate(self._conditions(settings), settings)
+    def conditions(self, settings: Settings, dataset: Dataset | None = None) -> tuple[CaseCondition, ...]:
+        """Return all conditions; with a dataset, defaults that most of its items cannot supply are replaced."""
+        conditions = self._requested(settings)
+        if dataset is not None and settings.fits_defaults and conditions:
+            items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
+            own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
+            conditions = fit_conditions(conditions, [self._supply(item) for item in islice(own, _MAX_SAMPLED)])
+        return tuple(
+            replace(condition, rotation=rotation)
+            for condition in conditions
+            for rotation in range(condition.docs if settings.all_positions else 1)
+        )
 
-    def conditions_for(self, dataset: Dataset, settings: Settings) -> tuple[CaseCondition, ...]:
-        """Return the conditions for a dataset, in which defaults that most items cannot supply are replaced."""
-        default = self._conditions(settings)
-        if not settings.fits_defaults or not default:
-            return _rotate(default, settings)
-        items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
-        own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
-        return _rotate(fit_conditions(default, [self._supply(item) for item in islice(own, _MAX_SAMPLED)]), settings)
-
-    def _conditions(self, settings: Settings) -> list[CaseCondition]:
+    def _requested(self, settings: Settings) -> list[CaseCondition]:
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
@@ -96,7 +96,7 @@ class Ability:
 
     def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
         """Yield the cases, each with its item."""
-        conditions = self.conditions_for(dataset, settings)
+        conditions = self.conditions(settings, dataset)
         for item, around, turns in self._items(dataset, settings, conditions):
             for condition, plan in self._plans(item, around, turns, conditions, settings):
                 yield item, self._case(dataset.name, item, condition, plan, settings)
@@ -183,7 +183,6 @@ class Ability:
         )
 
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
-        """Return the possible share of distractors that is nearest to the requested one."""
         supply = self._supply(item)
         if condition.arm in ("random", "control"):
             supply = supply._replace(distracting=condition.docs)
@@ -229,11 +228,3 @@ def _fixed_conditions() -> Iterator[CaseCondition]:
         yield CaseCondition(noise, count + 1, arm="fixed")
         if count:
             yield CaseCondition(noise, count + 1, arm="control")
-
-
-def _rotate(conditions: Sequence[CaseCondition], settings: Settings) -> tuple[CaseCondition, ...]:
-    return tuple(
-        replace(condition, rotation=rotation)
-        for condition in conditions
-        for rotation in range(condition.docs if settings.all_positions else 1)
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -24,16 +24,6 @@ _GOLDEN, _ONE = 618_033_988_749_895, 10**15
 def digest(*parts: object) -> bytes:
     """Return a hash that is the same on every machine and in every process."""
     return hashlib.blake2b(b"".join(map(_framed, parts)), digest_size=16).digest()
-
-
-def _digests(first: object, seconds: Iterable[object]) -> list[bytes]:
-    """Return the digest of each pair with the same first part."""
-    common, digests = hashlib.blake2b(_framed(first), digest_size=16), []
-    for second in seconds:
-        hasher = common.copy()
-        hasher.update(_framed(second))
-        digests.append(hasher.digest())
-    return digests
 
 
 def _framed(part: object) -> bytes:
@@ -78,7 +68,7 @@ class Ordered:
         pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
         # The texts of synthetic twins differ, so these passages are identified by their index.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
-        drawn = sorted(zip(_digests(self.key, marks), pool, strict=True))
+        drawn = sorted((digest(self.key, mark), index) for mark, index in zip(marks, pool, strict=True))
         return _doubtful_last(self.item, [index for _, index in drawn])
 
 

@@ -10,7 +10,7 @@ from ragbed.errors import UsageError
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.parts import Parts
+from ragbed.testbeds.integration import Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
@@ -81,12 +81,11 @@ def _dataset_cases(
 
 
 def _describe_replaced(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
-    """Say which conditions replace the default ones, if a dataset has too few documents for these."""
     replaced = []
     plain = replace(settings, all_positions=False)
     for testbed in testbeds if settings.fits_defaults else ():
         if isinstance(testbed, Ability):
-            found = testbed.conditions_for(dataset, plain)
+            found = testbed.conditions(plain, dataset)
             if found != testbed.conditions(plain):
                 mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in found)
                 replaced.append(f"{testbed.name} {', '.join(mixes)}")
@@ -99,7 +98,6 @@ def _describe_replaced(dataset: Dataset, testbeds: Sequence[Testbed], settings: 
 
 
 def _describe_lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:
-    """Say that datasets have no items for testbeds, which are named if the user named them."""
     have = f"{', '.join(datasets)} {'has' if len(datasets) == 1 else 'have'}"
     if not named:
         return f"{have} no item for these testbeds{_where(settings)}."

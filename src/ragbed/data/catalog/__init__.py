@@ -149,7 +149,7 @@ def folder_of(entry: CatalogEntry, root: Path) -> Path:
 def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
     """Return the installed files of an entry: those in its package, or the downloaded ones."""
     for folder in (*package_folders(entry), folder_of(entry, root)):
-        if found := [path for path in (folder / file.name for file in entry.files) if _is_file(path)]:
+        if found := [path for path in (folder / file.name for file in entry.files) if os.path.isfile(path)]:  # noqa: PTH113 - Path.is_file may raise
             return found
     return []
 
@@ -233,7 +233,7 @@ def find_dataset(spec: str, root: Path | None = None) -> Path:
         raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
     entry, file = names[spec]
     found = folder_of(entry, root or default_root()) / file.name
-    if not _is_file(found):
+    if not os.path.isfile(found):  # noqa: PTH113
         raise UsageError(f"{spec} is not downloaded yet; download it with: ragbed data get {entry.name}")
     return found
 
@@ -244,13 +244,6 @@ def _hint(spec: str, names: dict[str, tuple[CatalogEntry, CatalogFile]]) -> str:
         return f" {spec} is a set of files; name one of them: {', '.join(members)}."
     near = get_close_matches(Path(spec).stem, names, n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}, a name that `ragbed data list` shows?" if near else ""
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _exists(path: Path) -> bool:

@@ -186,7 +186,6 @@ class ActorPool:
         return future
 
     async def _serve(self, member: _Member) -> None:
-        """Manage one worker until it is given up."""
         try:
             while member.ends < _MAX_ENDS:
                 try:
@@ -202,8 +201,8 @@ class ActorPool:
                     self._notify()
             raise RagbedError(
                 f"a worker ended {_MAX_ENDS} times without a finished job: {_brief(last)}. The usual cause is too "
-                "little memory: use fewer --replicas, a smaller model or larger nodes. All results are stored; rerun the "
-                "same command to resume."
+                "little memory: use fewer --replicas, a smaller model or larger nodes. All results are stored; rerun "
+                "the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
@@ -228,7 +227,6 @@ class ActorPool:
         return int(ready.opened)
 
     async def _find_node(self, member: _Member) -> None:
-        """Wait until Ray has found a node for a worker and started it there."""
         message = "a worker waits for a free node of the cluster: all nodes are busy, or one has gone."
         timer = asyncio.get_running_loop().call_later(_WARN_AFTER_S, self._tell, message)
         try:
@@ -244,7 +242,6 @@ class ActorPool:
             timer.cancel()
 
     def _retire(self, member: _Member, why: RagbedError) -> None:
-        """Give up a worker; if it is the last one, the pool is broken."""
         self._members.remove(member)
         self._ray.kill(member.actor)
         member.lose(WorkerLost(str(why)))
@@ -255,7 +252,6 @@ class ActorPool:
         self._notify()
 
     async def _wait(self) -> None:
-        """Wait for a change."""
         if self._broken is not None:
             raise self._broken
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()

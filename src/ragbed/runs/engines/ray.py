@@ -29,6 +29,7 @@ from ragbed.models.base import Model
 from ragbed.runs.engines.actor_pool import ActorPool, check_version, explain_start_failure, lacks_ragbed
 from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
+from ragbed.runs.engines.spawning import environment
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # jobs per core that run or wait to be taken
@@ -194,17 +195,11 @@ def _loopback_only(ray: Any) -> Iterator[None]:
 @contextmanager
 def _new_token() -> Iterator[None]:
     """Make a new cluster require a token that only this process and its children know."""
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    before = {name: os.environ.get(name) for name in token}
-    os.environ.update(token)
-    _reload_token()
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            os.environ.update({} if value is None else {name: value})
+    with ExitStack() as stack:
+        stack.callback(_reload_token)  # runs after the variables are restored
+        stack.enter_context(environment(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32)))
         _reload_token()
+        yield
 
 
 def _reload_token() -> None:
