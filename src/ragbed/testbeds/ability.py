@@ -98,7 +98,13 @@ class Ability:
         """Yield the cases, each with its item."""
         conditions = self.conditions(settings, dataset)
         for item, around, turns in self._items(dataset, settings, conditions):
-            for condition, plan in self._plans(item, around, turns, conditions, settings):
+            ordered = order_item(item, settings.seed)
+            bank = DocumentBank(ordered, around)
+            for condition in conditions:
+                if settings.original is None:
+                    plan = plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
+                else:
+                    plan = plan_original(item, condition, self.choose_original, settings.original)
                 yield item, self._case(dataset.name, item, condition, plan, settings)
 
     def _items(
@@ -133,23 +139,6 @@ class Ability:
         parts = {passage.part for passage in item.passages if passage.stance == "supports"}
         bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
         return Supply(bearing, max(1, len(parts)), distracting)
-
-    def _plans(
-        self,
-        item: Item,
-        around: NearbyItems,
-        turns: dict[int, int],
-        conditions: tuple[CaseCondition, ...],
-        settings: Settings,
-    ) -> Iterator[tuple[CaseCondition, DocumentPlan]]:
-        if settings.original is not None:
-            for condition in conditions:
-                yield condition, plan_original(item, condition, self.choose_original, settings.original)
-            return
-        ordered = order_item(item, settings.seed)
-        bank = DocumentBank(ordered, around)
-        for condition in conditions:
-            yield condition, plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
 
     def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
         feasible = plan.reason is None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_folders
 from ragbed.errors import DownloadError, RagbedError
@@ -103,12 +103,8 @@ def _copy_file(file: CatalogFile, origin: Path, folder: Path) -> Arrival:
         return Arrival(file.name, "missing", f"{origin} is not named {file.name}")
     if not is_right(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
-    with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
-        shutil.copyfileobj(original, sink)
-        sink.flush()
-        if not is_right(Path(sink.name), file.pin, file.size):
-            raise DownloadError(f"{origin} changed while it was copied; the copy was deleted")
-    return Arrival(file.name, "brought")
+    with open(origin, "rb") as original:
+        return _write(file, original, folder, f"{origin} changed while it was copied; the copy was deleted")
 
 
 def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
@@ -119,11 +115,16 @@ def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
         wrong = f"{file.name} in {archive} is not the pinned file ({file.pin})"
         if file.size not in (None, member.file_size):  # an archive must not unpack to an unlimited size
             return Arrival(file.name, "failed", wrong)
-        with opened.open(member) as original, write_whole(folder / file.name) as sink:
-            shutil.copyfileobj(original, sink)
-            sink.flush()
-            if not is_right(Path(sink.name), file.pin, file.size):
-                raise DownloadError(wrong)
+        with opened.open(member) as original:
+            return _write(file, original, folder, wrong)
+
+
+def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -> Arrival:
+    with write_whole(folder / file.name) as sink:
+        shutil.copyfileobj(original, sink)
+        sink.flush()
+        if not is_right(Path(sink.name), file.pin, file.size):
+            raise DownloadError(problem)
     return Arrival(file.name, "brought")
 
 
@@ -141,9 +142,7 @@ def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
 
 def _set_aside(path: Path) -> str | None:
     """Rename a wrong file, which the user may have edited."""
-    if not path.exists():
-        return None
-    return path.replace(path.with_name(f"{path.name}.changed")).name
+    return path.replace(path.with_name(f"{path.name}.changed")).name if path.exists() else None
 
 
 @contextmanager

@@ -153,13 +153,9 @@ class RayEngine:
     def _result(self, reference: Any) -> Any:
         try:
             return self._ray.get(reference)
-        except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, RagbedError):
-                raise error.cause from None
-            if lacks_ragbed(error):
-                raise RagbedError(explain_start_failure(error)) from None
-            raise
         except self._ray.exceptions.RayError as error:
+            if isinstance(error, self._ray.exceptions.RayTaskError) and not lacks_ragbed(error):
+                raise (error.cause if isinstance(error.cause, RagbedError) else error) from None
             raise RagbedError(explain_start_failure(error)) from None
 
 
