@@ -15,6 +15,8 @@ from unittest.mock import patch
 
 from ray.cluster_utils import Cluster
 
+from ragbed.runs.engines.worker_actor import WorkerActor
+
 _STORE_BYTES = 80 << 20
 _TRIES = 5
 """Ray gives a node thirty seconds to start, which a crowded machine may exceed."""
@@ -92,12 +94,12 @@ def running_cluster(nodes: int) -> Iterator[Nodes]:
         cluster.close()
 
 
-def stations() -> list[int]:
-    """Processes of workers that hold something, on all nodes."""
+def worker_processes() -> list[int]:
+    """Return the processes of all workers of pools, on all nodes."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            is_one = path.read_bytes().startswith(b"ray::Station")
+            is_one = path.read_bytes().startswith(f"ray::{WorkerActor.__name__}".encode())
         except OSError:  # it has just ended
             continue
         if is_one:

@@ -30,7 +30,7 @@ from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
-from tests.runs.engines.cluster import Nodes, running_cluster, stations, wait_for
+from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
 ROOT = Path(__file__).parents[3]
@@ -108,9 +108,10 @@ def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_
 ) -> None:
     process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2), "--max-connections", "8"))
     wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    assert worker_processes()
     process.kill()
     process.communicate()
-    wait_for("the workers' end", lambda: not stations())
+    wait_for("the workers' end", lambda: not worker_processes())
     before = read_status(tmp_path / "run")
     assert 40 - 8 <= before.models[0].ok < CASES
     resumed = type_command("run", *asked, "--out", str(tmp_path / "run"))
@@ -123,10 +124,11 @@ def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_
 def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path) -> None:
     process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2)))
     wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 10 or process.poll() is not None)
+    assert worker_processes()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert (process.returncode, "every reply is kept" in said) == (130, True)
-    wait_for("the workers' end", lambda: not stations())
+    wait_for("the workers' end", lambda: not worker_processes())
 
 
 def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
@@ -138,7 +140,7 @@ def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     assert (done.code, done.out) == (1, "")
     assert "a worker ended 5 times" in done.err
     assert "fewer --replicas" in done.err
-    assert "goes on" in done.err
+    assert "rerun the same command to resume" in done.err
 
 
 _NO_RAGBED = """
