@@ -16,7 +16,7 @@ from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.circuit_breaker import CircuitBreaker
-from ragbed.runs.multi_call import Called, ask_through, usage_made
+from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
 from ragbed.runs.time_left import TimeLeft
 from ragbed.runs.writer import Writer
@@ -145,7 +145,7 @@ class CallLoop:
                 if flow is None:
                     called = await self._call(request, request.case, last)
                 else:
-                    called = await ask_through(flow, request.case, self._calls_of(request))
+                    called = await make_calls(flow, request.case, self._calls_of(request))
             except _NotAllowed:
                 break
             result = self._store(request, called)

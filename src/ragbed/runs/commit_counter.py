@@ -51,7 +51,7 @@ class CommitCounter:
             self._note.close()
 
 
-def noted(folder: Path) -> int:
+def noted_commits(folder: Path) -> int:
     """Return the number of commits in the note, 0 if unknown; read it before the file of the run."""
     try:
         with open_regular(folder / _NAME) as note:
@@ -67,7 +67,7 @@ def _open_note(path: Path) -> IO[bytes]:
         return open_regular(path, "xb", buffering=0)
 
 
-def lost(noted_before: int, connection: sqlite3.Connection) -> int:
+def lost_commits(noted_before: int, connection: sqlite3.Connection) -> int:
     """Return how many commits of the note the file lacks."""
     return max(0, noted_before - _stored(connection))
 

@@ -174,7 +174,7 @@ def connect(path: Path) -> sqlite3.Connection:
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
     # The busy timeout comes first, because switching to the write-ahead log takes a lock. The page cache of 16 MB has
-    # room for a plan of some thousand cases, which is then written at once and not page by page while it grows.
+    # room for a plan of some thousand cases, which is then written in one step and not page by page while it grows.
     settings = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
     _read_schema(connection, path, settings)
     connection.set_progress_handler(None, 0)

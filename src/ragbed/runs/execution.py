@@ -25,9 +25,9 @@ from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.commit_counter import CommitCounter, lost, noted
+from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
-from ragbed.runs.lock import Held, hold
+from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
@@ -91,9 +91,9 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         KeyboardInterrupt: The user interrupted the run; all responses are stored.
         Stopped: The system stopped the run; all responses are stored.
     """
-    acknowledged = noted(job.folder)
+    acknowledged = noted_commits(job.folder)
     with _sigterm_raises(), hold(job.folder) as held, open_store(job.folder, create=True) as store:
-        if missing := lost(acknowledged, store.connection):
+        if missing := lost_commits(acknowledged, store.connection):
             job.tell(
                 f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
                 "replaced by an older copy. Their calls are repeated."
@@ -166,13 +166,13 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
     except (OSError, sqlite3.Error, RagbedError) as error:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
-        f"{gone} No more requests are sent. {store.noted_results():,} results were saved to {folder}; to resume, rerun "
+        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
         f"the command with --out {folder}."
     )
 
 
 async def _run_models(
-    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler, held: Held
+    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler, held: RunLock
 ) -> None:
     ending.listen()
     opened: list[CircuitOpen] = []
@@ -197,7 +197,7 @@ async def _run_models(
         job.budget.check()
 
 
-def _open_session(store: RunStore, job: Job, number: int, held: Held, stack: AsyncExitStack) -> Session:
+def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
     """Open everything that the models share; the stack closes it."""
     with naming(store.path, "opened"):  # a second connection, so that readers of pending cases never see half a commit
         connection = stack.enter_context(closing(connect(store.path)))

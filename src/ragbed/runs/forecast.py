@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
-from ragbed.runs.multi_call import Called, ask_through
+from ragbed.runs.multi_call import Called, make_calls
 from ragbed.runs.prices import find_price
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
@@ -30,7 +30,7 @@ class Forecast:
 
 
 async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecast:
-    """Call the model for a few cases from the whole plan and extrapolate by the length of all prompts.
+    """Call the model for a few cases from all parts of the plan and extrapolate by the length of all prompts.
 
     Raises:
         RagbedError: The model responded to none of them.
@@ -64,7 +64,7 @@ async def _complete(model: Model, case: Case) -> Completion:
         return Called(await model.complete(step), "")
 
     flow = flow_of(case)
-    return (await (call(case) if flow is None else ask_through(flow, case, call))).completion
+    return (await (call(case) if flow is None else make_calls(flow, case, call))).completion
 
 
 def _chars(case: Case) -> int:

@@ -15,8 +15,8 @@ from ragbed.runs.database import NAME, is_open_elsewhere
 _NAME = "lock"
 
 
-class Held:
-    """A lock that this process holds.
+class RunLock:
+    """The lock of a run folder that this process has.
 
     Args:
         path: The lock file.
@@ -48,7 +48,7 @@ def is_same_file(path: Path, known: os.stat_result) -> bool:
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[Held]:
+def hold(folder: Path) -> Iterator[RunLock]:
     """Lock a run folder; the lock ends with the process, even if it is killed.
 
     Raises:
@@ -59,7 +59,7 @@ def hold(folder: Path) -> Iterator[Held]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
-        held = Held(path, lock_file(path))
+        held = RunLock(path, lock_file(path))
     except LockHeld as error:
         raise RagbedError(f"{folder} is being written by process {error.owner}; wait for it, or stop it.") from None
     except OSError as error:

@@ -26,7 +26,7 @@ class Called(NamedTuple):
     cached: bool = False
 
 
-async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
+async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
     """Make the calls of a case with a prompting strategy; a call that fails is the outcome of the case.
 
     Args:

@@ -155,7 +155,7 @@ def spread_results(
     last = store.last_case()
     # A case may have many results, so the size of a job is given in results.
     wanted = _RESULTS if engine.shares_disk else _SHIPPED
-    size = max(1, wanted * last * len(models) // max(1, store.noted_results()))
+    size = max(1, wanted * last * len(models) // max(1, store.result_count()))
     firsts = range(1, last + 1, size)
     if engine.shares_disk:
         stretches = (_Stretch(folder, model, first, first + size) for model in models for first in firsts)

@@ -13,8 +13,8 @@ from ragbed.schema import Outcome
 
 _MAX_SHOWN = 5  # calls that are listed beside their number
 # Cached calls of a result with several calls do not count.
-_TOKENS = """CASE WHEN json_type(told, '$.steps') IS NULL THEN json_extract(told, '$.usage.{0}') ELSE (
-  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(told, '$.steps')
+_TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
+  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
   WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
 
 
@@ -107,7 +107,7 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     rows = store.read(
         f"""SELECT outcome, COUNT(*), TOTAL(cached),
         TOTAL({_TOKENS.format("in")}), TOTAL({_TOKENS.format("out")}) FROM (
-        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS told
+        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
         FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
         (number,),
     )
@@ -121,8 +121,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         status.tokens_out += int(tokens_out)
     status.pending = status.planned - status.asked
     kinds = store.read(
-        """SELECT substr(told, 1, instr(told, ':') - 1) AS kind, COUNT(*) FROM (
-        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS told FROM results
+        """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
+        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS content FROM results
         WHERE model = ? AND outcome = 'error') GROUP BY kind ORDER BY 2 DESC, 1""",
         (number,),
     )

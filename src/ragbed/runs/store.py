@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed.errors import DataError, UsageError
 from ragbed.runs.checksum import seal_of
-from ragbed.runs.commit_counter import lost, noted
+from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
     NAME,
     EmptyRun,
@@ -220,7 +220,7 @@ class RunStore:
             if old and old != identity:
                 now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
                 raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another --out.")
-            # What was unknown in the first session and is told now is taken at its word.
+            # An identity that was unknown in the first session and is reported now is accepted.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
                 (number, name, identity, seal_of(name, number, identity)),
@@ -314,7 +314,7 @@ class RunStore:
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Yield every case of the plan, including infeasible ones, in its order or by name."""
         order = "name" if by_name else "id"
-        most = self._noted("cases")
+        most = self._ledger_rows("cases")
         rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
         for number, columns in enumerate(rows, 1):
             if number > most:
@@ -336,7 +336,7 @@ class RunStore:
         models = self.models()
         rows, seals = 0, 0
         with self.snapshot():
-            most = self._noted("results")
+            most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
                     rows, seals = rows + 1, seals + self.rows.check(row)
@@ -372,9 +372,9 @@ class RunStore:
         """Return the number of the last row of results, 0 if there is none."""
         return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
-    def noted_results(self) -> int:
+    def result_count(self) -> int:
         """Return the number of results in the ledger."""
-        return self._noted("results")
+        return self._ledger_rows("results")
 
     def last_case(self) -> int:
         """Return the highest number of a case, 0 if there is none."""
@@ -382,7 +382,7 @@ class RunStore:
 
     def size(self, repeats: int) -> int:
         """Return the number of calls to each model."""
-        if self._number(COUNT_CASES) != self._noted("cases"):
+        if self._number(COUNT_CASES) != self._ledger_rows("cases"):
             raise self.damaged("the list of cases")
         return self._number("SELECT COUNT(*) FROM cases WHERE feasible") * repeats
 
@@ -440,7 +440,7 @@ class RunStore:
         ((number,),) = self.read(query, values)
         return int(number)
 
-    def _noted(self, what: str) -> int:
+    def _ledger_rows(self, what: str) -> int:
         found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
         if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 0:
             raise self.damaged("the ledger")
@@ -456,23 +456,23 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
     path = folder / NAME
     if create:
         return RunStore(path, open_for_writing(path))
-    acknowledged = noted(folder)
+    acknowledged = noted_commits(folder)
     try:
         connection = open_for_reading(path)
     except EmptyRun:
         if acknowledged:
-            raise _lost_commits(path, acknowledged, acknowledged) from None
+            raise _lost_commits_error(path, acknowledged, acknowledged) from None
         raise
     store = RunStore(path, connection, StepLimit(path, connection))
     with naming(path, "read"):
-        missing = lost(acknowledged, store.connection)
+        missing = lost_commits(acknowledged, store.connection)
     if missing:
         store.connection.close()
-        raise _lost_commits(path, missing, acknowledged)
+        raise _lost_commits_error(path, missing, acknowledged)
     return store
 
 
-def _lost_commits(path: Path, missing: int, acknowledged: int) -> DataError:
+def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
     return DataError(
         path,
         f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "

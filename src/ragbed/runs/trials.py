@@ -46,7 +46,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": without_luck(completion.usage) if canonical else completion.usage,
+        "usage": without_cached_tokens(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -66,11 +66,11 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
     fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return fields | {"usage": without_luck(step.usage)}
+        return fields | {"usage": without_cached_tokens(step.usage)}
     return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:
+def without_cached_tokens(usage: dict[str, int] | None) -> dict[str, int] | None:
     """Return usage without cached prompt tokens, which depend on earlier calls and differ between equal runs."""
     return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
 

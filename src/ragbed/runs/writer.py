@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from ragbed.errors import RagbedError
 from ragbed.runs.commit_counter import CommitCounter
-from ragbed.runs.lock import Held, is_same_file
+from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 _CHECK_EVERY_S = 0.5  # between two checks that the file still exists
@@ -40,7 +40,7 @@ class PlaceCheck:
         held: The lock of the run, which is renewed if its file was deleted.
     """
 
-    def __init__(self, path: Path, held: Held) -> None:
+    def __init__(self, path: Path, held: RunLock) -> None:
         self._path, self._held = path, held
         self._file, self._next_at = path.stat(), 0.0
 

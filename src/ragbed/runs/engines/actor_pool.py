@@ -20,7 +20,7 @@ from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
 _MAX_ENDS = 5  # times in a row that a worker may end without a finished job
-_RETRY_S, _WARN_AFTER_S = 0.5, 60.0  # between checks for a free node, and until the user is told that there is none
+_RETRY_S, _WARN_AFTER_S = 0.5, 60.0  # between checks for a free node, and until the user is warned that there is none
 _HOLD_S = 0.02  # time that a job for a busy worker waits for others, to be sent together
 _MAX_CALLS = 100  # concurrent calls to a worker's process: one waits for results, the others send jobs
 _MAX_MESSAGE = 300  # characters of Ray's messages that are shown

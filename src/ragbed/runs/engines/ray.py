@@ -128,7 +128,7 @@ class RayEngine:
             raise UsageError(f"the cluster at {address} {reason}{fix}") from None
 
     def _start(self, quiet: dict[str, Any]) -> None:
-        """Start a cluster that listens on loopback only, asks for a token and ends with this process."""
+        """Start a cluster that listens only on loopback, requires a token and ends with this process."""
         folder = tempfile.mkdtemp(prefix="rb-", dir="/tmp")  # Socket paths must be short.
         self._started.callback(shutil.rmtree, folder, ignore_errors=True)
         self._started.enter_context(_new_token())
