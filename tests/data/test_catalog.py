@@ -1,4 +1,4 @@
-"""The catalogue: what names mean, and files that are right or not under their names."""
+"""The catalogue: names of datasets, and files with right and wrong content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
 
 
 class Silence:
-    """A watcher that does not care."""
+    """A watcher that does nothing."""
 
     def advance(self, name: str, done: int, total: int | None) -> None: ...
 
@@ -168,7 +168,7 @@ def test_downloads_live_in_the_users_data_folder() -> None:
 
 
 class TestNames:
-    """What `open_datasets` makes of what a user types."""
+    """Open datasets as a user types them."""
 
     @pytest.fixture(autouse=True)
     def _in_a_folder_of_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

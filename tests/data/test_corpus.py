@@ -1,4 +1,4 @@
-"""The passages of a dataset as one corpus: what it gives away, and what passages are to a question."""
+"""The corpus of a dataset: what it reveals, and the labels of passages for a question."""
 
 from __future__ import annotations
 

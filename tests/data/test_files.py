@@ -1,4 +1,4 @@
-"""Files that are not what they should be: one clear error each, in bounded memory and time."""
+"""Invalid files give one clear error each, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "secret.json"
     path.write_bytes(_GOOD)
 
-    def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
+    def refuse(*_: object, **__: object) -> None:  # root can read everything, so the system call is patched
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(locations, "open", refuse, raising=False)

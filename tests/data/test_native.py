@@ -1,4 +1,4 @@
-"""Our own format: what the types cannot say is checked, provenance is kept."""
+"""The native format: checks beyond the types, and provenance."""
 
 from __future__ import annotations
 

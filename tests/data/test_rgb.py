@@ -1,4 +1,4 @@
-"""RGB's format: every odd type it has, and the same bytes back."""
+"""RGB's format: all its types, and a round trip with the same bytes."""
 
 from __future__ import annotations
 

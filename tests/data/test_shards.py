@@ -1,4 +1,4 @@
-"""Datasets in parts: read one after another, each checked before it is used."""
+"""Datasets in parts, which are read one after another and checked before use."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
 
 
 class _Clinging(MemoryFileSystem):  # type: ignore[misc]
-    """Does not let go of one file."""
+    """Refuse to delete one file."""
 
     protocol = "clinging"
     store: ClassVar[dict[str, object]] = {}

@@ -1,4 +1,4 @@
-"""The response cache: found for the very same request only, shared by processes, never in the way of a run."""
+"""The response cache: keyed by the complete request, shared by processes, and optional for a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that answers no more is given up soon, and what was not asked of it stays pending."""
+"""A model that does not respond any more is soon not called again, and its other cases stay pending."""
 
 from __future__ import annotations
 

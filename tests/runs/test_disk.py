@@ -1,4 +1,4 @@
-"""A disk that fills up: asking stops at once, and the run goes on when there is room again."""
+"""A full disk stops the calls immediately, and the run resumes when there is space again."""
 
 from __future__ import annotations
 

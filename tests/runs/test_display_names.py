@@ -1,4 +1,4 @@
-"""The names under which models are shown."""
+"""Display names of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: planned whole, taken up with the same settings only, errors asked again and nothing else."""
+"""A run is planned completely, resumed only with the same settings, and repeats only errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a run do not depend on how many processes make them."""
+"""The tables of a run do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_several_processes_count_what_one_counts(tmp_path: Path) -> None:
 
 
 class _Scoring:
-    """Follows a run and scores what comes."""
+    """Score the results of a run while it is running."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

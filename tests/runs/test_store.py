@@ -1,4 +1,4 @@
-"""The file of a run: versions, foreign files, damage."""
+"""The file of a run: versions, files of other programs, damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a run: every rate with what it is a rate of."""
+"""The tables of a run: rates with their counts."""
 
 from __future__ import annotations
 

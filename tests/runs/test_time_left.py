@@ -1,4 +1,4 @@
-"""The estimate of the time that is left: within a factor of 1.5 after a twentieth of a run."""
+"""The estimate of the remaining time is within a factor of 1.5 after a twentieth of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
 
 
 def seconds_of(ask: CallRequest) -> float:
-    """The time of a small model on two cores: 80 characters a millisecond are read, 40 tokens a second written."""
+    """Return the time of a small model on two cores: 80 characters per millisecond in, 40 tokens per second out."""
     tokens = 30 if ask.case.documents else 50
     return ask.size / 800 + (tokens + ask.number % 7 * 10) / 40
 

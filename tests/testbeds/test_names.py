@@ -1,4 +1,4 @@
-"""Names of cases: one each, and they parse back."""
+"""Names of cases are unique and can be parsed."""
 
 from __future__ import annotations
 

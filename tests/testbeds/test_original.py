@@ -1,4 +1,4 @@
-"""The original code's choices on items small enough to check by eye."""
+"""The original code's selection for items that are small enough to check by eye."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_first_positive_always_comes_last(noise: str, order: str) -> None:
     [
         (2, 6, "0", "P0 P1 N0 N1 N2"),  # positives short: filled up with negatives
         (6, 1, "0.4", "P0 P1 P2 P3 N0"),  # negatives short: filled up with positives
-        (1, 1, "0.4", "P0 N0"),  # both short: only one is mended
+        (1, 1, "0.4", "P0 N0"),  # both short: only one is filled up
         (6, 3, "1", "N0 N1 N2"),
     ],
 )

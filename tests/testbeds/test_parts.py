@@ -1,4 +1,4 @@
-"""The parts of integration questions, asked by themselves."""
+"""The sub-questions of integration items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole layouts, pinned: a change of a hash changes cases that people have stored, and belongs in the changelog."""
+"""Pinned cases: if a hash changes, stored cases of users change, which belongs in the changelog."""
 
 from __future__ import annotations
 

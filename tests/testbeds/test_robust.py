@@ -1,4 +1,4 @@
-"""Our own layout: nested, balanced, stable, and exact or infeasible."""
+"""Our selection of documents: nested, balanced, stable, and exact or infeasible."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _places(case: Case) -> dict[tuple[str | None, int], int]:
 
 
 def _moved(cases: list[Case]) -> int:
-    """How many documents that neighbouring conditions share stand elsewhere in the next."""
+    """Return how many shared documents of neighbouring conditions have another position in the next."""
     places = [_places(case) for case in cases if case.feasible]
     return sum(less[key] != more[key] for less, more in pairwise(places) for key in less.keys() & more.keys())
 
@@ -72,7 +72,7 @@ def test_every_document_keeps_its_slot_when_the_share_of_true_ones_changes(tmp_p
 
 
 def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir: Path) -> None:
-    """Measured; a turn by ordinal alone was off by 7 to 10 here."""
+    """Measured; with a turn by ordinal alone the imbalance is 7 to 10."""
     for file, testbed, docs, off in (("en_fact", "counterfactual", 5, 3), ("zh_refine", "noise", 10, 3)):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
         for noise in _RATIOS:
@@ -82,7 +82,7 @@ def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir:
 
 
 def _turns(seed: int, docs: int, items: int) -> list[int]:
-    """The turns of items that can supply every mix."""
+    """Return the turns of items that can supply every mix."""
     turns = PositionTurns(seed)
     return [turns.take("en", docs, range(docs)) for _ in range(items)]
 
@@ -314,12 +314,12 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
 
 
 def test_layout_is_the_same_in_every_process() -> None:
-    """Pinned once: a change of these numbers changes every case anyone has stored."""
+    """If these numbers change, all stored cases change."""
     assert [slot_of(rank, PositionTurns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
 
 
 def _twins() -> list[Item]:
-    """Plain items around two pairs; the twin with the dial on has other words in every document."""
+    """Return plain items around two minimal pairs; all documents of the perturbed item have other words."""
     items = [base_item(number, event="e") for number in range(6)]
     for number in (1, 4):
         off = items[number]
@@ -339,7 +339,9 @@ def test_a_case_names_the_event_of_its_item(tmp_path: Path, testbed: str) -> Non
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
 def test_twins_are_laid_out_alike_but_for_their_words(tmp_path: Path, arms: tuple[str, ...]) -> None:
     cases = _cases(_write(tmp_path, _twins()), distractors=arms, all_positions=True)
-    cases = [case for case in cases if case.arm != "control"]  # which are as long as the documents that they stand for
+    cases = [
+        case for case in cases if case.arm != "control"
+    ]  # which have the length of the documents that they replace
     for number in ("1", "4"):
         off, on = ([case for case in cases if case.item == name] for name in (number, f"{number}-on"))
         assert len(off) == len(on) > 0

@@ -1,4 +1,4 @@
-"""This machine as an engine: in this process first, then in several, always in order."""
+"""The local engine: work starts in this process and continues in several, in order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_more_is_taken_than_is_needed() -> None:
 
 
 def _fail(number: int) -> int:
-    if number == 2:  # the first is done in this process
+    if number == 2:  # the first job runs in this process
         raise DataError("run.sqlite", f"case {number} is damaged")
     return number
 
@@ -82,7 +82,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"at work\n"
         parent.kill()
-        parent.communicate(timeout=30)  # ends when nobody holds the pipe any more, workers included
+        parent.communicate(timeout=30)  # ends when all processes, including workers, have closed the pipe
 
 
 def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel() -> None:
@@ -128,7 +128,7 @@ def test_without_the_library_the_command_that_installs_it_is_named() -> None:
 
 
 def test_a_record_that_comes_back_is_written_as_before() -> None:
-    """A default that is left out of a line is known by its identity, which no copy has."""
+    """msgspec recognises default values by identity, which a copy does not have."""
     for record in (Passage(text="a \ud800", stance="supports"), Passage(text="b", stance="distracts", kind="partial")):
         back = pickle.loads(pickle.dumps(record))
         assert back == record

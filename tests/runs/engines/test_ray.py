@@ -1,4 +1,4 @@
-"""The same work on a cluster: same bytes, nothing lost and nothing twice, whoever dies."""
+"""Work on a cluster gives the same bytes as locally; nothing is lost or repeated when a process dies."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def _copies(count: int) -> list[str]:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> list[str]:
-    """What the endpoint is asked: cases of which no two are alike, so that its log tells them apart."""
+    """Cases that all differ, so that the log of the server distinguishes them."""
     (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
     return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--no-cache"]
 
 
 def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
-    """A run as a process of its own, which can be ended."""
+    """Start a run in a separate process, which can be killed."""
     words = [sys.executable, "-m", "ragbed", "run", *asked, "--out", str(run), *more]
     return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
 
@@ -158,7 +158,7 @@ ragbed.__version__ = "0.0.1"
 
 
 def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
-    """Only the one with a GPU has none, and a GPU is asked for."""
+    """Nodes without a GPU, of which a GPU is requested."""
     (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
     bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
@@ -221,7 +221,7 @@ def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes
 
 
 def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
-    """What a cluster says of itself lies in its own store, and is changed there."""
+    """Change what a cluster reports about itself, which is in its own store."""
     gcs = GcsClient(address=nodes.address)
     key, space = b"CLUSTER_METADATA", b"cluster"
     real = gcs.internal_kv_get(key, space)
@@ -243,7 +243,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
 
 
 class _Odd:
-    """A hand that is another one in every process."""
+    """A worker with a different identity in every process."""
 
     room, spare = 1, 0
 

@@ -1,4 +1,4 @@
-"""Instruction texts: the paper's sentences to the letter, and documents that cannot break out."""
+"""Instructions: the exact sentences of the paper, and documents that cannot act as templates."""
 
 from __future__ import annotations
 

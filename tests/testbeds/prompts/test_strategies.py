@@ -1,4 +1,4 @@
-"""Remedies as texts and as conversations: no model is needed to see what would be sent."""
+"""Prompting strategies as texts and as calls, without a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _of(strategy: str | None, profile: str = "robust") -> Instructions:
 
 
 def _talk(strategy: str, *replies: str, lang: Lang = "en", question: str = "Who won?") -> tuple[list[Messages], str]:
-    """What is sent, call by call, if these are the replies; and the answer."""
+    """Return the messages of each call for these responses, and the answer."""
     plain = _of(strategy).messages(lang, question, DOCUMENTS)
     flow = FLOWS[strategy](StrategyInput(plain, question, DOCUMENTS, lang))
     sent = [next(flow)]
