@@ -72,7 +72,7 @@ def test_names_of_datasets_are_never_ambiguous() -> None:
     assert len(stems) == len(set(stems))
 
 
-def test_downloaded_files_are_right_and_a_second_time_nothing_is_asked(
+def test_downloaded_files_are_right_and_are_not_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
@@ -82,7 +82,7 @@ def test_downloaded_files_are_right_and_a_second_time_nothing_is_asked(
     assert server.asked == asked
 
 
-def test_what_failed_is_told_and_only_that_is_asked_for_again(
+def test_failed_files_are_reported_and_only_they_are_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     server.scripts["data/two.json"] = [cut_after(5000), status(404), serve]
@@ -94,7 +94,7 @@ def test_what_failed_is_told_and_only_that_is_asked_for_again(
     assert server.asked[-1] == ("data/two.json", "bytes=5000-")
 
 
-def test_a_file_that_was_edited_is_set_aside_and_brought_again(
+def test_an_edited_file_is_renamed_and_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     bring(tiny, tmp_path)

@@ -142,7 +142,7 @@ def test_no_mutated_line_escapes_as_anything_but_a_data_error(data: st.DataObjec
     assert problem is None or problem.startswith("f:1: ")
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_appears_complete_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_bytes(b"old")
 

@@ -86,7 +86,7 @@ def test_published_files_come_back_byte_for_byte(rgb_dir: Path, name: str) -> No
 
 
 @pytest.mark.parametrize(("record", "kind"), [(_BASE, "base"), (_INT, "integration"), (_FACT, "counterfactual")])
-def test_the_kind_is_told_by_the_fields(record: dict[str, object], kind: str) -> None:
+def test_the_kind_follows_from_the_fields(record: dict[str, object], kind: str) -> None:
     assert kind_of(_read(record)) == kind
 
 
@@ -94,7 +94,7 @@ def test_the_kind_is_told_by_the_fields(record: dict[str, object], kind: str) ->
     ("name", "kind", "records"),
     [("en_fact", "counterfactual", 100), ("zh_int", "integration", 100), ("zh_refine", "base", 300)],
 )
-def test_published_files_read_whole(rgb_dir: Path, name: str, kind: str, records: int) -> None:
+def test_published_files_are_read_completely(rgb_dir: Path, name: str, kind: str, records: int) -> None:
     items = list(Dataset(name, rgb_dir / f"{name}.json").items())
     assert len(items) == records
     assert {(kind_of(item), item.lang) for item in items} == {(kind, name[:2])}

@@ -28,7 +28,7 @@ def _ask(folder: Path, cache: Path, model: TalkingModel, told: list[str] | None 
 
 @settings(max_examples=50)
 @given(_PARTS, _PARTS)
-def test_a_key_tells_all_parts_apart(one: tuple[str, str, bytes, int], other: tuple[str, str, bytes, int]) -> None:
+def test_a_key_depends_on_all_parts(one: tuple[str, str, bytes, int], other: tuple[str, str, bytes, int]) -> None:
     assert (key_of(*one) == key_of(*other)) == (one == other)
 
 
@@ -40,7 +40,7 @@ def test_a_second_run_asks_nothing_and_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [TalkingModel(agree, name="test/other"), TalkingModel(agree, identity="2")])
-def test_another_model_or_other_weights_are_asked_again(other: TalkingModel, tmp_path: Path) -> None:
+def test_another_model_or_other_weights_are_called_again(other: TalkingModel, tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     assert len(_ask(tmp_path / "b", tmp_path / "cache", other)) == 100
 
@@ -55,12 +55,12 @@ def test_another_model_or_other_weights_are_asked_again(other: TalkingModel, tmp
     ],
     ids=["error", "filtered", "length", "max_tokens"],
 )
-def test_what_is_not_a_whole_reply_is_never_kept(partial: Completion, tmp_path: Path) -> None:
+def test_incomplete_responses_are_never_cached(partial: Completion, tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(lambda _: partial))
     assert look(tmp_path / "cache").entries == 0
 
 
-def test_a_cache_that_cannot_be_opened_is_told_once(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_opened_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     told: list[str] = []
     assert len(_ask(tmp_path / "a", tmp_path / "file" / "cache", TalkingModel(agree), told)) == 100
@@ -69,7 +69,7 @@ def test_a_cache_that_cannot_be_opened_is_told_once(tmp_path: Path) -> None:
     assert "continues without it" in told[0]
 
 
-def test_a_cache_that_fails_later_is_told_once(tmp_path: Path) -> None:
+def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
     def sabotage(case: Case) -> Completion:
         if case.item == "0":
             connection = sqlite3.connect(tmp_path / "cache")
@@ -82,7 +82,7 @@ def test_a_cache_that_fails_later_is_told_once(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
-def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_called_again(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     connection = sqlite3.connect(tmp_path / "cache")
     connection.execute("UPDATE replies SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")

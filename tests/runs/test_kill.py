@@ -165,7 +165,7 @@ def _commits(log: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.6])
-def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_path: Path) -> None:
     told: list[str] = []
     with serve(tmp_path / "calls") as endpoint:
         process = start(tmp_path / "run", _CASES, endpoint)

@@ -80,7 +80,7 @@ def test_tokens_seconds_and_attempts_are_sums_and_every_call_is_stored(tmp_path:
     assert read_status(tmp_path).maybe_paid_twice == 0
 
 
-def test_a_call_that_fails_is_the_outcome_of_its_case_and_the_rest_is_asked_next_time(tmp_path: Path) -> None:
+def test_a_failed_call_is_the_outcome_of_its_case_and_the_rest_follows_in_the_next_session(tmp_path: Path) -> None:
     model = _Reader(fails_at=2)
     _ask(tmp_path / "run", model, 1, cache=tmp_path / "cache")
     (done,) = _results(tmp_path / "run")
@@ -94,7 +94,7 @@ def test_a_call_that_fails_is_the_outcome_of_its_case_and_the_rest_is_asked_next
     assert done.usage == {"in": 40, "out": 4}
 
 
-def test_a_run_that_is_ended_between_calls_names_them_and_goes_on_from_the_cache(tmp_path: Path) -> None:
+def test_a_run_that_ends_between_calls_reports_them_and_resumes_from_the_cache(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
     with pytest.raises(KeyboardInterrupt):
         _ask(folder, _Reader(ends_after=_CALLS + 2), 3, cache=cache)
@@ -107,7 +107,7 @@ def test_a_run_that_is_ended_between_calls_names_them_and_goes_on_from_the_cache
     assert [done.outcome for done in _results(folder)] == ["ok"] * 3
 
 
-def test_a_budget_is_looked_at_before_a_case_is_begun_and_what_was_paid_counts_once(tmp_path: Path) -> None:
+def test_the_budget_is_checked_before_a_case_starts_and_counts_each_call_once(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
     price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
     with pytest.raises(BudgetSpent):
@@ -136,7 +136,7 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
     ]
 
 
-def test_calls_of_a_model_none_of_which_came_back_are_named_and_count_as_nothing(tmp_path: Path) -> None:
+def test_calls_of_a_model_without_any_response_are_reported_and_count_0(tmp_path: Path) -> None:
     price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
     with pytest.raises(KeyboardInterrupt):
         _ask(tmp_path / "run", _Reader(ends_after=0), 1)

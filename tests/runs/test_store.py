@@ -61,7 +61,7 @@ def test_a_reply_is_never_replaced_and_an_error_is(folder: Path) -> None:
     assert canonical(folder) == before
 
 
-def test_calls_without_a_reply_are_listed_until_and_after_they_are_asked_again(folder: Path) -> None:
+def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
     with open_store(folder, create=True) as store, store.transaction() as connection:
         connection.execute("DELETE FROM results WHERE item = 3")
         recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"

@@ -28,7 +28,7 @@ def test_what_is_no_name_is_refused(name: str) -> None:
         parse_case(name)
 
 
-def test_all_names_of_a_layout_differ(tmp_path: Path) -> None:
+def test_all_names_of_cases_differ(tmp_path: Path) -> None:
     path = tmp_path / "made.jsonl"
     items = [base_item(n, distracts=10) for n in range(12)] + [fact_item(n) for n in range(12, 14)]
     items += [integration_item(n, (3, 3)) for n in range(14, 16)]

@@ -37,7 +37,7 @@ _ITEMS = [
         ("closed-book", {}, "9f40208c7808"),
     ],
 )
-def test_a_layout_is_the_same_on_every_machine(
+def test_cases_are_the_same_on_every_machine(
     tmp_path: Path, testbed: str, settings: dict[str, Any], pinned: str
 ) -> None:
     path = tmp_path / "made.jsonl"

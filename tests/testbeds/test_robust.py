@@ -140,7 +140,7 @@ def test_another_seed_draws_and_places_otherwise(tmp_path: Path) -> None:
     assert sum(_drawn(a, "supports") == _drawn(b, "supports") for a, b in zip(zero, one, strict=True)) < 10
 
 
-def test_the_asked_mix_is_delivered_or_the_case_is_infeasible(rgb_dir: Path) -> None:
+def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
     feasible = 0
     for file, testbed in (("zh_refine", "noise"), ("zh_int", "integration"), ("en_fact", "counterfactual")):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
@@ -187,7 +187,7 @@ def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path)
         assert Counter(document.text for document in case.documents) == expected
 
 
-def test_a_document_that_belies_its_label_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
+def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
     leak = Passage(text="Q0: it is GOLD-0-gold after all.", stance="distracts")
     empty = Passage(text="Q0: nothing here.", stance="supports")
     plain = base_item(supports=4, distracts=4)
@@ -270,7 +270,7 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])
-def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str) -> None:
+def test_a_passage_is_never_used_with_its_own_edit(tmp_path: Path, correct: str) -> None:
     for case in _cases(
         _write(tmp_path, [fact_item(number) for number in range(9)]), "counterfactual", correct=(Fraction(correct),)
     ):
@@ -313,7 +313,7 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
     assert all("ocument" not in message.content for case in cases for message in case.messages)
 
 
-def test_layout_is_the_same_in_every_process() -> None:
+def test_cases_are_the_same_in_every_process() -> None:
     """If these numbers change, all stored cases change."""
     assert [slot_of(rank, PositionTurns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
 
@@ -337,7 +337,7 @@ def test_a_case_names_the_event_of_its_item(tmp_path: Path, testbed: str) -> Non
 
 
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
-def test_twins_are_laid_out_alike_but_for_their_words(tmp_path: Path, arms: tuple[str, ...]) -> None:
+def test_twins_have_the_same_documents_in_the_same_positions(tmp_path: Path, arms: tuple[str, ...]) -> None:
     cases = _cases(_write(tmp_path, _twins()), distractors=arms, all_positions=True)
     cases = [
         case for case in cases if case.arm != "control"

@@ -107,12 +107,12 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
         (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
     ],
 )
-def test_what_cannot_be_is_said_at_once(words: list[str], told: str) -> None:
+def test_impossible_options_are_refused_immediately(words: list[str], told: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", *words)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
 
 
-def test_a_server_that_is_no_cluster_is_told_apart_within_seconds() -> None:
+def test_a_server_that_is_not_a_cluster_is_detected_within_seconds() -> None:
     own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
     with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -103,7 +103,7 @@ def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
 
 
-def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_was(
+def test_a_killed_driver_leaves_no_workers_and_its_run_resumes_locally(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
     process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2), "--max-connections", "8"))
@@ -157,7 +157,7 @@ ragbed.__version__ = "0.0.1"
 """
 
 
-def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes: Nodes, tmp_path: Path) -> None:
     """Nodes without a GPU, of which a GPU is requested."""
     (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
     bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})

@@ -117,7 +117,7 @@ def test_a_note_that_begins_with_nothing_is_a_note() -> None:
     assert "1. Nothing came of it: Ann lost.\n2. 无锡\n" in sent[-1][-1].content
 
 
-def test_decompose_asks_each_part_with_all_documents_and_then_the_whole() -> None:
+def test_decompose_calls_for_each_part_with_all_documents_and_then_for_the_question() -> None:
     sent, told = _talk("decompose", "1. Who won?\n\n- Who lost?\n2) Who won?", "Ann", "Bob", "Ann beat Bob")
     assert told == "Ann beat Bob"
     assert [turn.content.endswith("Who lost?") for turn in (sent[1][-1], sent[2][-1])] == [False, True]
@@ -126,7 +126,7 @@ def test_decompose_asks_each_part_with_all_documents_and_then_the_whole() -> Non
 
 
 @pytest.mark.parametrize("split", ["Who won?", "", "\n \n", "Who won? \nWho won?"])
-def test_a_question_that_cannot_be_split_is_asked_as_it_is(split: str) -> None:
+def test_a_question_that_cannot_be_split_is_sent_unchanged(split: str) -> None:
     sent, told = _talk("decompose", split, "Ann")
     assert told == "Ann"
     assert sent[1] == _of(None).messages("en", "Who won?", DOCUMENTS)
@@ -138,7 +138,7 @@ def test_a_question_is_split_into_four_at_the_most_however_much_a_model_writes()
 
 
 @pytest.mark.parametrize(("strategy", "replies"), [("isolate", 3), ("decompose", 4)])
-def test_neither_documents_nor_replies_are_templates(strategy: str, replies: int) -> None:
+def test_neither_documents_nor_responses_are_templates(strategy: str, replies: int) -> None:
     tricky = ["{QUERY} one?\n{NOTES} two?"] + ["{NOTES} {QUERY} {SYSTEM}"] * (replies - 1)
     sent, _ = _talk(strategy, *tricky, question="SECRET?")
     together = "".join(turn.content for turns in sent for turn in turns)
