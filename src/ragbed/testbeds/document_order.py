@@ -23,7 +23,11 @@ _GOLDEN, _ONE = 618_033_988_749_895, 10**15
 
 def digest(*parts: object) -> bytes:
     """Return a hash that is the same on every machine and in every process."""
-    return hashlib.blake2b(b"".join(map(_framed, parts)), digest_size=16).digest()
+    return _hash(b"".join(map(_framed, parts)))
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _framed(part: object) -> bytes:
@@ -68,7 +72,8 @@ class Ordered:
         pool = [index for index, passage in enumerate(passages) if passage.stance == stance]
         # The texts of synthetic twins differ, so these passages are identified by their index.
         marks = [passages[index].text if passages[index].dials is None else index for index in pool]
-        drawn = sorted((digest(self.key, mark), index) for mark, index in zip(marks, pool, strict=True))
+        prefix = _framed(self.key)
+        drawn = sorted((_hash(prefix + _framed(mark)), index) for mark, index in zip(marks, pool, strict=True))
         return _doubtful_last(self.item, [index for _, index in drawn])
 
 
