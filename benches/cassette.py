@@ -1,4 +1,4 @@
-"""Measure a cassette of a hundred thousand trials: seconds, memory, and its size beside the run's.
+"""Measure export and import of a cassette with 100,000 trials: time, memory and file size.
 
 python -m benches cassette
 """
@@ -20,36 +20,36 @@ _FILLER = "A passage of some length, as documents are. " * 40
 
 
 def make_run(folder: Path, count: int) -> None:
-    """A run whose prompts are as long as real ones."""
+    """Write a run with prompts of realistic length."""
     folder.mkdir()
     with open_store(folder, create=True) as store:
         store.plan({"repeats": "1"}, (make_case(number, filler=f"{_FILLER}{number} ") for number in range(count)))
         with store.transaction() as connection:
             (model,) = store.add_models([("made/m", "1")])
             for number in range(count):
-                said = Completion(outcome="ok", reply=f"It is gold-{number}.", finish="stop", latency_s=0.4)
+                completion = Completion(outcome="ok", reply=f"It is gold-{number}.", finish="stop", latency_s=0.4)
                 connection.execute(
-                    RECORD, store.row(CallKey(model, number + 1, 0), 1, f"{number:064}", said, cached=False)
+                    RECORD, store.row(CallKey(model, number + 1, 0), 1, f"{number:064}", completion, cached=False)
                 )
 
 
 def measure(*words: str) -> tuple[float, float]:
-    """Seconds and peak megabytes of a command, in a process of its own."""
+    """Return seconds and peak megabytes of a command in a separate process."""
     program = (
         "import resource, sys; from ragbed.cli import app; "
         "app(sys.argv[1:], standalone_mode=False); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    begun = time.monotonic()
+    started = time.monotonic()
     done = subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True, text=True)
-    return time.monotonic() - begun, int(done.stdout.split()[-1]) / 1024
+    return time.monotonic() - started, int(done.stdout.split()[-1]) / 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=100_000)
     count = parser.parse_args().trials
-    print("| trials | what | seconds | peak memory | file |\n|---|---|---|---|---|")
+    print("| trials | command | seconds | peak memory | file |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for trials in (count // 10, count):
             run, cassette = Path(folder, f"run-{trials}"), Path(folder, f"{trials}.cassette")
@@ -57,7 +57,7 @@ def main() -> None:
             written = measure("export", str(run), "--to", "cassette", "-o", str(cassette))
             read = measure("import", str(cassette), "--from", "cassette", "--out", str(Path(folder, f"again-{trials}")))
             sizes = (
-                f"{cassette.stat().st_size / 1e6:.1f} MB, of a run of {(run / 'run.sqlite').stat().st_size / 1e6:.0f}"
+                f"{cassette.stat().st_size / 1e6:.1f} MB for a run of {(run / 'run.sqlite').stat().st_size / 1e6:.0f}"
             )
             print(f"| {trials:,} | export | {written[0]:.1f} | {written[1]:.0f} MB | {sizes} MB |")
             print(f"| {trials:,} | import | {read[0]:.1f} | {read[1]:.0f} MB | |")

@@ -33,7 +33,7 @@ from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Lang
-from ragbed.testbeds.selection import choose_testbeds, lay_out
+from ragbed.testbeds.selection import choose_testbeds, generate_cases
 from ragbed.testbeds.settings import Settings
 from tests.scoring.robust.cases import make_case
 
@@ -182,7 +182,7 @@ def _replies(lang: Lang, goal: str, items: int) -> Iterator[Reply]:
     """Wrong answers, those to the next question, each first alone and then with every attack."""
     (dataset,) = open_datasets([f"ragbed-mini-{lang}_base"])
     settings = Settings(langs=(lang,))
-    cases = list(lay_out([dataset], choose_testbeds(["closed-book"], settings), settings, named=True))
+    cases = list(generate_cases([dataset], choose_testbeds(["closed-book"], settings), settings, named=True))
     for place in range(items):
         case, wrong = cases[place], cases[(place + 1) % len(cases)].answer[0][0]
         said = SAYS[lang].format(wrong=wrong)

@@ -35,7 +35,7 @@ from ragbed.runs.call_loop import CallProgress
 from ragbed.runs.execution import Job, run
 from ragbed.runs.store import open_store
 from ragbed.schema import Case
-from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 MAX_TOKENS = 64
@@ -92,7 +92,9 @@ def main() -> None:
 
 def _cases(items: int) -> list[Case]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
-    laid = (one for data in datasets for bed in USUAL for one in TESTBEDS[bed].cases(data, Settings(limit=items)))
+    laid = (
+        one for data in datasets for bed in DEFAULT_TESTBEDS for one in TESTBEDS[bed].cases(data, Settings(limit=items))
+    )
     return [case for case in laid if case.feasible]
 
 

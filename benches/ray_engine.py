@@ -2,9 +2,9 @@
 
     python -m benches ray_engine [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
 
-efficiency: calls a second with 1 to 8 workers against what the endpoint allows, the driver's CPU time for a call, and
-whether the bytes are those of the local engine. cpu: reading, cutting and scoring with two cores, against the local
-pool. large: a plan of many cases of which some are asked of a scripted model, and the driver's memory meanwhile.
+efficiency: calls per second with 1 to 8 workers compared with the limit of the server, the driver's CPU time per call,
+and whether the results are the same bytes as with the local engine. cpu: reading, chunking and scoring with two cores,
+compared with the local pool. large: the driver's memory while a scripted model answers a part of a large plan.
 """
 
 from __future__ import annotations
@@ -36,14 +36,12 @@ from tests.runs.engines.cluster import Nodes, running_cluster
 from tests.runs.harness import canonical, make_case, make_job
 from tests.servers.mock_model import Behaviour, mock_model
 
-LATENCY_S, PER_WORKER = 0.5, 8
-"""Of the endpoint, and connections that each worker has: so many calls a second are the limit of one worker."""
-SECONDS = 12
-"""That a measurement takes if nothing is lost."""
+LATENCY_S, PER_WORKER = 0.5, 8  # latency of the server and connections per worker, which limit its calls per second
+SECONDS = 12  # duration of a measurement without overhead
 
 
 class Watch:
-    """When results came, and how much CPU time this process had used by then."""
+    """Record the time and this process's CPU time at each result."""
 
     def __init__(self) -> None:
         self.moments: list[tuple[float, float]] = []
@@ -52,13 +50,13 @@ class Watch:
         self.moments.append((time.monotonic(), time.process_time()))
 
     def between(self, first: int, last: int) -> tuple[float, float]:
-        """Calls a second, and milliseconds of CPU time for each, between two results."""
-        (begin, cpu_begin), (end, cpu_end) = self.moments[first], self.moments[last]
-        return (last - first) / (end - begin), 1000 * (cpu_end - cpu_begin) / (last - first)
+        """Return calls per second, and milliseconds of CPU time per call, between two results."""
+        (start, cpu_start), (end, cpu_end) = self.moments[first], self.moments[last]
+        return (last - first) / (end - start), 1000 * (cpu_end - cpu_start) / (last - first)
 
 
 def measure_efficiency(nodes: Nodes, folder: Path) -> None:
-    print(f"latency-bound: {LATENCY_S} s a call, {PER_WORKER} at once for each worker")
+    print(f"latency-bound: {LATENCY_S} s per call, {PER_WORKER} concurrent calls per worker")
     print("workers  calls/s  limit  efficiency  driver ms/call  equal bytes")
     with mock_model(Behaviour(LATENCY_S, slots=4096)) as url:
         for workers in (1, 2, 4, 8):
@@ -69,14 +67,14 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
             with closing(_open(nodes, workers)) as engine:
                 run(make_job(there, cases, engine.open_model("openai-api/test/m", wish)), watch)
             run(make_job(here, cases, LocalEngine().open_model("openai-api/test/m", wish)), lambda *_: None)
-            # From when all are at work to when the first has nothing to do: the rest is starting and ending.
+            # While all workers are busy, without the start and the end.
             rate, cpu_ms = watch.between(3 * at_once, cases - at_once)
             equal = canonical(there) == canonical(here)
             print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
 
 
 def measure_cpu(nodes: Nodes, folder: Path) -> None:
-    """Two cores here against two cores there; processes are started and have loaded what they need before the clock."""
+    """Compare two local cores with two cores of the cluster; the start of processes is not measured."""
     pages = [_page(number) for number in range(1500)]
     for name, cases in (("first", 1000), ("scored", 20_000)):
         model = LocalEngine().open_model("scripted/oracle", ModelConfig("oracle", {}))
@@ -99,26 +97,26 @@ def measure_cpu(nodes: Nodes, folder: Path) -> None:
 
 
 def _time_reading(engine: Engine, pages: list[Page]) -> float:
-    """From the fiftieth page to the fiftieth last: all children read by then, and none has ended."""
+    """Measure from the 50th page to the 50th last, while all processes are reading."""
     moments = [time.monotonic() for _ in drain(_read_all(engine, pages))]
     return moments[-50] - moments[50]
 
 
 def _time_scoring(engine: Engine, folder: Path) -> float:
     tabulate_run(folder / "first", engine)
-    begun = time.monotonic()
+    started_at = time.monotonic()
     tabulate_run(folder / "scored", engine)
-    return time.monotonic() - begun
+    return time.monotonic() - started_at
 
 
 async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadResult, None]:
-    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, ReadResult]]:
+    async def read_pages() -> AsyncIterator[Coroutine[Any, Any, ReadResult]]:
         for page in pages:
-            yield hand.do(page)
+            yield worker.do(page)
 
-    async with at_work(engine.staff(ReadingWorker)) as hand:
-        await hand.begin()
-        async for reading in in_order(lay_out(), documents_at_once(engine)):
+    async with at_work(engine.staff(ReadingWorker)) as worker:
+        await worker.begin()
+        async for reading in in_order(read_pages(), documents_at_once(engine)):
             yield reading
 
 
@@ -133,7 +131,7 @@ def _page(number: int) -> Page:
 
 
 def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
-    """The driver is this process; a thread notes its memory."""
+    """Run the driver in this process, while a thread records its memory."""
     sizes: list[tuple[int, float]] = []
     ended = threading.Event()
     progress = CallProgress(0)
@@ -150,13 +148,13 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
 
     noting = threading.Thread(target=note)
     noting.start()
-    begun = time.monotonic()
+    started_at = time.monotonic()
     try:
         with closing(_open(nodes, 4)) as engine:
             job = Job(
                 folder / "large",
                 {"cases": str(planned), "repeats": "1"},
-                lambda: _planned(planned, begun),
+                lambda: _planned(planned, started_at),
                 [engine.open_model("scripted/oracle", ModelConfig("oracle", {}))],
             )
             cpu, started = time.process_time(), time.monotonic()
@@ -167,17 +165,17 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
         ended.set()
         noting.join()
     at_work = [size for done, size in sizes if done > asked * 0.2]
-    print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
+    print(f"planned and evaluated: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
     if at_work:
         ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         first, last = at_work[0], at_work[-1]
-        print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
+        print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB at the end, peak {ever:.0f} MB")
 
 
-def _planned(count: int, begun: float) -> Iterator[Case]:
+def _planned(count: int, started_at: float) -> Iterator[Case]:
     for number in range(count):
         yield make_case(number)
-    print(f"planned {count:,} cases in {time.monotonic() - begun:,.0f} s, {_resident_mb():.0f} MB", flush=True)
+    print(f"planned {count:,} cases in {time.monotonic() - started_at:,.0f} s, {_resident_mb():.0f} MB", flush=True)
 
 
 def _resident_mb() -> float:

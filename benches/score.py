@@ -22,7 +22,7 @@ import ragbed
 from ragbed.data import Dataset
 from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
-from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 
@@ -94,6 +94,6 @@ def _reply(case: Case, random_: random.Random) -> str:
 
 def _cases() -> Iterator[Case]:
     for name in sorted(BUNDLED.glob("ragbed-mini-*.jsonl")):
-        for testbed in (TESTBEDS[usual] for usual in USUAL):
+        for testbed in (TESTBEDS[usual] for usual in DEFAULT_TESTBEDS):
             dataset = Dataset(name.stem, name)
             yield from (case for case in testbed.cases(dataset, Settings()) if case.feasible)

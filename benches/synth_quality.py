@@ -21,7 +21,7 @@ from ragbed.data import Dataset
 from ragbed.models.lexical import answer_lexically
 from ragbed.schema import Lang
 from ragbed.synth import SynthSpec, make_items, write_world
-from ragbed.testbeds.selection import choose_testbeds, lay_out
+from ragbed.testbeds.selection import choose_testbeds, generate_cases
 from ragbed.testbeds.settings import Settings
 from ragbed.text import holds_answer
 
@@ -84,10 +84,10 @@ def measure_lexical(recipe: SynthSpec) -> bool:
     lang, right, total = recipe.lang, 0, 0
     settings = Settings(
         noise=(Fraction(4, 5),),
-        docs=5,
+        num_docs=5,
         correct=(Fraction(0),),
-        arms=("related",),
-        rotate=False,
+        distractors=("related",),
+        all_positions=False,
         profile="robust",
         seed=0,
         langs=(lang,),
@@ -96,7 +96,7 @@ def measure_lexical(recipe: SynthSpec) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         write_world((recipe,), {"base": LEXICAL_ITEMS}, Path(folder))
         dataset = Dataset("world", Path(folder) / f"{lang}_base.jsonl")
-        for case in lay_out([dataset], choose_testbeds(["noise"], settings), settings, named=True):
+        for case in generate_cases([dataset], choose_testbeds(["noise"], settings), settings, named=True):
             sentence = answer_lexically(case.question, [document.text for document in case.documents])
             right += holds_answer(sentence.lower(), case.answer)
             total += 1

@@ -23,7 +23,7 @@ from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Sampling
 from ragbed.runs.call_loop import CallProgress
 from ragbed.runs.execution import Job, run
-from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 TARGET = 1.5
@@ -55,7 +55,7 @@ PLANS = (
     Plan(("int",), ("integration", "closed-book"), noise=(Fraction(0),)),
     Plan(("base", "fact"), ("noise", "counterfactual", "closed-book")),
     Plan(("base", "int"), ("rejection", "integration"), noise=(Fraction(0),)),
-    Plan(("base", "int", "fact"), USUAL, max_tokens=32, noise=(Fraction(0),)),
+    Plan(("base", "int", "fact"), DEFAULT_TESTBEDS, max_tokens=32, noise=(Fraction(0),)),
 )
 
 
@@ -93,9 +93,9 @@ def main() -> None:
 
 def _measure(plan: Plan, name: str, items: int) -> tuple[Watch, float]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in plan.kinds])
-    settings = {bed: Settings(limit=items, docs=plan.docs, noise=plan.noise) for bed in plan.testbeds}
+    settings = {bed: Settings(limit=items, num_docs=plan.docs, noise=plan.noise) for bed in plan.testbeds}
     settings |= {
-        bed: Settings(limit=items, docs=plan.docs) for bed in {"rejection", "counterfactual"} & settings.keys()
+        bed: Settings(limit=items, num_docs=plan.docs) for bed in {"rejection", "counterfactual"} & settings.keys()
     }
     model = open_model(name, lambda rest: ModelConfig(rest, os.environ, Sampling(max_tokens=plan.max_tokens)))
     watch = Watch()

@@ -2,7 +2,7 @@
 
     python -m benches torture_ray [--kills 20] [--cases 20000] [--pages 5000]
 
-The endpoint's own log is the oracle of what was asked. Prints one line a trial; exit code 1 if a promise is broken.
+The log of the server shows which calls were made. Prints one line per trial; exits with 1 if a guarantee is broken.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.status import read_status
 from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
-from tests.runs.engines.cluster import Nodes, running_cluster, stations
+from tests.runs.engines.cluster import Nodes, running_cluster, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
 AT_ONCE = 32
 
 
 class Torture:
-    """One cluster, one endpoint, and work that is disturbed."""
+    """A cluster, a server, and work that is interrupted."""
 
     def __init__(self, folder: Path, nodes: Nodes, endpoint: Endpoint, kills: int) -> None:
         self.folder, self.nodes, self.endpoint, self.kills = folder, nodes, endpoint, kills
         self.draw = random.Random(kills)
 
     def start(self, data: Path, run: Path, *more: str) -> subprocess.Popen[bytes]:
-        """The whole command, as a user types it."""
+        """Start the command as a user types it."""
         words = [
             sys.executable,
             "-m",
@@ -58,12 +58,12 @@ class Torture:
             )
 
     def disturb_run(self, cases: int, *, driver: bool) -> bool:
-        """Nodes, or the driver, end again and again while a run is asked."""
+        """Kill nodes or the driver again and again during a run."""
         data, name = self.folder / "made.jsonl", "drivers" if driver else "nodes"
         data.write_bytes(b"".join(to_line(base_item(number)) for number in range(cases // 5)))
         there = ("--engine", "ray", "--cluster", self.nodes.address, "--replicas", "4", "--cpus-per-replica", "0.25")
         run = self.folder / name
-        first, begun = endpoint_size(self.endpoint), time.monotonic()
+        first, started = endpoint_size(self.endpoint), time.monotonic()
         process = self.start(data, run, *there)
         for number in range(self.kills):
             until = first + int(cases * (number + self.draw.random()) / self.kills)
@@ -78,7 +78,7 @@ class Torture:
             else:
                 self.nodes.kill_any(self.draw)
                 self.nodes.add()
-        code, seconds = process.wait(), time.monotonic() - begun
+        code, seconds = process.wait(), time.monotonic() - started
         calls, status = self.endpoint.calls()[first:], read_status(run)
         here = self.folder / "here"
         if not here.exists():
@@ -89,17 +89,17 @@ class Torture:
             status.maybe_paid_twice,
         )
         lost = cases - status.models[0].ok
-        held = code == 0 and equal and not lost and len(set(calls)) == cases and repeated <= twice
-        held = held and twice <= self.kills * AT_ONCE and not (driver and len(stations()) > 4)
-        told = f"{cases:,} cases, {lost} lost, {repeated} asked again (≤ {twice} named by status), equal bytes: {equal}"
-        return _tell(f"{self.kills} {name} killed", held, f"{told}, {seconds:,.0f} s, exit {code}")
+        passed = code == 0 and equal and not lost and len(set(calls)) == cases and repeated <= twice
+        passed = passed and twice <= self.kills * AT_ONCE and not (driver and len(worker_processes()) > 4)
+        counts = f"{cases:,} cases, {lost} lost, {repeated} repeated (status reports {twice}), equal bytes: {equal}"
+        return _report(f"{self.kills} {name} killed", passed, f"{counts}, {seconds:,.0f} s, exit {code}")
 
     def disturb_build(self, pages: int) -> bool:
-        """Nodes end again and again while pages are read and cut; the work is in a thread, nodes start in the first."""
+        """Kill nodes again and again during a build, which runs in a thread; nodes are started in the main thread."""
         source = self.folder / "pages"
         write_pages(source, pages)
         here = build_with(LocalEngine(2), source, self.folder / "build-here")
-        kills, begun = 0, time.monotonic()
+        kills, started = 0, time.monotonic()
         with closing(open_engine(EngineSpec("ray", self.nodes.address))) as engine, ThreadPoolExecutor(1) as thread:
             making = thread.submit(build_with, engine, source, self.folder / "build-there")
             while kills < self.kills and not wait([making], self.draw.random() * 6).done:
@@ -107,14 +107,14 @@ class Torture:
                 self.nodes.add()
                 kills += 1
             there = making.result()
-        seconds, equal, (_, articles, passages) = time.monotonic() - begun, there == here, there
-        told = f"{articles:,} articles and {passages:,} passages of {pages:,} pages, equal bytes: {equal}"
-        return _tell(f"{kills} nodes killed in a build", equal and articles == pages, f"{told}, {seconds:,.0f} s")
+        seconds, equal, (_, articles, passages) = time.monotonic() - started, there == here, there
+        counts = f"{articles:,} articles and {passages:,} passages of {pages:,} pages, equal bytes: {equal}"
+        return _report(f"{kills} nodes killed in a build", equal and articles == pages, f"{counts}, {seconds:,.0f} s")
 
 
-def _tell(what: str, held: bool, told: str) -> bool:
-    print(f"{what:30} {'ok    ' if held else 'BROKEN'} {told}", flush=True)
-    return held
+def _report(what: str, passed: bool, details: str) -> bool:
+    print(f"{what:30} {'ok    ' if passed else 'BROKEN'} {details}", flush=True)
+    return passed
 
 
 def main() -> int:

@@ -14,34 +14,35 @@ from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
-"""A number of things; a file with a negative or huge one is refused."""
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
 Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
+# The relevance label of a passage, in more detail than its stance (docs/quality.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
-"""What a passage is to a question, finer than its stance (docs/quality.md)."""
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "refused", "error"]
+ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
 
-MOST_SLOTS, MOST_ALIASES = 100, 1_000
-"""Of one answer. Published items have up to 5 and 30; scoring compares every slot with every other."""
+# Published items have up to 5 slots and 30 aliases. Scoring compares every slot with every other.
+MAX_SLOTS, MAX_ALIASES = 100, 1_000
+# Slots that are all required, each with interchangeable aliases.
 Answer: TypeAlias = Annotated[
-    tuple[Annotated[tuple[str, ...], Meta(max_length=MOST_ALIASES)], ...], Meta(max_length=MOST_SLOTS)
+    tuple[Annotated[tuple[str, ...], Meta(max_length=MAX_ALIASES)], ...], Meta(max_length=MAX_SLOTS)
 ]
-"""Slots, all of which are wanted; each holds aliases, any of which will do."""
-
+# An answer as in RGB's files: a string, or a list of strings and lists of aliases.
 RawAnswer: TypeAlias = str | list[str | list[str]]
-"""An answer as RGB's files spell it: a string, or a list of strings and lists of aliases."""
 
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What all nouns have in common: immutable, strict, and brief when written."""
+    """The base of all records: immutable, without unknown fields, and written without default values."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travels to other processes without its defaults: copies of them would be written, as if they were not."""
-        told = {name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default}
-        return _restore, (type(self), told)
+        """Pickle without default values: msgspec recognises them by identity and would write a copy of one."""
+        values = {
+            name: value for name, default in _defaults(type(self)) if (value := getattr(self, name)) is not default
+        }
+        return _restore, (type(self), values)
 
 
 @cache
@@ -49,265 +50,202 @@ def _defaults(kind: type[Record]) -> tuple[tuple[str, object], ...]:
     return tuple((field.name, field.default) for field in fields(kind))
 
 
-def _restore(kind: type[Record], told: dict[str, object]) -> Record:
-    return kind(**told)
+def _restore(kind: type[Record], values: dict[str, object]) -> Record:
+    return kind(**values)
 
 
 class Article(Record, frozen=True, kw_only=True):
-    """A text from outside: news from which questions are made, a page that a search found, a file."""
+    """A text from outside: news for questions, a page that a search found, or a file."""
 
-    id: str
-    """Follows from the address and the text, so that the same text at the same place is the same article."""
-    url: str
-    """Where it is from: an address, or the path of a file."""
+    id: str  # derived from URL and text
+    url: str  # or the path of a file
     title: str
     text: str
     lang: Lang
-    sha256: str
-    """Of the bytes it was read from."""
-    source: str
-    """What led to it: the feed, the list, the folder."""
-    date: str | None = None
-    """ISO date of publication, where the source or the document gives one."""
+    sha256: str  # of the downloaded bytes
+    source: str  # the feed, list or folder that led to it
+    date: str | None = None  # ISO date of publication
     licence: str | None = None
-    """Under which terms it may be passed on, where that is known."""
 
 
 class Reject(Record, frozen=True, kw_only=True):
-    """Something that did not pass a step of building, and why."""
+    """Something that a build step rejected, with the reason."""
 
     step: str
-    what: str
-    """Address, path or id."""
-    outcome: str
-    """One word: robots, size, language, duplicate, …"""
+    what: str  # URL, path or ID
+    outcome: str  # one word, e.g. robots, size, language, duplicate
     reason: str
 
 
 class Hit(Record, frozen=True, kw_only=True):
-    """A page that a search engine names for a question."""
+    """A search result for a question."""
 
-    question: str
-    """What was searched for."""
-    rank: int
-    """Counted from 1."""
+    question: str  # the query
+    rank: int  # from 1
     url: str
     title: str
     snippet: str
     engine: str
-    date: str | None = None
-    """ISO date of the page, where the engine gives one."""
+    date: str | None = None  # ISO date of the page
 
 
 class Chunk(Record, frozen=True, kw_only=True):
-    """A stretch of an article that is short enough to be handed to a model; its stance is not known yet."""
+    """A part of an article that is short enough for a prompt; it is not labelled yet."""
 
-    article: str
-    """Id of the article."""
-    start: int
+    article: str  # the article's ID
+    start: int  # start and end are character offsets in the article's text
     end: int
-    """In characters of the article's text."""
     text: str
     tokens: int
 
 
 class Labelling(Record, frozen=True, kw_only=True):
-    """What a passage was found to be to a question, and on which ground."""
+    """The relevance label of a passage for a question, with the reason."""
 
     label: Label
-    rule: str
-    """The rule that decided: contains, anchors, surname, dateline, year, part, value, far, model, …"""
+    rule: str  # the rule that decided, e.g. contains, anchors, surname, dateline, year, part, value, far, model
     reason: str
-    """In words, with what was found."""
-    support: tuple[int, int] | None = None
-    """Start and end, in characters, of the sentence that bears the answer."""
-    parts: tuple[int, ...] = ()
-    """The parts of the answer that stand there, counted from 0."""
+    support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
+    parts: tuple[int, ...] = ()  # the parts of the answer that the passage contains, from 0
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A question and the answer that is right."""
+    """A question with its correct answer."""
 
     question: str
     lang: Lang
     answer: Answer
-    article: str | None = None
-    """Id of the article it was made from."""
+    article: str | None = None  # ID of the article that it was made from
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """A stretch of text that can be handed to a model, where it is from and how it stands to the answer."""
+    """A text that can be a document of a prompt, with its source and its relevance label."""
 
     text: str
     stance: Stance
-    kind: str = "related"
-    """Finer than stance: related, rumour, outdated, partial, …"""
-    part: int | None = None
-    """Integration: the sub-question it supports, counted from 0."""
-    edit_of: int | None = None
-    """Counterfactual: index, among the item's passages, of the true passage it falsifies."""
-    edits: tuple[tuple[int, int], ...] = ()
-    """Counterfactual: where the false answer was put, start and end in characters."""
-    support: tuple[int, int] | None = None
-    """Start and end, in characters, of the sentence that bears the answer."""
+    kind: str = "related"  # more detail than the stance, e.g. related, rumour, outdated, partial
+    part: int | None = None  # integration: the sub-question that it supports, from 0
+    edit_of: int | None = None  # counterfactual: index of the true passage that it falsifies
+    edits: tuple[tuple[int, int], ...] = ()  # counterfactual: character offsets of the false answer
+    support: tuple[int, int] | None = None  # character offsets of the sentence that contains the answer
     url: str | None = None
     title: str | None = None
-    date: str | None = None
-    """ISO date of the page."""
-    snippet_of: str | None = None
-    """A search engine's snippet: the URL of the page it was cut from."""
-    page: str | None = None
-    """Id of the article it was cut from: the way to its bytes' hash in `steps/pages.jsonl` of a build."""
+    date: str | None = None  # ISO date of the page
+    snippet_of: str | None = None  # for a search engine's snippet: the URL of its page
+    page: str | None = None  # ID of its article, which has the hash of the bytes (`steps/pages.jsonl` of a build)
     licence: str | None = None
-    """Under which terms it may be passed on, where that is known."""
-    reviewed: bool = False
-    """Whether a person set its stance in a review: rules may see it otherwise, and are not asked."""
-    dials: dict[str, int | float | str | bool] | None = None
-    """Generated text: what was varied, and how far (docs/synth.md)."""
+    reviewed: bool = False  # whether a person set its stance; rules do not check it then
+    dials: dict[str, int | float | str | bool] | None = None  # synthetic text: its perturbations (docs/synth.md)
 
 
 class Item(Question, frozen=True, kw_only=True):
-    """A question with its pools of passages: one line of a dataset."""
+    """A question with its passages: one line of a dataset."""
 
     id: str
     passages: tuple[Passage, ...]
-    fake: Answer | None = None
-    """Counterfactual: the false answer that the edited passages give."""
-    rgb: dict[str, int | RawAnswer] | None = None
-    """Fields of the RGB record it came from, as spelled there; needed to write the same bytes again."""
-    sub_questions: tuple[str, ...] = ()
-    """Integration: a question for each part of the answer, in its order, that can be asked by itself."""
-    event: str | None = None
-    """The event or series of events it is about; items that share one are not independent."""
-    dial: str | None = None
-    """The one cause of failure that is turned on in this item."""
-    twin: str | None = None
-    """Id of the item that is like this one in all but the dial, which is off there."""
-    date: str | None = None
-    """ISO date of the event: a model whose knowledge ends later may know the answer."""
-    valid: tuple[str, str] | None = None
-    """First and last ISO date of the pages that give the answer: after the last it may have changed."""
-    known_by: tuple[str, ...] = ()
-    """Models that gave the answer without any document when the item was made."""
+    fake: Answer | None = None  # counterfactual: the false answer of the edited passages
+    rgb: dict[str, int | RawAnswer] | None = None  # fields of the RGB record, to write the same bytes again
+    sub_questions: tuple[str, ...] = ()  # integration: one independent question per part of the answer
+    event: str | None = None  # the event that it is about; items that share one are not independent
+    dial: str | None = None  # the perturbation of this item of a minimal pair
+    twin: str | None = None  # ID of the item of the pair that has no perturbation
+    date: str | None = None  # ISO date of the event; models with a later knowledge cut-off may know the answer
+    valid: tuple[str, str] | None = None  # first and last ISO date of the pages that give the answer
+    known_by: tuple[str, ...] = ()  # models that answered without documents when the item was made
 
 
 class Document(Record, frozen=True, kw_only=True):
-    """A passage as it stands in one case."""
+    """A passage as it appears in a case."""
 
     text: str
     stance: Stance
     kind: str
-    source: int
-    """Index among the passages of its item."""
-    item: str | None = None
-    """Id of the item it was taken from, where that is another question's."""
+    source: int  # index among the passages of its item
+    item: str | None = None  # ID of its item, if that is the item of another question
 
 
 class Message(Record, frozen=True, kw_only=True):
-    """One turn of a prompt."""
+    """One message of a prompt."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class Case(Record, frozen=True, kw_only=True):
-    """One question under one condition, ready to be asked."""
+    """One question under one condition, with the messages to send."""
 
-    case: str
-    """The name, which parses back: `data/item/testbed@noise=0.6,k=5,arm=related,profile=robust,seed=0`."""
+    case: str  # name, e.g. `data/item/testbed@noise=0.6,k=5,arm=related,profile=robust,seed=0`
     data: str
     item: str
     lang: Lang
     testbed: str
     question: str
-    noise: Share | None
-    """Share of distracting documents that was asked for; None where there are no documents."""
-    noise_real: Share | None
-    """The share that is delivered, or, of an infeasible case, the nearest that could be."""
-    k: Count
-    """Number of documents asked for."""
-    correct: Share
-    """Counterfactual: share of true documents asked for."""
-    arm: str
-    """What the distracting documents are: related, random, fixed, control."""
+    noise: Share | None  # requested fraction of distractors; None for a testbed without documents
+    noise_real: Share | None  # actual fraction, or the nearest possible one if the case is infeasible
+    k: Count  # requested number of documents
+    correct: Share  # counterfactual: requested fraction of true documents
+    arm: str  # distractor condition: related, random, fixed or control
     profile: str
     seed: int
     feasible: bool
     documents: tuple[Document, ...]
-    slots: tuple[int, ...]
-    """Where, counted from 0, the documents that bear an answer stand: the first drawn first."""
+    slots: tuple[int, ...]  # positions, from 0, of the documents with an answer, in the order of selection
     messages: tuple[Message, ...]
     answer: Answer
     fake: Answer | None
     expect: Expectation
-    rotation: int = 0
-    """How far the layout is turned from the item's own (`--positions all`)."""
-    event: str | None = None
-    """The item's: cases that share one are not independent."""
-    reason: str | None = None
-    """Why it is infeasible."""
-    corpus: str | None = None
-    """Own retrieval: id of the corpus that the system searches in place of getting documents."""
-    dial: str | None = None
-    """Of the perturbed item of a minimal pair: what was perturbed (docs/synth.md)."""
-    twin: str | None = None
-    """Id of the other item of that pair, which asks the same question without the perturbation."""
+    rotation: int = 0  # how far the documents are rotated (`--positions all`)
+    event: str | None = None  # the item's event
+    reason: str | None = None  # why it is infeasible
+    corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
+    dial: str | None = None  # the perturbation of the item (docs/synth.md)
+    twin: str | None = None  # ID of the item of the pair that has no perturbation
 
 
 class Retrieved(Record, frozen=True, kw_only=True):
-    """A passage that a system found, or cites, by itself."""
+    """A passage that a RAG system retrieved or cited."""
 
-    id: str
-    """In the corpus; of a passage that is not there, the beginning of what the system named."""
-    stance: Stance | None = None
-    """To the question; None: the corpus has no such passage."""
-    part: int | None = None
-    """Integration: the part of the answer that it supports, counted from 0."""
+    id: str  # ID in the corpus, or the start of the text if the corpus does not contain it
+    stance: Stance | None = None  # None if the corpus does not contain it
+    part: int | None = None  # integration: the part of the answer that it supports, from 0
     text: str = ""
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One call of a case that takes several, or whose reply is not the answer as it stands."""
+    """One call of a case that takes several, or whose response has to be parsed."""
 
     messages: tuple[Message, ...]
     reply: str | None = None
     usage: dict[str, int] | None = None
     latency_s: float | None = None
-    cached: bool = False
-    """Taken from the response cache: read, and not paid again."""
+    cached: bool = False  # whether it is from the response cache
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """What a model said, or why it did not."""
+    """A model's response, or the reason why there is none."""
 
     outcome: Outcome
     reply: str | None = None
-    reasoning: str | None = None
-    """What a reasoning model thought before it answered, where it says so; never part of the reply."""
-    error: str | None = None
-    """Kind of error: timeout, rate, server, auth, protocol, too-long, …"""
+    reasoning: str | None = None  # the reasoning of a model that reports it; never part of the reply
+    error: str | None = None  # kind of error: timeout, rate, server, auth, protocol, too-long, …
     finish: str | None = None
     usage: dict[str, int] | None = None
     latency_s: float | None = None
     attempts: int = 1
-    retrieved: tuple[Retrieved, ...] | None = None
-    """Own retrieval: what was found, the best first; None where the system does not say."""
-    citations: tuple[Retrieved, ...] | None = None
-    """Own retrieval: what the answer is said to rest on."""
-    steps: tuple[Step, ...] = ()
-    """Remedies: the calls behind the reply; usage, latency and attempts are their sums."""
+    retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG, best first; None if not reported
+    citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
+    steps: tuple[Step, ...] = ()  # prompting strategies: the calls; usage, latency and attempts are their totals
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """One cell of a table: never a rate without its counts."""
+    """One cell of a table: a value with its interval and its counts."""
 
     metric: str
     value: float | None
     low: float | None
     high: float | None
     n: int
-    questions: int
-    """Distinct questions behind the value; fewer than n where a question has several trials."""
+    questions: int  # distinct questions; fewer than n if a question has several trials
     asked: int
     errors: int
     infeasible: int

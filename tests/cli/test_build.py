@@ -529,7 +529,7 @@ def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(p
     shutil.rmtree(place / "out")
     done = build("--budget", "1")
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "no price is known for openai-api/world/generator" in done.err
+    assert "the price of openai-api/world/generator is unknown" in done.err
 
 
 _RUN_INSTEAD = "`ragbed build RECIPE` is now `ragbed build run RECIPE`."

@@ -67,11 +67,11 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--noise", "1.3"], "--noise 1.3 is out of range; allowed are shares between 0 and 1"),
+        (["--noise", "1.3"], "--noise 1.3 is out of range. Use a number from 0 to 1"),
         (["--noise", "-0.2"], "--noise -0.2 is out of range"),
-        (["--noise", "much"], "--noise 'much' is not a share"),
+        (["--noise", "much"], "--noise 'much' is not a ratio"),
         (["--noise", "0,,1"], "has an empty part"),
-        (["--noise", "nan"], "is not a share"),
+        (["--noise", "nan"], "is not a ratio"),
         (["--num-docs", "0"], "--num-docs 0: allowed are 1 to 10,000; for none use --testbeds closed-book"),
         (["--num-docs", "-1"], "allowed are 1 to 10,000"),
         (["--profile", "robost"], "unknown profile 'robost'. Did you mean 'robust'? Known: paper, code-2023"),
@@ -116,8 +116,8 @@ def test_each_dataset_is_asked_by_the_testbeds_that_it_has_items_for(tmp_path: P
         ("ragbed-mini-en_int", "integration"),
     }
     where = "item in en or zh among the first 2"
-    assert f"Left out: noise of ragbed-mini-en_int, which has no base {where}.\n" in done.err
-    assert f"Left out: integration of ragbed-mini-en_base, which has no integration {where}.\n" in done.err
+    assert f"Skipped noise for ragbed-mini-en_int, which has no base {where}.\n" in done.err
+    assert f"Skipped integration for ragbed-mini-en_base, which has no integration {where}.\n" in done.err
     nobody = type_command("cases", "ragbed-mini-en_base", "ragbed-mini-en_int", "--testbeds", "noise,counterfactual")
     told = "--testbeds noise,counterfactual: ragbed-mini-en_int has no base item or counterfactual item in en or zh"
     assert (nobody.code, nobody.err) == (2, f"ragbed: {told}.\n")
@@ -132,7 +132,7 @@ def test_datasets_of_one_name_must_be_renamed(data: str, tmp_path: Path) -> None
     (tmp_path / "b").mkdir()
     other = tmp_path / "b" / "made.jsonl"
     other.write_bytes(Path(data).read_bytes())
-    assert "2 datasets are called 'made'" in type_command("cases", data, str(other)).err
+    assert "2 datasets have the name 'made'" in type_command("cases", data, str(other)).err
     renamed = type_command("cases", data, f"again={other}", "--testbeds", "closed-book", "--json")
     assert [row["data"] for row in json.loads(renamed.out)["conditions"]] == ["made", "made", "again", "again"]
 
@@ -165,7 +165,7 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path
         done = type_command("cases", spec)
         assert done.code in (1, 2)
         assert "\x1b" not in done.err + done.out
-    assert r"\u001b[31mred.json:1: is neither format" in done.err
+    assert r"\u001b[31mred.json:1: has an unknown format" in done.err
     path.write_bytes(native.to_line(base_item(id="\x9b2J\u202e")))
     assert not {"\x9b", "\u202e"} & set(type_command("cases", f"red={path}").out)
 

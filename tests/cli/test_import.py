@@ -87,9 +87,9 @@ def test_every_line_that_cannot_be_matched_is_named(data: Path) -> None:
     done, _ = _import(path, lines, data, "--from", "rgb")
     problems = json.loads(done.out)["problems"]
     assert [problem.split(": ")[0] for problem in problems] == [f"{path}:{line}" for line in (1, 2, 3, 4, 7)]
-    assert "id 99 is no item of the data" in problems[0]
-    assert "asks 'Another question?'" in problems[1]
-    assert "expects ['another']" in problems[2]
+    assert "id 99 is not an item of the data" in problems[0]
+    assert "has the question 'Another question?'" in problems[1]
+    assert "has the answer ['another']" in problems[2]
     assert "cannot be read" in problems[3]
     assert "answered on an earlier line" in problems[4]
 
@@ -111,8 +111,8 @@ def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
-        ("answers.json", ("--from", "rgb"), "is not named as the original code does"),
-        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its data are not among en_refine"),
+        ("answers.json", ("--from", "rgb"), "does not have a name of the original code"),
+        (_NAME.replace("en_refine", "zh_int"), ("--from", "rgb"), "its dataset is not among en_refine"),
         (_NAME, ("--from", "rgb", "--profile", "robust"), "need code-2024 or code-2023"),
         (_NAME, ("--from", "csv"), "unknown format 'csv'"),
         (_NAME, ("--from", "jsonl"), "say by -m whose answers"),
@@ -141,4 +141,4 @@ def test_plain_lines_are_matched_by_case_or_by_item_and_noise(data: Path) -> Non
 def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
     words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--positions", "all")
     done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
-    assert "is 5 cases (name data and testbed, or the case)" in done.err
+    assert "is 5 cases (add data and testbed, or the case)" in done.err

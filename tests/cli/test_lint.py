@@ -100,7 +100,7 @@ def test_only_record_validates(tmp_path: Path) -> None:
     bad = type_command("lint", _write(tmp_path / "bad.json", BAD, {"id": 2}, BAD), "--only", "record")
     assert bad.code == 1
     assert "line 2, query: is missing" in bad.out
-    assert "line 3, id: '1' stands on an earlier line too" in bad.out
+    assert "line 3, id: '1' is also on an earlier line" in bad.out
 
 
 def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:

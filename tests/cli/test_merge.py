@@ -66,7 +66,7 @@ def test_the_same_result_twice_is_kept_once_and_different_ones_are_refused(tmp_p
     other = _run(tmp_path / "other", TalkingModel(lambda _: Completion(outcome="ok", reply="no")))
     done = _merge(tmp_path / "again", one, other)
     assert done.code == 2
-    assert "two runs hold different replies of test/talking about made/1/" in done.err
+    assert "two runs have different responses of test/talking for made/1/" in done.err
     assert _merge(tmp_path / "again", one).code == 0
 
 
@@ -82,12 +82,12 @@ def test_a_run_is_never_merged_over(tmp_path: Path) -> None:
     one, two = _run(tmp_path / "one"), _run(tmp_path / "two")
     for target in (one, two):
         assert (done := _merge(target, one)).code == 2
-        assert "holds a run already" in done.err
+        assert "already has a run" in done.err
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])
 def test_a_shard_that_makes_no_sense_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="write i/n"):
+    with pytest.raises(UsageError, match="is not I/N"):
         parse_shard(text)
 
 

@@ -58,9 +58,7 @@ def test_a_folder_of_datasets_names_its_files(here: Path) -> None:
         (here / "w" / name).touch()
     for command in ("run", "cases"):
         done = type_command(command, *(["-d"] if command == "run" else []), "w")
-        said = (
-            "w is a directory, and no dataset in parts (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
-        )
+        said = "w is a directory without shards (no shards.json in it); name a file of it: w/a.jsonl, w/b.jsonl."
         assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 
@@ -103,7 +101,7 @@ def test_a_run_that_is_not_there_is_said_not_to_be(here: Path, words: tuple[str,
 def test_sums_are_no_run_to_be_compared(here: Path) -> None:
     assert type_command("score", "r", "--sums", "sums.jsonl").code == 0
     done = type_command("compare", "sums.jsonl", "r")
-    said = "sums.jsonl is a file, and a run is a folder; sums of runs are for `ragbed report` and `ragbed merge`."
+    said = "sums.jsonl is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
     assert (done.code, done.err) == (2, f"ragbed: {said}\n")
 
 

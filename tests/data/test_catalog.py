@@ -1,4 +1,4 @@
-"""The catalogue: what names mean, and files that are right or not under their names."""
+"""The catalogue: names of datasets, and files with right and wrong content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
 
 
 class Silence:
-    """A watcher that does not care."""
+    """A watcher that does nothing."""
 
     def advance(self, name: str, done: int, total: int | None) -> None: ...
 
@@ -72,7 +72,7 @@ def test_names_of_datasets_are_never_ambiguous() -> None:
     assert len(stems) == len(set(stems))
 
 
-def test_downloaded_files_are_right_and_a_second_time_nothing_is_asked(
+def test_downloaded_files_are_right_and_are_not_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
@@ -82,7 +82,7 @@ def test_downloaded_files_are_right_and_a_second_time_nothing_is_asked(
     assert server.asked == asked
 
 
-def test_what_failed_is_told_and_only_that_is_asked_for_again(
+def test_failed_files_are_reported_and_only_they_are_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     server.scripts["data/two.json"] = [cut_after(5000), status(404), serve]
@@ -94,7 +94,7 @@ def test_what_failed_is_told_and_only_that_is_asked_for_again(
     assert server.asked[-1] == ("data/two.json", "bytes=5000-")
 
 
-def test_a_file_that_was_edited_is_set_aside_and_brought_again(
+def test_an_edited_file_is_renamed_and_downloaded_again(
     tiny: CatalogEntry, server: FaultServer, tmp_path: Path
 ) -> None:
     bring(tiny, tmp_path)
@@ -122,7 +122,7 @@ def test_a_wrong_file_of_a_folder_is_not_taken(tiny: CatalogEntry, tmp_path: Pat
     arrival = take(tiny, tmp_path / "root", tmp_path)[0]
     assert arrival.state == "failed"
     assert f"({len(wrong)} bytes, sha256:" in str(arrival.problem)
-    assert "it was changed, or is of another version" in str(arrival.problem)
+    assert "it was changed, or it is another version" in str(arrival.problem)
     assert files_here(tiny, tmp_path / "root") == []
 
 
@@ -141,7 +141,7 @@ def test_published_files_are_what_is_pinned(rgb_dir: Path, tmp_path: Path) -> No
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
     folder = folder_of(tiny, tmp_path)
     folder.mkdir(parents=True)
-    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is bringing files to"):
+    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is already installing files in"):
         bring(tiny, tmp_path)
     assert [one.state for one in bring(tiny, tmp_path)] == ["brought", "brought"]
 
@@ -158,7 +158,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Pat
 
 def test_a_data_folder_that_cannot_be_is_named(tiny: CatalogEntry, tmp_path: Path) -> None:
     (tmp_path / "tiny").write_text("not a folder")
-    with pytest.raises(RagbedError, match="RAGBED_DATA_DIR names another folder"):
+    with pytest.raises(RagbedError, match="set RAGBED_DATA_DIR to another folder"):
         bring(tiny, tmp_path)
 
 
@@ -168,7 +168,7 @@ def test_downloads_live_in_the_users_data_folder() -> None:
 
 
 class TestNames:
-    """What `open_datasets` makes of what a user types."""
+    """Open datasets as a user types them."""
 
     @pytest.fixture(autouse=True)
     def _in_a_folder_of_its_own(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ class TestNames:
 
     @pytest.mark.parametrize("spec", ["en_refine", "mine=en_refine"])
     def test_a_name_that_is_not_downloaded_names_the_command(self, spec: str, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="en_refine is not downloaded yet; bring it with: ragbed data get rgb"):
+        with pytest.raises(UsageError, match="en_refine is not downloaded yet; download it with: ragbed data get rgb"):
             open_datasets([spec], tmp_path)
 
     @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ class TestNames:
             ("nul\0byte", "byte: no such file."),
             ("a=b=c", "b=c: no such file."),
             ("=figure1", "the name before '=' must not be empty"),
-            ("a/b=figure1", "must not be empty or hold a '/'"),
+            ("a/b=figure1", "must not be empty or contain '/'"),
         ],
     )
     def test_anything_else_is_no_such_file(self, spec: str, message: str) -> None:
@@ -229,6 +229,6 @@ class TestNames:
 
     def test_two_datasets_of_one_name_are_refused(self) -> None:
         Path("figure1.json").touch()
-        with pytest.raises(UsageError, match="2 datasets are called 'figure1'; rename one, as NAME=PATH"):
+        with pytest.raises(UsageError, match="2 datasets have the name 'figure1'; rename one with NAME=PATH"):
             open_datasets(["figure1", "figure1.json"])
         assert [one.name for one in open_datasets(["figure1", "other=figure1.json"])] == ["figure1", "other"]

@@ -1,4 +1,4 @@
-"""The passages of a dataset as one corpus: what it gives away, and what passages are to a question."""
+"""The corpus of a dataset: what it reveals, and the labels of passages for a question."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_neither_names_nor_order_tell_which_question_a_passage_belongs_to(tmp_pa
     assert [line["text"][:2] for line in lines] != sorted(line["text"][:2] for line in lines)
 
 
-def test_a_text_that_stands_in_two_pools_is_in_the_corpus_once(tmp_path: Path) -> None:
+def test_a_text_of_two_items_is_in_the_corpus_once(tmp_path: Path) -> None:
     shared = Passage(text="Shared text.", stance="distracts")
     items = [structs.replace(base_item(number), passages=(*base_item(number).passages, shared)) for number in (0, 1)]
     assert sum(1 for _ in Corpus(as_dataset(tmp_path, *items)).lines()) == 25
@@ -91,7 +91,7 @@ def test_a_passage_of_another_question_supports_only_on_the_same_event_and_with_
     assert told == ["supports", "distracts", "distracts"]
 
 
-def test_parts_and_falsehoods_are_told(tmp_path: Path) -> None:
+def test_parts_and_false_answers_are_labelled(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, integration_item(0, (2, 2)), fact_item(1))
     whole, false = _cases(dataset)
     corpus = Corpus(dataset)
@@ -100,7 +100,7 @@ def test_parts_and_falsehoods_are_told(tmp_path: Path) -> None:
     assert corpus.resolve(Named(None, "1 wrong 3"), false).stance == "contradicts"
 
 
-def test_from_a_withheld_corpus_all_that_bears_an_answer_is_gone_and_base_items_alone_are_asked(tmp_path: Path) -> None:
+def test_a_withheld_corpus_has_no_answers_and_only_base_items_are_used(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), fact_item(1), integration_item(2, (2, 2)))
     lines = [json.loads(line)["text"] for line in Corpus(dataset, "withheld-corpus").lines()]
     assert len(lines) == 6 + 5 + 6
@@ -110,7 +110,7 @@ def test_from_a_withheld_corpus_all_that_bears_an_answer_is_gone_and_base_items_
     assert case.corpus == Corpus(dataset, "withheld-corpus").id != _cases(dataset)[0].corpus
 
 
-def test_what_distracts_from_one_question_and_answers_another_is_withheld_too(tmp_path: Path) -> None:
+def test_a_distractor_that_answers_another_question_is_withheld(tmp_path: Path) -> None:
     first, second = base_item(0), base_item(1)
     shared = next(passage for passage in second.passages if passage.stance == "supports")
     first = structs.replace(

@@ -1,4 +1,4 @@
-"""Files that are not what they should be: one clear error each, in bounded memory and time."""
+"""Invalid files give one clear error each, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _read_all(path: Path) -> int:
         (_GOOD + _OTHER.replace(b"Who", b"W\xffo"), ":2: is not UTF-8"),
         (_GOOD + _OTHER.replace(b"Who", b"\\ud800"), ":2: JSON is malformed: unexpected end of escaped utf-16"),
         (_GOOD + _OTHER.replace(b'"A"', b"NaN"), ":2: JSON is malformed"),
-        (_GOOD + _GOOD, ":2: id: '0' stands on an earlier line too"),
-        (_GOOD + _GOOD.replace(b"0,", b'"0",'), ":2: id: '0' stands on an earlier line too"),
+        (_GOOD + _GOOD, ":2: id: '0' is also on an earlier line"),
+        (_GOOD + _GOOD.replace(b"0,", b'"0",'), ":2: id: '0' is also on an earlier line"),
         (b"[" + _GOOD.strip() + b"]\n", ":1: expected `object`, got `array`"),
         (b'"text"\n', ":1: expected `object`, got `str`"),
         (b"null\n", ":1: expected `object`, got `null`"),
-        (b"{}\n", ":1: is neither format: a record needs 'question' (native) or 'query' (rgb); found no field"),
+        (b"{}\n", ":1: has an unknown format: a record needs 'question' (native) or 'query' (rgb); found no field"),
         (b'{"text": "a"}\n', "found text"),
         (b"[" * 100_000 + b"\n", ":1: expected `object`, got `array`"),
         (b'{"query": ' + b"[" * 100_000 + b"\n", ":1: "),
@@ -97,7 +97,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "secret.json"
     path.write_bytes(_GOOD)
 
-    def refuse(*_: object, **__: object) -> None:  # root reads everything, so the system call is made to refuse
+    def refuse(*_: object, **__: object) -> None:  # root can read everything, so the system call is patched
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(locations, "open", refuse, raising=False)
@@ -142,7 +142,7 @@ def test_no_mutated_line_escapes_as_anything_but_a_data_error(data: st.DataObjec
     assert problem is None or problem.startswith("f:1: ")
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_appears_complete_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_bytes(b"old")
 

@@ -1,4 +1,4 @@
-"""Our own format: what the types cannot say is checked, provenance is kept."""
+"""The native format: checks beyond the types, and provenance."""
 
 from __future__ import annotations
 
@@ -53,9 +53,13 @@ def test_items_come_back_as_they_were(item: object) -> None:
         ({"passages": [_PASSAGE | {"support": [5, 99]}]}, "passages[0].support", "not a span"),
         ({"passages": [_PASSAGE | {"support": [9, 9]}]}, "passages[0].support", "not a span"),
         ({"passages": [_PASSAGE, _PASSAGE | {"part": 1}]}, "passages", "some have none"),
-        ({"passages": [_PASSAGE | {"part": -1}]}, "passages", "count them from 0 without gaps"),
+        ({"passages": [_PASSAGE | {"part": -1}]}, "passages", "number them from 0 without gaps"),
         ({"passages": [_PASSAGE | {"part": 0}, _PASSAGE | {"part": 2}]}, "passages", "the parts are [0, 2]"),
-        ({"passages": [_PASSAGE | {"stance": "distracts", "part": 0}]}, "passages[0].part", "does not support"),
+        (
+            {"passages": [_PASSAGE | {"stance": "distracts", "part": 0}]},
+            "passages[0].part",
+            "does not support the answer",
+        ),
         ({"sub_questions": ["Who?", "When?"]}, "sub_questions", "2 questions for 1 parts"),
         ({"passages": [{"stance": "supports"}]}, "passages[0].text", "is missing"),
         ({"extra": 1}, "extra", "is not a field of this record"),

@@ -1,4 +1,4 @@
-"""RGB's format: every odd type it has, and the same bytes back."""
+"""RGB's format: all its types, and a round trip with the same bytes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_published_files_come_back_byte_for_byte(rgb_dir: Path, name: str) -> No
 
 
 @pytest.mark.parametrize(("record", "kind"), [(_BASE, "base"), (_INT, "integration"), (_FACT, "counterfactual")])
-def test_the_kind_is_told_by_the_fields(record: dict[str, object], kind: str) -> None:
+def test_the_kind_follows_from_the_fields(record: dict[str, object], kind: str) -> None:
     assert kind_of(_read(record)) == kind
 
 
@@ -94,7 +94,7 @@ def test_the_kind_is_told_by_the_fields(record: dict[str, object], kind: str) ->
     ("name", "kind", "records"),
     [("en_fact", "counterfactual", 100), ("zh_int", "integration", 100), ("zh_refine", "base", 300)],
 )
-def test_published_files_read_whole(rgb_dir: Path, name: str, kind: str, records: int) -> None:
+def test_published_files_are_read_completely(rgb_dir: Path, name: str, kind: str, records: int) -> None:
     items = list(Dataset(name, rgb_dir / f"{name}.json").items())
     assert len(items) == records
     assert {(kind_of(item), item.lang) for item in items} == {(kind, name[:2])}
@@ -122,7 +122,7 @@ def test_edits_are_written_beside_the_documents_they_falsify() -> None:
 @pytest.mark.parametrize("kept", [slice(0, 3), slice(1, 4)])
 def test_an_item_whose_edits_do_not_pair_up_cannot_be_written_as_rgb(kept: slice) -> None:
     item = fact_item(0, pairs=2, distracts=0)
-    with pytest.raises(RagbedError, match="every supporting passage has exactly one edited form"):
+    with pytest.raises(RagbedError, match="every supporting passage needs exactly one edited version"):
         rgb.to_line(replace(item, passages=item.passages[kept]))
 
 
@@ -160,11 +160,11 @@ def test_the_language_follows_the_script_of_the_question(question: str, lang: st
         (_BASE | {"positive": "A is."}, "positive", "expected `array`, got `str`"),
         (_BASE | {"positive": ["A", ["B"]]}, "positive[0]", "a string among lists"),
         (_BASE | {"positive": [["A"], []]}, "positive[1]", "is an empty list"),
-        (_FACT | {"positive": [["A."]]}, "positive", "has lists beside positive_wrong"),
+        (_FACT | {"positive": [["A."]]}, "positive", "has lists, but the record has positive_wrong"),
         (_BASE | {"negative": [None]}, "negative[0]", "expected `str`, got `null`"),
         (_BASE | {"source": "web"}, "source", "is not a field of this record"),
         ({key: value for key, value in _BASE.items() if key != "negative"}, "negative", "is missing"),
-        (_FACT | {"positive_wrong": ["B.", "B!"]}, "positive_wrong", "has 2 documents beside 1"),
+        (_FACT | {"positive_wrong": ["B.", "B!"]}, "positive_wrong", "has 2 documents, but positive has 1"),
         ({key: value for key, value in _FACT.items() if key != "positive_wrong"}, "positive_wrong", "is missing"),
         ({key: value for key, value in _FACT.items() if key != "fakeanswer"}, "fakeanswer", "is missing"),
         (_FACT | {"fakeanswer": []}, "fakeanswer", "is empty"),

@@ -1,4 +1,4 @@
-"""Datasets in parts: read one after another, each checked before it is used."""
+"""Datasets in parts, which are read one after another and checked before use."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
     last = tmp_path / "made" / dataset.parts[3].name
     last.write_bytes(last.read_bytes().replace(b"gold", b"lead"))
     read: list[Item] = []
-    with pytest.raises(DataError, match=r"part-00003\.jsonl: has other bytes than shards\.json says .*copy it again"):
+    with pytest.raises(DataError, match=r"part-00003\.jsonl: does not match shards\.json .*copy it again"):
         read.extend(dataset.items())
     assert not read or all(part_of(item.id, 4) < 3 for item in read)
 
@@ -84,7 +84,7 @@ def test_a_part_with_other_bytes_is_named_before_anything_of_it_is_used(tmp_path
 def test_a_missing_part_is_named(tmp_path: Path) -> None:
     dataset = _write(tmp_path / "made")
     (tmp_path / "made" / dataset.parts[2].name).unlink()
-    with pytest.raises(DataError, match=r"part-00002\.jsonl: is missing, and shards\.json lists it"):
+    with pytest.raises(DataError, match=r"part-00002\.jsonl: is missing, but shards\.json lists it"):
         list(dataset.items())
     place = in_memory()
     elsewhere = _write(place)
@@ -104,20 +104,20 @@ def test_an_item_in_the_wrong_part_is_refused(tmp_path: Path) -> None:
 def test_two_of_one_id_are_found_although_no_part_knows_the_others(tmp_path: Path) -> None:
     twice = [*ITEMS, ITEMS[17]]
     write_shards(tmp_path / "made", "items", 4, ((item.id, native.to_line(item)) for item in twice), LINES)
-    with pytest.raises(DataError, match="'17' stands on an earlier line too"):
+    with pytest.raises(DataError, match="'17' is also on an earlier line"):
         list(open_shards("made", tmp_path / "made").items())
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", r"shards\.json: is no list of shards \("),
-        ('{"what": "items"}', r"shards\.json: is no list of shards \("),
-        ('{"what": "trials", "parts": []}', r"holds trials, no items"),
-        (_listing("../x.jsonl"), r"is no list of shards \(.*name"),
-        (_listing("/etc/x"), r"is no list of shards \(.*name"),
-        (_listing("..?x"), r"is no list of shards \(.*name"),
-        (None, r"holds no shards \(no shards\.json in it\); name such a folder, or a file by its ending"),
+        ("{", r"shards\.json: is not a list of shards \("),
+        ('{"what": "items"}', r"shards\.json: is not a list of shards \("),
+        ('{"what": "trials", "parts": []}', r"has trials, not items"),
+        (_listing("../x.jsonl"), r"is not a list of shards \(.*name"),
+        (_listing("/etc/x"), r"is not a list of shards \(.*name"),
+        (_listing("..?x"), r"is not a list of shards \(.*name"),
+        (None, r"has no shards \(no shards\.json in it\); name a folder with shards, or a file with the ending"),
     ],
 )
 def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, message: str) -> None:
@@ -146,7 +146,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
 
 
 class _Clinging(MemoryFileSystem):  # type: ignore[misc]
-    """Does not let go of one file."""
+    """Refuse to delete one file."""
 
     protocol = "clinging"
     store: ClassVar[dict[str, object]] = {}

@@ -1,4 +1,4 @@
-"""What the tests of running share: cases, an endpoint in a process of its own, runs that can be killed."""
+"""Helpers for tests of runs: cases, a server in a separate process, and runs that can be killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SLOTS = 16
 
 
 def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
-    """A case whose prompt no other has."""
+    """Return a case with a unique prompt."""
     return Case(
         case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0",
         data="made",
@@ -55,7 +55,7 @@ def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
 
 
 def make_job(folder: Path, count: int, *models: Model, **changes: object) -> Job:
-    """A job over so many cases."""
+    """Return a job with this number of cases."""
     fields: dict[str, object] = {
         "folder": folder,
         "settings": {"cases": str(count), "repeats": "1"},
@@ -66,11 +66,11 @@ def make_job(folder: Path, count: int, *models: Model, **changes: object) -> Job
 
 
 def ask_nobody(*_: object) -> None:
-    """Watches nothing."""
+    """Ignore the progress."""
 
 
 class TalkingModel:
-    """A model in this process: says what a function says, and remembers what it was asked."""
+    """A model in this process that responds with a function and records the cases."""
 
     concurrency = 8
     advice = "Check this."
@@ -97,23 +97,23 @@ class TalkingModel:
 
 
 def agree(case: Case) -> Completion:
-    """The right answer."""
+    """Respond with the correct answer."""
     return Completion(outcome="ok", reply=case.answer[0][0], finish="stop")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server at work, and what it has answered."""
+    """A running server with the log of its requests."""
 
     url: str
     log: Path
 
     def calls(self) -> list[str]:
-        """Hashes of the requests that it answered, in order."""
+        """Return the hashes of the answered requests, in order."""
         return self.log.read_text().split() if self.log.exists() else []
 
     def model(self) -> Model:
-        """The model behind it."""
+        """Return a model of the server."""
         environ = {"TEST_BASE_URL": self.url}
         return open_model("openai-api/test/m", lambda name: ModelConfig(name, environ, connections=SLOTS))
 
@@ -126,7 +126,7 @@ def serve(log: Path, latency_s: float = 0.005) -> Iterator[Endpoint]:
 
 
 def _run_in_child(folder: Path, cases: int, endpoint: Endpoint, largest: int | None) -> None:
-    """What a killed process does: the whole of a run, as the command does it."""
+    """Execute a run like the command; this is what a killed process does."""
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     try:
@@ -157,37 +157,37 @@ _CONTEXT.set_forkserver_preload(["tests.runs.harness", "ragbed.models.providers.
 
 
 def start(folder: Path, cases: int, endpoint: Endpoint, largest: int | None = None) -> BaseProcess:
-    """Starts a run in another process, which takes a few milliseconds only; no file may grow larger than so."""
+    """Start a run in another process, within a few milliseconds, with a limit on the size of files."""
     process = _CONTEXT.Process(target=_run_in_child, args=(folder, cases, endpoint, largest))
     process.start()
     return process
 
 
 def wait_until_asked(endpoint: Endpoint, calls: int, process: BaseProcess) -> None:
-    """Waits until so many calls were answered, or the process has ended."""
+    """Wait until this number of calls is answered or the process has ended."""
     while endpoint_size(endpoint) < calls and process.is_alive():
         time.sleep(0.001)
 
 
 def endpoint_size(endpoint: Endpoint) -> int:
-    """How many calls were answered: each is a line of 17 bytes."""
+    """Return the number of answered calls; each is a line of 17 bytes."""
     return endpoint.log.stat().st_size // 17 if endpoint.log.exists() else 0
 
 
 def canonical(folder: Path) -> bytes:
-    """A run as canonical lines."""
+    """Return a run as canonical lines."""
     with open_store(folder, create=False) as store:
         return b"".join(trial_lines(store.results(by_name=True), canonical=True))
 
 
 def replies(folder: Path) -> dict[str, str | None]:
-    """What is stored, by case."""
+    """Return the stored results by case."""
     with open_store(folder, create=False) as store:
         return {result.case.case: result.completion.reply for result in store.results()}
 
 
 def fill_together(path: Path, processes: int, entries: int) -> list[int | None]:
-    """Has several processes open one cache at one moment and write to it; how each of them ended."""
+    """Let several processes open and write one cache at the same time; return their exit codes."""
     gate = _CONTEXT.Barrier(processes)
     workers = [_CONTEXT.Process(target=_fill, args=(path, worker, entries, gate)) for worker in range(processes)]
     for worker in workers:

@@ -1,4 +1,4 @@
-"""What is left of a run's files when the power goes: all that was synced, and of the rest whatever chance leaves.
+"""Simulate a power failure: synced data of a run's files are kept, the rest is kept at random.
 
 `strace` records the writes and syncs of a run in their order; from these the files can be made as they would be found
 after a cut at any moment. A write that was not synced is there, is not, or is torn at a sector.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragbed.runs.commit_counter import lost, noted
+from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.store import open_store
 
 TRACED = "pwrite64,ftruncate,fdatasync,fsync,?unlink,unlinkat,sendto"
@@ -27,7 +27,7 @@ _WRITTEN = re.compile(r'"([^"]*)", \d+, (\d+)')
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that a process did to a file, or a call that it sent (`send`)."""
+    """An operation of a process on a file, or a call that it sent (`send`)."""
 
     what: str
     file: str = ""
@@ -36,7 +36,7 @@ class Event:
 
 
 def read_trace(path: Path, folder: Path) -> Iterator[Event]:
-    """The events of a trace (`strace -f -y -xx`) that concern a folder's files; a sync counts when it is done."""
+    """Yield the events of a trace (`strace -f -y -xx`) on a folder's files; a sync counts when it is done."""
     syncing: dict[str, Event] = {}
     with open(path, encoding="ascii") as lines:
         for line in lines:
@@ -78,15 +78,15 @@ def _bytes(text: str) -> bytes:
 
 @dataclass
 class Disk:
-    """Files as the disk has them, and what is on its way there."""
+    """Files on disk, with the operations that are not synced yet."""
 
     synced: dict[str, bytearray] = field(default_factory=dict)
     loose: dict[str, list[Event]] = field(default_factory=dict)
     sends: int = 0
-    """Calls that went out so far."""
+    """Calls that were sent so far."""
 
     def take(self, event: Event) -> None:
-        """Does what the process did."""
+        """Apply an event."""
         if event.what == "send":
             self.sends += 1
         elif event.what == "unlink":
@@ -100,7 +100,7 @@ class Disk:
             self.loose.setdefault(event.file, []).append(event)
 
     def cut_power(self, folder: Path, draw: random.Random | None) -> None:
-        """Writes the files as they are found afterwards; without chance nothing is there that was not synced."""
+        """Write the files as they are after the failure; without a random generator only synced data are kept."""
         for file in self.synced.keys() | self.loose.keys():
             content = bytearray(self.synced.get(file, b""))
             for event in self.loose.get(file, ()) if draw is not None else ():
@@ -123,19 +123,19 @@ def _apply(content: bytearray, event: Event, torn: int | None = None) -> None:
 
 @dataclass(frozen=True)
 class Found:
-    """What a run holds."""
+    """Return the results of a run."""
 
     replies: dict[str, str | None]
     intents: int
 
 
 def after_cut(disk: Disk, folder: Path, draw: random.Random | None) -> Found:
-    """Opens a run as it is found after the power went, as one does who goes on with it."""
+    """Open a run after the power failure, as a resumed run does."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     disk.cut_power(folder, draw)
     with open_store(folder, create=True) as store:
-        assert not lost(noted(folder), store.connection), "a note that is ahead of its file"
+        assert not lost_commits(noted_commits(folder), store.connection), "a note that is ahead of its file"
         found = {result.case.case: result.completion.reply for result in store.results()}
         ((intents,),) = store.read("SELECT COUNT(*) FROM intents")
         return Found(found, intents)

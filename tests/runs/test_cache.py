@@ -1,4 +1,4 @@
-"""The response cache: found for the very same request only, shared by processes, never in the way of a run."""
+"""The response cache: keyed by the complete request, shared by processes, and optional for a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _ask(folder: Path, cache: Path, model: TalkingModel, told: list[str] | None 
 
 @settings(max_examples=50)
 @given(_PARTS, _PARTS)
-def test_a_key_tells_all_parts_apart(one: tuple[str, str, bytes, int], other: tuple[str, str, bytes, int]) -> None:
+def test_a_key_depends_on_all_parts(one: tuple[str, str, bytes, int], other: tuple[str, str, bytes, int]) -> None:
     assert (key_of(*one) == key_of(*other)) == (one == other)
 
 
@@ -40,7 +40,7 @@ def test_a_second_run_asks_nothing_and_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [TalkingModel(agree, name="test/other"), TalkingModel(agree, identity="2")])
-def test_another_model_or_other_weights_are_asked_again(other: TalkingModel, tmp_path: Path) -> None:
+def test_another_model_or_other_weights_are_called_again(other: TalkingModel, tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     assert len(_ask(tmp_path / "b", tmp_path / "cache", other)) == 100
 
@@ -55,21 +55,21 @@ def test_another_model_or_other_weights_are_asked_again(other: TalkingModel, tmp
     ],
     ids=["error", "filtered", "length", "max_tokens"],
 )
-def test_what_is_not_a_whole_reply_is_never_kept(partial: Completion, tmp_path: Path) -> None:
+def test_incomplete_responses_are_never_cached(partial: Completion, tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(lambda _: partial))
     assert look(tmp_path / "cache").entries == 0
 
 
-def test_a_cache_that_cannot_be_opened_is_told_once(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_opened_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     told: list[str] = []
     assert len(_ask(tmp_path / "a", tmp_path / "file" / "cache", TalkingModel(agree), told)) == 100
     assert len(told) == 1
     assert "cannot be used" in told[0]
-    assert "goes on without it" in told[0]
+    assert "continues without it" in told[0]
 
 
-def test_a_cache_that_fails_later_is_told_once(tmp_path: Path) -> None:
+def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
     def sabotage(case: Case) -> Completion:
         if case.item == "0":
             connection = sqlite3.connect(tmp_path / "cache")
@@ -82,7 +82,7 @@ def test_a_cache_that_fails_later_is_told_once(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
-def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_called_again(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     connection = sqlite3.connect(tmp_path / "cache")
     connection.execute("UPDATE replies SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")

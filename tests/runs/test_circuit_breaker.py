@@ -1,4 +1,4 @@
-"""A model that answers no more is given up soon, and what was not asked of it stays pending."""
+"""A model that does not respond any more is soon not called again, and its other cases stay pending."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _agrees_until(count: int, kind: str) -> Callable[[Case], Completion]:
 
 
 @pytest.mark.parametrize("kind", ["auth", "quota", "connect"])
-def test_a_model_that_is_lost_midway_is_given_up_and_resumable(kind: str, tmp_path: Path) -> None:
+def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: str, tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(100, kind))
     with pytest.raises(
         CircuitOpen, match=rf"1\d cases in a row ended in an error, the last: {kind}: no\. Check this\."
@@ -42,27 +42,27 @@ def test_a_model_that_is_lost_midway_is_given_up_and_resumable(kind: str, tmp_pa
     assert read_status(tmp_path).models[0].ok == 1000
 
 
-def test_a_server_that_fails_for_hours_is_given_up(tmp_path: Path) -> None:
+def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(5, "server"))
     with pytest.raises(CircuitOpen, match="the last: server: no"):
         run(make_job(tmp_path, 1000, model), ask_nobody)
     assert 5 + 128 <= len(model.asked) <= 5 + 128 + model.concurrency
 
 
-def test_errors_between_replies_are_no_reason_to_give_up(tmp_path: Path) -> None:
+def test_errors_between_responses_do_not_open_the_circuit(tmp_path: Path) -> None:
     model = TalkingModel(lambda case: _error("protocol") if int(case.item) % 4 else agree(case))
     run(make_job(tmp_path, 400, model), ask_nobody)
     assert (read_status(tmp_path).models[0].ok, read_status(tmp_path).models[0].error) == (100, 300)
 
 
-def test_one_model_that_is_given_up_does_not_end_the_others(tmp_path: Path) -> None:
+def test_an_open_circuit_of_one_model_does_not_stop_the_others(tmp_path: Path) -> None:
     told: list[str] = []
     lost = TalkingModel(lambda _: _error("auth"), "test/lost")
-    with pytest.raises(CircuitOpen, match="test/lost cannot be asked"):
+    with pytest.raises(CircuitOpen, match="test/lost cannot be called"):
         run(make_job(tmp_path, 200, lost, TalkingModel(agree, "test/well"), tell=told.append), ask_nobody)
     assert [model.ok for model in read_status(tmp_path).models] == [0, 200]
     assert len(told) == 1
-    assert told[0].endswith("The other models are asked on.")
+    assert told[0].endswith("The other models continue.")
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_what_was_never_right_stops_after_the_first_calls(fault: Fault, most: in
         async with server:
             await asyncio.to_thread(run, make_job(tmp_path, 200, model_at(server.url)), ask_nobody)
 
-    with pytest.raises(RagbedError, match="openai-api/t/m cannot be asked: "):
+    with pytest.raises(RagbedError, match="openai-api/t/m cannot be called: "):
         asyncio.run(serve())
     assert len(server.seen) == most
 
 
-def test_a_model_that_answers_is_asked_by_as_many_as_are_allowed(tmp_path: Path) -> None:
+def test_a_model_that_responds_is_called_with_full_concurrency(tmp_path: Path) -> None:
     at_once = most = 0
 
     async def count(exchange: object) -> None:

@@ -1,4 +1,4 @@
-"""A disk that fills up: asking stops at once, and the run goes on when there is room again."""
+"""A full disk stops the calls immediately, and the run resumes when there is space again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CASES = 400
 
 
 @pytest.mark.parametrize("largest", [0, 5_000, 200_000, 400_000, 600_000, 900_000])
-def test_nothing_is_asked_that_cannot_be_kept(largest: int, tmp_path: Path) -> None:
+def test_no_call_is_made_whose_response_cannot_be_stored(largest: int, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with serve(tmp_path / "calls", latency_s=0.002) as endpoint:
         process = start(folder, _CASES, endpoint, largest)

@@ -1,4 +1,4 @@
-"""The names under which models are shown."""
+"""Display names of models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_long_model_string_is_shortened(model: str, name: str) -> None:
     assert short_names([model]) == {model: name}
 
 
-def test_models_of_one_name_are_told_apart() -> None:
+def test_models_with_the_same_short_name_get_different_names() -> None:
     models = ["llamacpp//a/q4/model.gguf", "llamacpp//a/q8/model.gguf", "hf/x/y", "vllm/x/y"]
     assert list(short_names(models).values()) == ["q4/model", "q8/model", "hf/x/y", "vllm/x/y"]
 
@@ -49,7 +49,7 @@ def test_a_given_name_is_kept_and_others_make_room_for_it() -> None:
     assert short_names([_Q4, _Q8], {_Q8: "qwen-q4_k_m"}) == {_Q4: "a/qwen-q4_k_m", _Q8: "qwen-q4_k_m"}
 
 
-def test_one_name_given_to_two_models_of_different_runs_is_told_apart() -> None:
+def test_one_name_of_two_models_of_different_runs_is_made_unique() -> None:
     shown = short_names([_Q4, _Q8], {_Q4: "qwen", _Q8: "qwen"})
     assert shown == {_Q4: f"qwen ({_Q4})", _Q8: f"qwen ({_Q8})"}
 

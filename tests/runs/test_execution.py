@@ -1,4 +1,4 @@
-"""A run: planned whole, taken up with the same settings only, errors asked again and nothing else."""
+"""A run is planned completely, resumed only with the same settings, and repeats only errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_
 _FAILED = Completion(outcome="error", error="server: HTTP 500")
 
 
-def test_every_case_is_asked_once_and_infeasible_ones_never(tmp_path: Path) -> None:
+def test_every_case_is_called_once_and_infeasible_ones_never(tmp_path: Path) -> None:
     model = TalkingModel(agree)
     cases = [make_case(number, feasible=number % 3 > 0) for number in range(30)]
     run(make_job(tmp_path, 30, model, cases=lambda: cases), ask_nobody)
@@ -31,7 +31,7 @@ def test_every_case_is_asked_once_and_infeasible_ones_never(tmp_path: Path) -> N
     assert (status.cases, status.infeasible, status.models[0].planned, status.models[0].ok) == (30, 10, 20, 20)
 
 
-def test_a_run_that_is_ended_from_outside_keeps_what_came_however_often_it_is_told(tmp_path: Path) -> None:
+def test_a_run_that_is_ended_by_another_thread_several_times_keeps_its_responses(tmp_path: Path) -> None:
     ending = ShutdownHandler()
 
     def end(*_: object) -> None:
@@ -68,7 +68,7 @@ def test_the_time_left_is_that_of_what_is_pending_also_in_a_later_session(
     assert left[-1][2] == 0
 
 
-def test_repeats_are_asked_and_kept_apart(tmp_path: Path) -> None:
+def test_repeats_are_called_and_stored_separately(tmp_path: Path) -> None:
     model = TalkingModel(agree)
     settings = {"repeats": "3"}
     run(make_job(tmp_path, 5, model, repeats=3, settings=settings), ask_nobody)
@@ -90,11 +90,11 @@ def test_a_plan_that_fails_half_way_leaves_none(tmp_path: Path) -> None:
 
 
 def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="two cases are called made/7/"):
+    with pytest.raises(UsageError, match="two cases have the name made/7/"):
         run(make_job(tmp_path, 2, TalkingModel(agree), cases=lambda: [make_case(7), make_case(7)]), ask_nobody)
 
 
-def test_errors_are_asked_again_and_nothing_else(tmp_path: Path) -> None:
+def test_only_errors_are_repeated(tmp_path: Path) -> None:
     sick = {make_case(number).case for number in (2, 5)}
     run(make_job(tmp_path, 9, TalkingModel(lambda case: _FAILED if case.case in sick else agree(case))), ask_nobody)
     assert read_status(tmp_path).models[0].errors == {"server": 2}
@@ -110,18 +110,18 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
-def test_other_data_is_told_by_the_first_digits_of_its_hash(tmp_path: Path) -> None:
+def test_other_data_are_reported_with_the_first_digits_of_their_hash(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
     with pytest.raises(UsageError, match=r"created with data d a{12}…, but this command uses data d b{12}…"):
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "b" * 64}), ask_nobody)
 
 
-def test_a_model_that_changed_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+def test_a_changed_model_is_refused_before_the_first_call(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
     changed = TalkingModel(agree, identity="new")
     with pytest.raises(UsageError, match=r"was old when .* is now new"):
         run(make_job(tmp_path, 2, changed), ask_nobody)
-    with pytest.raises(UsageError, match="does not say what it is now"):
+    with pytest.raises(UsageError, match="does not report its identity now"):
         run(make_job(tmp_path, 2, TalkingModel(agree, identity="")), ask_nobody)
     assert not changed.asked
 
@@ -144,9 +144,9 @@ def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
     assert list(replies(tmp_path).values()) == ["a\N{REPLACEMENT CHARACTER}b"]
 
 
-def test_a_hopeless_model_is_given_up_after_a_few_calls(tmp_path: Path) -> None:
+def test_a_model_with_fatal_errors_is_not_called_again_after_a_few_calls(tmp_path: Path) -> None:
     model = TalkingModel(lambda _: Completion(outcome="error", error="auth: HTTP 401"))
-    with pytest.raises(RagbedError, match=r"test/talking cannot be asked: auth: HTTP 401\. Check this\."):
+    with pytest.raises(RagbedError, match=r"test/talking cannot be called: auth: HTTP 401\. Check this\."):
         run(make_job(tmp_path, 500, model), ask_nobody)
     assert len(model.asked) <= 3 + model.concurrency
 
@@ -161,12 +161,12 @@ def test_a_budget_stops_within_the_calls_in_flight_and_counts_earlier_sessions(t
         assert read_status(tmp_path).maybe_paid_twice == 0
 
 
-def test_a_budget_counts_earlier_replies_of_a_model_without_a_price_as_nothing_and_says_so_once(tmp_path: Path) -> None:
+def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reported_once(tmp_path: Path) -> None:
     paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid, "test/free")), ask_nobody)
     budget, told = Budget(6.0, {"test/talking": lambda tokens_in, _: float(tokens_in)}), list[str]()
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
-    assert told == ["no price is known for test/free: earlier replies count as nothing in the budget."]
+    assert told == ["the price of test/free is unknown; earlier responses count 0 in the budget."]
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
 
 
@@ -234,7 +234,7 @@ def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(t
     run(make_job(tmp_path, 10, model), ask_nobody)
     status = read_status(tmp_path)
     assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
-    assert status.an_error == "server: 10 workers ended over it; the last: its node is gone"
+    assert status.an_error == "server: 10 workers ended during this case; the last: its node is gone"
     with open_store(tmp_path, create=False) as store:
         assert {result.case.item: result.completion.attempts for result in store.results()}["3"] == 2
 

@@ -1,4 +1,4 @@
-"""Run files that somebody forged: every one is refused with a message, and none keeps a reader busy."""
+"""Forged run files are refused with a message, and none keeps a reader busy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FORGED = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run."""
+    """Write a run."""
     folder = tmp_path_factory.mktemp("made") / "run"
     run(make_job(folder, 20, TalkingModel(agree)), ask_nobody)
     return folder
@@ -77,7 +77,7 @@ def test_a_tree_whose_pages_lead_to_one_page_many_times_ends(
     _make_endless(folder / "run.sqlite", name)
     begun = time.process_time()
     done = type_command(command, str(folder))
-    # A command that finds what it needs in an index does not see the tree.
+    # A command that reads only an index does not see the tree.
     assert (done.code, "damaged" in done.err) in [(1, True), (0, False)], done.err
     assert time.process_time() - begun < 8
 

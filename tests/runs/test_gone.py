@@ -1,4 +1,4 @@
-"""A run whose folder or lock is deleted while it is being written: noticed, stopped and saved."""
+"""A run whose folder or lock is deleted during writing is stopped and saved."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_run_without_its_folder_stops_and_is_saved_beside_it(tmp_path: Path, t
         process.join(10)
         assert process.exitcode == 1
         after = endpoint_size(endpoint) - asked
-        assert after < 1_000  # 320 a second
+        assert after < 1_000  # 320 per second
         kept = replies(saved)
         assert asked + after - len(kept) <= 2 * SLOTS
     with open_store(saved, create=False) as store:

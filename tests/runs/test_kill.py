@@ -1,4 +1,4 @@
-"""Killed at random points, a run loses nothing that was acknowledged and asks nothing twice that it has."""
+"""A run that is killed at random moments loses no acknowledged result and repeats no call that has a result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KILLS = 24
 
 
 def _digests(model: Model, cases: int) -> dict[str, str]:
-    """The hash under which the endpoint logs each case."""
+    """Return the hash of each case in the log of the server."""
     made = map(make_case, range(cases))
     return {case.case: hashlib.sha256(model.request(case)).hexdigest()[:16] for case in made}
 
@@ -58,7 +58,7 @@ def test_kills_at_random_points_lose_nothing_and_repeat_little(tmp_path: Path) -
             wait_until_asked(endpoint, endpoint_size(endpoint) + draw.randrange(2 * _CASES // _KILLS), process)
             process.kill()
             process.join()
-            time.sleep(0.02)  # the endpoint ends what it had taken
+            time.sleep(0.02)  # the server finishes its requests
             stored = _stored(folder)
             assert acknowledged.items() <= stored.items()
             _check_not_asked_again(acknowledged, digests, endpoint.calls()[asked:])
@@ -77,7 +77,7 @@ def test_kills_at_random_points_lose_nothing_and_repeat_little(tmp_path: Path) -
 
 
 def _stored(folder: Path) -> dict[str, str | None]:
-    """A run that was killed before it was planned holds nothing yet."""
+    """Return the results; a run that was killed before planning has none."""
     try:
         return replies(folder)
     except (DataError, UsageError):
@@ -158,18 +158,18 @@ def test_a_resolver_that_hangs_does_not_delay_the_end(tmp_path: Path) -> None:
 
 
 def _commits(log: bytes) -> list[int]:
-    """Where the last frame of each commit starts in a log of SQLite."""
+    """Return the start of the last frame of each commit in a log of SQLite."""
     size = 24 + int.from_bytes(log[8:12], "big")
     starts = range(32, len(log) - size + 1, size)
     return [start for start in starts if int.from_bytes(log[start + 4 : start + 8], "big")]
 
 
 @pytest.mark.parametrize("part", [0.0, 0.6])
-def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_path: Path) -> None:
     told: list[str] = []
     with serve(tmp_path / "calls") as endpoint:
         process = start(tmp_path / "run", _CASES, endpoint)
-        wait_until_asked(endpoint, 40, process)  # before the first checkpoint, after which the file itself has it all
+        wait_until_asked(endpoint, 40, process)  # before the first checkpoint, which moves everything to the file
         process.kill()
         process.join()
         log = tmp_path / "run" / "run.sqlite-wal"
@@ -181,5 +181,5 @@ def test_a_damaged_log_is_told_and_what_it_held_is_asked_again(part: float, tmp_
             read_status(tmp_path / "run")
         run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
     assert len(told) == 1
-    assert "What they held is asked again." in told[0]
+    assert "Their calls are repeated." in told[0]
     assert read_status(tmp_path / "run").models[0].ok == _CASES

@@ -1,4 +1,4 @@
-"""Cases that take several calls keep what a run promises: intents, sums, the cache, the budget."""
+"""Cases with several calls have intents, totals, cached responses and a budget like all others."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ragbed.schema import Case, Completion, Document
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
 _CALLS = 4
-"""Of a case with three documents that is asked by `isolate`."""
+"""The calls of a case with three documents and the strategy `isolate`."""
 
 
 class _Reader(TalkingModel):
-    """Answers prompts, one at a time, each at a price."""
+    """Respond to one prompt at a time, each with a cost."""
 
     concurrency = 1
 
@@ -80,7 +80,7 @@ def test_tokens_seconds_and_attempts_are_sums_and_every_call_is_stored(tmp_path:
     assert read_status(tmp_path).maybe_paid_twice == 0
 
 
-def test_a_call_that_fails_is_the_outcome_of_its_case_and_the_rest_is_asked_next_time(tmp_path: Path) -> None:
+def test_a_failed_call_is_the_outcome_of_its_case_and_the_rest_follows_in_the_next_session(tmp_path: Path) -> None:
     model = _Reader(fails_at=2)
     _ask(tmp_path / "run", model, 1, cache=tmp_path / "cache")
     (done,) = _results(tmp_path / "run")
@@ -94,25 +94,25 @@ def test_a_call_that_fails_is_the_outcome_of_its_case_and_the_rest_is_asked_next
     assert done.usage == {"in": 40, "out": 4}
 
 
-def test_a_run_that_is_ended_between_calls_names_them_and_goes_on_from_the_cache(tmp_path: Path) -> None:
+def test_a_run_that_ends_between_calls_reports_them_and_resumes_from_the_cache(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
     with pytest.raises(KeyboardInterrupt):
         _ask(folder, _Reader(ends_after=_CALLS + 2), 3, cache=cache)
     status = read_status(folder)
     assert status.models[0].ok == 1
-    assert status.maybe_paid_twice == 3  # two that were answered and one that was not: no result shows any of them
+    assert status.maybe_paid_twice == 3  # two with a response and one without; none is in a result
     again = _Reader()
     _ask(folder, again, 3, cache=cache)
     assert len(again.sent) == 2 * _CALLS - 2
     assert [done.outcome for done in _results(folder)] == ["ok"] * 3
 
 
-def test_a_budget_is_looked_at_before_a_case_is_begun_and_what_was_paid_counts_once(tmp_path: Path) -> None:
+def test_the_budget_is_checked_before_a_case_starts_and_counts_each_call_once(tmp_path: Path) -> None:
     folder, cache = tmp_path / "run", tmp_path / "cache"
     price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
     with pytest.raises(BudgetSpent):
         _ask(folder, first := _Reader(), 3, cache=cache, budget=Budget(60.0, price))
-    # Forty are in the one result; the case that was begun with the rest is finished, so that what it cost is on record.
+    # One result has forty; the case that started with the rest is finished, so that its cost is recorded.
     assert len(first.sent) == 2 * _CALLS
     assert [len(done.steps) for done in _results(folder)] == [_CALLS] * 2
     with pytest.raises(BudgetSpent):
@@ -128,15 +128,15 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
     told: list[str] = []
     with pytest.raises(BudgetSpent):
         _ask(folder, again := _Reader(), 3, cache=cache, budget=Budget(70.0, price), tell=told.append)
-    # Four calls of ten in the result; two that were answered and one that was not may have cost thirty more.
+    # The result has four calls of ten; two with a response and one without may have cost thirty more.
     assert again.sent == []
     assert told == [
-        "calls of earlier sessions to test/talking that may have been paid and brought nothing: 3; in the budget each "
-        "counts as an average one."
+        "calls of earlier sessions to test/talking without a response, which may have been billed: 3; in the budget "
+        "each counts the average cost."
     ]
 
 
-def test_calls_of_a_model_none_of_which_came_back_are_named_and_count_as_nothing(tmp_path: Path) -> None:
+def test_calls_of_a_model_without_any_response_are_reported_and_count_0(tmp_path: Path) -> None:
     price = {"test/talking": lambda tokens_in, _: float(tokens_in)}
     with pytest.raises(KeyboardInterrupt):
         _ask(tmp_path / "run", _Reader(ends_after=0), 1)
@@ -144,8 +144,8 @@ def test_calls_of_a_model_none_of_which_came_back_are_named_and_count_as_nothing
     _ask(tmp_path / "run", again := _Reader(), 1, budget=Budget(70.0, price), tell=told.append)
     assert len(again.sent) == _CALLS
     assert told == [
-        "calls of earlier sessions to test/talking that may have been paid and brought nothing: 1; in the budget each "
-        "counts as nothing: none came back to go by."
+        "calls of earlier sessions to test/talking without a response, which may have been billed: 1; in the budget "
+        "each counts 0, because no call has a known cost."
     ]
 
 

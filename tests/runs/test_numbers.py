@@ -1,4 +1,4 @@
-"""Numbers in a run file that are not numbers: refused in words by every command that reads them."""
+"""Invalid numbers in a run file are refused with a message by every command that reads them."""
 
 from __future__ import annotations
 

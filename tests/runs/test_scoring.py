@@ -1,4 +1,4 @@
-"""Tables of a run do not depend on how many processes make them."""
+"""The tables of a run do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_several_processes_count_what_one_counts(tmp_path: Path) -> None:
 
 
 class _Scoring:
-    """Follows a run and scores what comes."""
+    """Score the results of a run while it is running."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -51,14 +51,14 @@ class _Scoring:
         return self.scored[-1]
 
 
-def test_what_is_scored_while_others_are_waited_for_is_what_the_run_holds(tmp_path: Path) -> None:
+def test_scores_that_are_made_during_a_run_equal_those_of_the_stored_results(tmp_path: Path) -> None:
     early = _Scoring(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=early), ask_nobody)
     assert any(early.scored)
     assert early.tally.finish() == tabulate_run(tmp_path / "run")
 
 
-def test_what_earlier_sessions_brought_is_scored_with_the_rest(tmp_path: Path) -> None:
+def test_results_of_earlier_sessions_are_scored_with_the_rest(tmp_path: Path) -> None:
     first, second = TalkingModel(agree), TalkingModel(agree, "test/second")
     run(make_job(tmp_path / "run", 60, first), ask_nobody)
     early = _Scoring(tmp_path / "run")
@@ -67,7 +67,7 @@ def test_what_earlier_sessions_brought_is_scored_with_the_rest(tmp_path: Path) -
     assert [(cell.asked, cell.hits["correct"]) for cell in early.tally.finish() or ()] == [(60, 60)] * 2
 
 
-def test_the_file_alone_holds_all_of_a_run_that_was_followed(tmp_path: Path) -> None:
+def test_a_run_with_a_follower_is_complete_in_its_file(tmp_path: Path) -> None:
     early = _Scoring(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(agree, takes_s=0.03), follower=early), ask_nobody)
     (tmp_path / "copy").mkdir()
@@ -75,7 +75,7 @@ def test_the_file_alone_holds_all_of_a_run_that_was_followed(tmp_path: Path) -> 
     assert tabulate_run(tmp_path / "copy") == early.tally.finish()
 
 
-def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_path: Path) -> None:
+def test_counts_with_an_error_that_was_replaced_are_rejected(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer)), ask_nobody)
     early = ScoreCounts(tmp_path / "run", 60, deque())
     while early.go_on():
@@ -84,7 +84,7 @@ def test_a_tally_that_saw_an_error_which_was_mended_since_is_not_believed(tmp_pa
     assert early.finish() is None
 
 
-def test_a_job_holds_few_results_however_often_each_case_was_asked(tmp_path: Path) -> None:
+def test_a_job_has_few_results_for_any_number_of_repeats(tmp_path: Path) -> None:
     run(replace(make_job(tmp_path / "run", 4, TalkingModel(_answer)), repeats=600), ask_nobody)
     jobs: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The file of a run: versions, foreign files, damage."""
+"""The file of a run: versions, files of other programs, damaged files."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def test_a_newer_file_is_refused_and_an_older_one_migrated(folder: Path, monkeyp
         with open_store(folder, create=True):
             pass
         assert canonical(folder) == told
-    with pytest.raises(RagbedError, match=r"made by a newer ragbed \(schema 2\)"):
+    with pytest.raises(RagbedError, match=r"written by a newer ragbed \(schema 2\)"):
         canonical(folder)
 
 
 def test_a_folder_without_a_run_and_files_of_others_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(UsageError, match="has no run"):
         open_store(tmp_path, create=False)
     (tmp_path / "run.sqlite").write_text("hello, this is no database, whatever its name may say " * 20)
     for create in (True, False):
@@ -61,7 +61,7 @@ def test_a_reply_is_never_replaced_and_an_error_is(folder: Path) -> None:
     assert canonical(folder) == before
 
 
-def test_calls_without_a_reply_are_listed_until_and_after_they_are_asked_again(folder: Path) -> None:
+def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
     with open_store(folder, create=True) as store, store.transaction() as connection:
         connection.execute("DELETE FROM results WHERE item = 3")
         recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"

@@ -1,4 +1,4 @@
-"""The tables of a run: every rate with what it is a rate of."""
+"""The tables of a run: rates with their counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.schema import Completion
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
 
 
-def test_a_finished_run_asked_what_was_planned(tmp_path: Path) -> None:
+def test_a_finished_run_attempted_all_planned_cases(tmp_path: Path) -> None:
     run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
     (cell,) = tabulate_run(tmp_path)
     assert (cell.asked, cell.planned, cell.rate("code.correct")) == (20, 20, 1.0)

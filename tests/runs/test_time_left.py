@@ -1,4 +1,4 @@
-"""The estimate of the time that is left: within a factor of 1.5 after a twentieth of a run."""
+"""The estimate of the remaining time is within a factor of 1.5 after a twentieth of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from ragbed.data.catalog import open_datasets
 from ragbed.runs.store import CallRequest, open_store
 from ragbed.runs.time_left import TimeLeft
-from ragbed.testbeds import TESTBEDS, USUAL
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 
@@ -21,7 +21,7 @@ class Clock:
 
 
 def seconds_of(ask: CallRequest) -> float:
-    """The time of a small model on two cores: 80 characters a millisecond are read, 40 tokens a second written."""
+    """Return the time of a small model on two cores: 80 characters per millisecond in, 40 tokens per second out."""
     tokens = 30 if ask.case.documents else 50
     return ask.size / 800 + (tokens + ask.number % 7 * 10) / 40
 
@@ -32,7 +32,10 @@ def test_it_is_right_after_a_twentieth_of_a_run(kinds: tuple[str, ...], by_promp
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in kinds])
     clock = Clock()
     with open_store(tmp_path, create=True) as store:
-        store.plan({}, (case for data in datasets for bed in USUAL for case in TESTBEDS[bed].cases(data, Settings())))
+        store.plan(
+            {},
+            (case for data in datasets for bed in DEFAULT_TESTBEDS for case in TESTBEDS[bed].cases(data, Settings())),
+        )
         asks = list(store.pending(1, 1, by_prompt=by_prompt))
         estimate = TimeLeft(*store.work(1, 1, by_prompt=by_prompt), clock)
     for ask in asks[: -(-len(asks) // 20)]:

@@ -1,4 +1,4 @@
-"""The writer: groups rows, tells all who wait, and writes what was handed in."""
+"""The writer groups rows, settles all futures, and writes all submitted rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_row_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+def test_a_row_is_written_after_its_future_is_cancelled(tmp_path: Path) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
         for number in range(5):
@@ -64,7 +64,7 @@ def test_a_row_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("bad", [(1,), (object(),), (1, 2)], ids=["conflict", "type", "count"])
-def test_whatever_fails_all_who_wait_hear_of_it_and_nothing_follows(bad: tuple[object, ...], tmp_path: Path) -> None:
+def test_any_failure_reaches_all_futures_and_ends_writing(bad: tuple[object, ...], tmp_path: Path) -> None:
     async def put() -> None:
         writer = Writer(tmp_path / "file", connection, CommitCounter(tmp_path, connection))
         await writer.put(_PUT, (1,))
@@ -81,10 +81,10 @@ def test_whatever_fails_all_who_wait_hear_of_it_and_nothing_follows(bad: tuple[o
     connection.close()
 
 
-def test_those_who_wait_hear_of_a_commit_that_cannot_be_sent_on_its_way(tmp_path: Path) -> None:
+def test_a_commit_that_cannot_be_started_fails_its_futures(tmp_path: Path) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection))
-        writer._disk.shutdown()  # as where no thread can be started
+        writer._disk.shutdown()  # as on a system that cannot start a thread
         with pytest.raises(WriteFailed, match="cannot be written"):
             await asyncio.wait_for(writer.put(_PUT, (1,)), 5)
         with pytest.raises(WriteFailed):
@@ -106,7 +106,7 @@ def test_rows_that_were_handed_in_when_the_file_was_found_gone_are_written_for_t
     async def put() -> None:
         writer = Writer(tmp_path, connection, CommitCounter(tmp_path, connection), check)
         first = writer.put(_PUT, (1,))
-        await asyncio.sleep(0.05)  # its commit is under way
+        await asyncio.sleep(0.05)  # its commit is running
         second = writer.put(_PUT, (2,))
         checked.set()
         for durable in (first, second):

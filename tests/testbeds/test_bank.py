@@ -1,4 +1,4 @@
-"""Documents of other questions: who may lend, and what never changes."""
+"""Documents of other questions: where they come from, and that they are stable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.items import base_item
 def _cases(folder: Path, items: list[Item]) -> list[Case]:
     path = folder / "made.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
-    settings = Settings(arms=("random",), noise=(Fraction("0.8"),))
+    settings = Settings(distractors=("random",), noise=(Fraction("0.8"),))
     return list(TESTBEDS["noise"].cases(Dataset("made", path), settings))
 
 
@@ -73,7 +73,7 @@ def test_every_item_lends_about_equally_often(tmp_path: Path) -> None:
         lender for case in _cases(tmp_path, [base_item(n) for n in range(count)]) for lender in _lenders(case)
     )
     early = sum(lent[str(number)] for number in range(30))
-    assert early / lent.total() < 0.2  # a tenth would be their share
+    assert early / lent.total() < 0.2  # their share is a tenth
     effective = lent.total() ** 2 / sum(times**2 for times in lent.values())
     assert effective > count / 2
 

@@ -1,4 +1,4 @@
-"""Names of cases: one each, and they parse back."""
+"""Names of cases are unique and can be parsed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_any_dataset_and_item_can_be_named(data: str, item: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b/noise", "a/noise@k=5", "a/b/c/d@k=5"])
 def test_what_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a case"):
+    with pytest.raises(ValueError, match="is not the name of a case"):
         parse_case(name)
 
 
-def test_all_names_of_a_layout_differ(tmp_path: Path) -> None:
+def test_all_names_of_cases_differ(tmp_path: Path) -> None:
     path = tmp_path / "made.jsonl"
     items = [base_item(n, distracts=10) for n in range(12)] + [fact_item(n) for n in range(12, 14)]
     items += [integration_item(n, (3, 3)) for n in range(14, 16)]
@@ -40,10 +40,10 @@ def test_all_names_of_a_layout_differ(tmp_path: Path) -> None:
     for prompt in (None, own.parent):
         settings = Settings(
             noise=(Fraction(1, 3), Fraction(333, 1000), Fraction(0)),
-            docs=3,
+            num_docs=3,
             correct=(Fraction(0), Fraction(1, 3)),
-            arms=("related", "random", "fixed"),
-            rotate=True,
+            distractors=("related", "random", "fixed"),
+            all_positions=True,
             prompt=prompt,
         )
         for name in ("noise", "counterfactual", "integration", "closed-book"):

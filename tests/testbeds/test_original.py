@@ -1,4 +1,4 @@
-"""The original code's choices on items small enough to check by eye."""
+"""The original code's selection for items that are small enough to check by eye."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_the_first_positive_always_comes_last(noise: str, order: str) -> None:
     [
         (2, 6, "0", "P0 P1 N0 N1 N2"),  # positives short: filled up with negatives
         (6, 1, "0.4", "P0 P1 P2 P3 N0"),  # negatives short: filled up with positives
-        (1, 1, "0.4", "P0 N0"),  # both short: only one is mended
+        (1, 1, "0.4", "P0 N0"),  # both short: only one is filled up
         (6, 3, "1", "N0 N1 N2"),
     ],
 )
-def test_shortages_are_mended_as_the_original_does(supports: int, distracts: int, noise: str, drawn: str) -> None:
+def test_shortages_are_filled_like_in_the_original_code(supports: int, distracts: int, noise: str, drawn: str) -> None:
     item = base_item(supports=supports, distracts=distracts)
     assert _names(item, choose_base(item, CaseCondition(Fraction(noise), 5), 2024).drawn) == drawn
 
@@ -60,7 +60,7 @@ def _integration_item(groups: int, each: int) -> Item:
 
 
 @pytest.mark.parametrize(("year", "documents"), [(2023, 8), (2024, 5)])
-def test_until_2024_all_positives_came_when_the_groups_filled_the_room(year: int, documents: int) -> None:
+def test_the_code_of_2023_uses_all_positives_when_the_groups_fill_the_prompt(year: int, documents: int) -> None:
     item = _integration_item(groups=2, each=4)
     assert len(choose_integration(item, CaseCondition(Fraction("0.6"), 5), year).placed) == documents
 

@@ -1,4 +1,4 @@
-"""The parts of integration questions, asked by themselves."""
+"""The sub-questions of integration items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.testbeds.settings import Settings
 BUNDLED = Path(__file__).parents[2] / "src/ragbed/data/bundled"
 
 
-def test_every_part_is_asked_with_the_documents_of_the_whole() -> None:
+def test_every_part_has_the_documents_of_the_complete_question() -> None:
     dataset = Dataset("int", BUNDLED / "ragbed-mini-en_int.jsonl")
     wholes = list(TESTBEDS["integration"].cases(dataset, Settings(limit=5)))
     parts = list(TESTBEDS["parts"].cases(dataset, Settings(limit=5)))

@@ -1,4 +1,4 @@
-"""Whole layouts, pinned: a change of a hash changes cases that people have stored, and belongs in the changelog."""
+"""Pinned cases: if a hash changes, stored cases of users change, which belongs in the changelog."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ITEMS = [
     ("testbed", "settings", "pinned"),
     [
         ("noise", {}, "c3ceba087487"),
-        ("noise", {"seed": 7, "docs": 3, "noise": (Fraction(1, 3),)}, "d19e23e2666f"),
-        ("noise", {"arms": ("random",)}, "c4a783176205"),
-        ("noise", {"arms": ("fixed",)}, "6bae38f4ca6c"),
-        ("noise", {"rotate": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),
+        ("noise", {"seed": 7, "num_docs": 3, "noise": (Fraction(1, 3),)}, "d19e23e2666f"),
+        ("noise", {"distractors": ("random",)}, "c4a783176205"),
+        ("noise", {"distractors": ("fixed",)}, "6bae38f4ca6c"),
+        ("noise", {"all_positions": True, "noise": (Fraction(4, 5),)}, "085a3a5b05d9"),
         ("noise", {"profile": "code-2024"}, "26dbc5fd9979"),
         ("rejection", {}, "db888db5add4"),
         ("integration", {}, "3a660f182137"),
@@ -37,7 +37,7 @@ _ITEMS = [
         ("closed-book", {}, "9f40208c7808"),
     ],
 )
-def test_a_layout_is_the_same_on_every_machine(
+def test_cases_are_the_same_on_every_machine(
     tmp_path: Path, testbed: str, settings: dict[str, Any], pinned: str
 ) -> None:
     path = tmp_path / "made.jsonl"

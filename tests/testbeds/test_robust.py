@@ -1,4 +1,4 @@
-"""Our own layout: nested, balanced, stable, and exact or infeasible."""
+"""Our selection of documents: nested, balanced, stable, and exact or infeasible."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _places(case: Case) -> dict[tuple[str | None, int], int]:
 
 
 def _moved(cases: list[Case]) -> int:
-    """How many documents that neighbouring conditions share stand elsewhere in the next."""
+    """Return how many shared documents of neighbouring conditions have another position in the next."""
     places = [_places(case) for case in cases if case.feasible]
     return sum(less[key] != more[key] for less, more in pairwise(places) for key in less.keys() & more.keys())
 
@@ -57,7 +57,7 @@ def _moved(cases: list[Case]) -> int:
 @pytest.mark.parametrize("arms", [("related",), ("random",)])
 def test_every_document_keeps_its_slot_when_the_ratio_changes(tmp_path: Path, arms: tuple[str, ...]) -> None:
     dataset = _write(tmp_path, [base_item(number) for number in range(9)])
-    cases = _cases(dataset, arms=arms)
+    cases = _cases(dataset, distractors=arms)
     for item in range(9):
         of_item = [case for case in cases if case.item == str(item)]
         assert len(of_item) == 5
@@ -72,17 +72,17 @@ def test_every_document_keeps_its_slot_when_the_share_of_true_ones_changes(tmp_p
 
 
 def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir: Path) -> None:
-    """Measured; a turn by ordinal alone was off by 7 to 10 here."""
+    """Measured; with a turn by ordinal alone the imbalance is 7 to 10."""
     for file, testbed, docs, off in (("en_fact", "counterfactual", 5, 3), ("zh_refine", "noise", 10, 3)):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
         for noise in _RATIOS:
-            cases = _cases(dataset, testbed, docs=docs, noise=(noise,))
+            cases = _cases(dataset, testbed, num_docs=docs, noise=(noise,))
             counts = Counter(case.slots[0] for case in cases if case.feasible)
             assert max(counts.values()) - min(counts[slot] for slot in range(docs)) <= off
 
 
 def _turns(seed: int, docs: int, items: int) -> list[int]:
-    """The turns of items that can supply every mix."""
+    """Return the turns of items that can supply every mix."""
     turns = PositionTurns(seed)
     return [turns.take("en", docs, range(docs)) for _ in range(items)]
 
@@ -117,8 +117,8 @@ def test_slot_counts_differ_by_at_most_one_up_to_five_documents(items: int, docs
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
 def test_appending_items_changes_no_old_case(tmp_path: Path, arms: tuple[str, ...]) -> None:
     items = [base_item(number, distracts=10) for number in range(40)]
-    few = _cases(_write(tmp_path, items[:20]), arms=arms)
-    many = _cases(_write(tmp_path, items), arms=arms)
+    few = _cases(_write(tmp_path, items[:20]), distractors=arms)
+    many = _cases(_write(tmp_path, items), distractors=arms)
     assert all(case.feasible for case in few)
     assert few == many[: len(few)]
 
@@ -126,8 +126,10 @@ def test_appending_items_changes_no_old_case(tmp_path: Path, arms: tuple[str, ..
 def test_neither_limit_nor_language_changes_a_case(tmp_path: Path) -> None:
     items = [base_item(number, lang="zh" if number % 3 else "en") for number in range(30)]
     dataset = _write(tmp_path, items)
-    everything = {case.case: case for case in _cases(dataset, arms=("random",))}
-    for case in _cases(dataset, arms=("random",), limit=7) + _cases(dataset, arms=("random",), langs=("zh",)):
+    everything = {case.case: case for case in _cases(dataset, distractors=("random",))}
+    for case in _cases(dataset, distractors=("random",), limit=7) + _cases(
+        dataset, distractors=("random",), langs=("zh",)
+    ):
         assert everything[case.case] == case
 
 
@@ -138,12 +140,12 @@ def test_another_seed_draws_and_places_otherwise(tmp_path: Path) -> None:
     assert sum(_drawn(a, "supports") == _drawn(b, "supports") for a, b in zip(zero, one, strict=True)) < 10
 
 
-def test_the_asked_mix_is_delivered_or_the_case_is_infeasible(rgb_dir: Path) -> None:
+def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
     feasible = 0
     for file, testbed in (("zh_refine", "noise"), ("zh_int", "integration"), ("en_fact", "counterfactual")):
         dataset = Dataset(file, rgb_dir / f"{file}.json")
         for docs in (1, 3, 5, 10, 20):
-            for case in _cases(dataset, testbed, docs=docs, noise=_RATIOS):
+            for case in _cases(dataset, testbed, num_docs=docs, noise=_RATIOS):
                 if case.feasible:
                     feasible += 1
                     distracting = sum(document.stance == "distracts" for document in case.documents)
@@ -173,7 +175,7 @@ def test_an_infeasible_case_says_why_and_what_could_be_had(
     tmp_path: Path, supports: int, distracts: int, noise: str, docs: int, reason: str, real: float | None
 ) -> None:
     dataset = _write(tmp_path, [base_item(supports=supports, distracts=distracts)])
-    (case,) = _cases(dataset, noise=(Fraction(noise),), docs=docs)
+    (case,) = _cases(dataset, noise=(Fraction(noise),), num_docs=docs)
     assert (case.feasible, case.reason, case.noise_real) == (False, reason, real)
 
 
@@ -181,11 +183,11 @@ def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path)
     texts = ("a", "a", "a", "b", "c", "d", "e")
     item = base_item(passages=tuple(Passage(text=text, stance="distracts") for text in texts))
     for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
-        (case,) = _cases(_write(tmp_path, [item]), "rejection", docs=docs)
+        (case,) = _cases(_write(tmp_path, [item]), "rejection", num_docs=docs)
         assert Counter(document.text for document in case.documents) == expected
 
 
-def test_a_document_that_belies_its_label_is_drawn_only_when_nothing_else_is_left(tmp_path: Path) -> None:
+def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
     leak = Passage(text="Q0: it is GOLD-0-gold after all.", stance="distracts")
     empty = Passage(text="Q0: nothing here.", stance="supports")
     plain = base_item(supports=4, distracts=4)
@@ -201,7 +203,7 @@ def test_a_document_that_belies_its_label_is_drawn_only_when_nothing_else_is_lef
 def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path) -> None:
     items = [base_item(number) for number in range(12)]
     items.append(base_item(12, answer=(("gold-3-GOLD",), ("Q4",))))
-    for case in _cases(_write(tmp_path, items), arms=("random",)):
+    for case in _cases(_write(tmp_path, items), distractors=("random",)):
         for document in case.documents:
             if document.stance == "distracts":
                 assert document.kind == "random"
@@ -212,7 +214,7 @@ def test_random_documents_are_of_other_questions_and_hold_no_gold(tmp_path: Path
 def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [base_item(number) for number in range(12)])
     by_item: dict[str, list[Case]] = {}
-    for case in _cases(dataset, arms=("random",)):
+    for case in _cases(dataset, distractors=("random",)):
         by_item.setdefault(case.item, []).append(case)
     for cases in by_item.values():
         for less, more in pairwise(cases):
@@ -222,7 +224,7 @@ def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
 def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(tmp_path: Path) -> None:
     items = [base_item(number, distracts=10) for number in range(15)]
     fixed: dict[tuple[str, int], Case] = {}
-    for case in _cases(_write(tmp_path, items), arms=("fixed",)):
+    for case in _cases(_write(tmp_path, items), distractors=("fixed",)):
         assert len(_drawn(case, "supports")) == 1
         if case.arm == "fixed":
             fixed[case.item, case.k] = case
@@ -239,7 +241,7 @@ def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(
 def test_rotations_ask_every_item_at_every_slot(tmp_path: Path) -> None:
     dataset = _write(tmp_path, [base_item(number) for number in range(3)])
     plain = _cases(dataset, noise=(Fraction("0.8"),))
-    rotated = _cases(dataset, noise=(Fraction("0.8"),), rotate=True)
+    rotated = _cases(dataset, noise=(Fraction("0.8"),), all_positions=True)
     assert len(rotated) == 15
     for item in "012":
         assert sorted(case.slots[0] for case in rotated if case.item == item) == [0, 1, 2, 3, 4]
@@ -268,7 +270,7 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])
-def test_a_passage_never_stands_beside_its_own_edit(tmp_path: Path, correct: str) -> None:
+def test_a_passage_is_never_used_with_its_own_edit(tmp_path: Path, correct: str) -> None:
     for case in _cases(
         _write(tmp_path, [fact_item(number) for number in range(9)]), "counterfactual", correct=(Fraction(correct),)
     ):
@@ -311,13 +313,13 @@ def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
     assert all("ocument" not in message.content for case in cases for message in case.messages)
 
 
-def test_layout_is_the_same_in_every_process() -> None:
-    """Pinned once: a change of these numbers changes every case anyone has stored."""
+def test_cases_are_the_same_in_every_process() -> None:
+    """If these numbers change, all stored cases change."""
     assert [slot_of(rank, PositionTurns(0).take("en", 5, range(5)), 5) for rank in range(5)] == [1, 4, 2, 0, 3]
 
 
 def _twins() -> list[Item]:
-    """Plain items around two pairs; the twin with the dial on has other words in every document."""
+    """Return plain items around two minimal pairs; all documents of the perturbed item have other words."""
     items = [base_item(number, event="e") for number in range(6)]
     for number in (1, 4):
         off = items[number]
@@ -335,9 +337,11 @@ def test_a_case_names_the_event_of_its_item(tmp_path: Path, testbed: str) -> Non
 
 
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
-def test_twins_are_laid_out_alike_but_for_their_words(tmp_path: Path, arms: tuple[str, ...]) -> None:
-    cases = _cases(_write(tmp_path, _twins()), arms=arms, rotate=True)
-    cases = [case for case in cases if case.arm != "control"]  # which are as long as the documents that they stand for
+def test_twins_have_the_same_documents_in_the_same_positions(tmp_path: Path, arms: tuple[str, ...]) -> None:
+    cases = _cases(_write(tmp_path, _twins()), distractors=arms, all_positions=True)
+    cases = [
+        case for case in cases if case.arm != "control"
+    ]  # which have the length of the documents that they replace
     for number in ("1", "4"):
         off, on = ([case for case in cases if case.item == name] for name in (number, f"{number}-on"))
         assert len(off) == len(on) > 0

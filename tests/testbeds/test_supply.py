@@ -1,4 +1,4 @@
-"""Datasets with few documents, as a build from one's own files gives them, can be run with the defaults."""
+"""Datasets with few documents, e.g. built from the user's files, can be run with the defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _run(folder: Path, *items: Item, words: tuple[str, ...] = ()) -> Done:
 
 
 def _rows(done: Done) -> Counter[str]:
-    """How many cases of each testbed were attempted under how many documents."""
+    """Return the number of cases by testbed and number of documents."""
     lines = [line.split() for line in done.out.splitlines() if " en " in line]
     return Counter({" ".join(cells[:4]): int(cells[5]) for cells in lines})
 

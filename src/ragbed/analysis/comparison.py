@@ -18,20 +18,8 @@ from ragbed.runs.database import NAME
 from ragbed.runs.display_names import read_names
 from ragbed.schema import Answer, Case
 from ragbed.scoring import open_tracks
+from ragbed.testbeds import right_score
 from ragbed.testbeds.prompts.strategies import MARK
-
-HEADLINE = {
-    "noise": "correct",
-    "rejection": "refused",
-    "integration": "correct",
-    "counterfactual": "correct",
-    "closed-book": "correct",
-    "no-documents": "refused",
-    "parts": "correct",
-    "own-retrieval": "correct",
-    "own-rejection": "refused",
-}
-"""The score that is compared: what a testbed wants of a model; of a plug-in's, right answers."""
 
 
 class ComparedCondition(NamedTuple):
@@ -224,7 +212,7 @@ def _scores(
 ) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
     asked: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
     for case, trial in trials:
-        value = _value(trial, track)
+        value = _value(case, trial, track)
         if value is not None:
             remedy = trial.profile.partition(MARK)[2]
             place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm, remedy)
@@ -237,12 +225,12 @@ def _means(items: dict[ComparedQuestion, list[float]]) -> dict[ComparedQuestion,
     return {question: fmean(values) for question, values in items.items()}
 
 
-def _value(trial: Scored, track: str) -> float | None:
+def _value(case: Case, trial: Scored, track: str) -> float | None:
     if trial.outcome == "infeasible":
         return None
     if trial.scores is None:
         return 0.0
-    name = HEADLINE.get(trial.testbed, "correct")
+    name = right_score(case)
     value = trial.scores.get(name if track == "robust" else f"{track}.{name}")
     return float(value) if isinstance(value, bool | float) else None
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ragbed.schema import Answer, Case, Completion, Lang, Message
 from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.prompts.fencing import fence_in
-from ragbed.testbeds.prompts.requests import case_of, hash_said
+from ragbed.testbeds.prompts.requests import case_of, hash_messages
 
 PROMPTS = (
     "questions",
@@ -92,7 +92,7 @@ def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
 
 def closed_book_hash() -> str:
     """Of the texts around a question without documents, in all languages."""
-    return hash_said([message for lang in _LANGS for message in closed_book(lang, "")])
+    return hash_messages([message for lang in _LANGS for message in closed_book(lang, "")])
 
 
 @cache

@@ -45,20 +45,20 @@ def cases(data: tuple[str, ...], out: Place | None, json: bool, **layout: Unpack
     from ragbed.cli.layout import read_layout
     from ragbed.cli.progress import Counting
     from ragbed.data.catalog import open_data
-    from ragbed.testbeds import TESTBEDS, USUAL
+    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.feasibility import FeasibilityCounts
-    from ragbed.testbeds.selection import choose_testbeds, lay_out
+    from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     names, settings = read_layout(layout)
     chosen = choose_testbeds(names, settings)
-    for name in USUAL if names is None else ():
+    for name in DEFAULT_TESTBEDS if names is None else ():
         if TESTBEDS[name] not in chosen:
             say(f"Left out: {name}, which has no cases for these noise ratios and distractor conditions.")
     encoder, tally = msgspec.json.Encoder(), FeasibilityCounts()
     left_out: list[str] = []
     datasets = open_data(list(data))
     with open_output(out, datasets) as sink, Counting("cases laid out") as counting:
-        for case in lay_out(datasets, chosen, settings, named=names is not None, tell=left_out.append):
+        for case in generate_cases(datasets, chosen, settings, named=names is not None, tell=left_out.append):
             counting.one_more()
             tally.add(case)
             if sink is not None:

@@ -142,17 +142,23 @@ def _run(lang: Lang, models: list[str], folder: Path) -> None:
     from ragbed.data.catalog import open_data
     from ragbed.errors import Stopped
     from ragbed.runs.execution import Job, run
-    from ragbed.testbeds import TESTBEDS, USUAL
+    from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.settings import Settings
 
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
-    settings = {name: Settings(limit=_ITEMS, docs=_DOCS, noise=_RATIOS.get(name, Settings().noise)) for name in USUAL}
+    settings = {
+        name: Settings(limit=_ITEMS, num_docs=_DOCS, noise=_RATIOS.get(name, Settings().noise))
+        for name in DEFAULT_TESTBEDS
+    }
     told = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     job = Job(
         folder=folder,
         settings=told | settings["noise"].as_options() | {"max_tokens": str(_MAX_TOKENS)},
         cases=lambda: (
-            case for dataset in datasets for name in USUAL for case in TESTBEDS[name].cases(dataset, settings[name])
+            case
+            for dataset in datasets
+            for name in DEFAULT_TESTBEDS
+            for case in TESTBEDS[name].cases(dataset, settings[name])
         ),
         models=[_open(name) for name in models],
     )

@@ -51,13 +51,13 @@ def _explain(cells: Sequence[ConditionCounts], lang: str, model: str) -> str:
 
 def _print_table(cells: Sequence[ConditionCounts], lang: str, model: str) -> None:
     from ragbed.cli.console import print_table
-    from ragbed.cli.results import SCORES
-    from ragbed.testbeds import USUAL
+    from ragbed.cli.results import headline_of
+    from ragbed.testbeds import DEFAULT_TESTBEDS
 
     ratios = [*sorted({cell.condition.noise for cell in cells if cell.condition.noise is not None}), None]
     rows = []
-    for testbed in USUAL:
-        score, counted = SCORES[testbed]
+    for testbed in DEFAULT_TESTBEDS:
+        score, counted = headline_of(testbed)
         for data in sorted({cell.condition.data for cell in cells if cell.condition.testbed == testbed}):
             row = [cell for cell in cells if (cell.condition.testbed, cell.condition.data) == (testbed, data)]
             rates = {cell.condition.noise: f"{100 * cell.rate(counted):.0f}" for cell in row}

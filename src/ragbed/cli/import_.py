@@ -121,7 +121,7 @@ def _read(
     from ragbed.errors import UsageError
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.runs.answer_files import open_rgb
-    from ragbed.testbeds.selection import choose_testbeds, lay_out
+    from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     names, settings = read_layout(layout)
     told = {"imported": form, "repeats": "1"}
@@ -140,7 +140,7 @@ def _read(
     testbeds = choose_testbeds(names, settings)
 
     def laid_out() -> Iterator[Case]:
-        return lay_out(datasets, testbeds, settings, named=names is not None)
+        return generate_cases(datasets, testbeds, settings, named=names is not None)
 
     told |= settings.as_options() | {"testbeds": ",".join(names or ["all"])}
     return _open_answers(files, form, model, laid_out), told

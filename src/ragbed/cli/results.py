@@ -18,18 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING = 1_000
 """Results that are held until they are scored: 15 MB of them with RGB's documents."""
-SCORES = {
-    "noise": ("accuracy", "correct"),
-    "rejection": ("rejection", "refused"),
-    "integration": ("accuracy", "correct"),
-    "counterfactual": ("error detection", "flagged"),
-    "closed-book": ("accuracy", "correct"),
-    "no-documents": ("refusal", "refused"),
-    "parts": ("accuracy", "correct"),
-    "own-retrieval": ("accuracy", "correct"),
-    "own-rejection": ("rejection", "refused"),
-}
-"""What a testbed is about, as the paper has it: the score's name, and what counts; a plug-in's, right answers."""
+_SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 class EarlyTables:
@@ -125,8 +114,16 @@ def print_cells(cells: Sequence[ConditionCounts], folders: Sequence[Path], *, to
         say(f"{unscored:,} replies are in no robust rate: their cases' answers cannot be matched. See ragbed lint.")
 
 
+def headline_of(testbed: str) -> tuple[str, str]:
+    """Return the title and the key of a testbed's headline score."""
+    from ragbed.testbeds import headline_score
+
+    counted = headline_score(testbed)
+    return _SCORE_TITLES[counted], counted
+
+
 def _row(cell: ConditionCounts, varied: Sequence[str]) -> tuple[object, ...]:
-    name, counted = SCORES.get(cell.condition.testbed, SCORES["noise"])
+    name, counted = headline_of(cell.condition.testbed)
     noise = "–" if cell.condition.noise is None else f"{cell.condition.noise:.3g}"
     rates = [f"{100 * cell.rate(f'{track}{counted}'):.1f}" for track in ("code.", "paper.", "")]
     asked = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"

@@ -244,7 +244,7 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import SETTING, parse_shard
     from ragbed.testbeds.end_to_end import open_corpora
-    from ragbed.testbeds.selection import choose_testbeds, lay_out
+    from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     labels = _read_names(named)
     models = tuple(labels)
@@ -281,7 +281,9 @@ def _read_job(named: tuple[str, ...], data: tuple[str, ...], folder: Path | None
         cases=lambda: warn_of_languages(
             (
                 case
-                for case in lay_out(datasets, testbeds, settings, named=names is not None, remedies=remedies, tell=say)
+                for case in generate_cases(
+                    datasets, testbeds, settings, named=names is not None, strategies=remedies, tell=say
+                )
                 if shard is None or shard.keeps(case)
             ),
             opened,

@@ -1,6 +1,6 @@
-"""Datasets in and out: one file per format, told apart by the shape of the records.
+"""Datasets: one file per format, which is detected from the fields of a record.
 
-To add a format: a module with SIGN, `read_item` and `to_line`, and one line in FORMATS.
+To add a format, write a module with SIGN, `read_item` and `to_line`, and add a line to FORMATS.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from ragbed.schema import Item, Kind
 
 
 class Format(Protocol):
-    """How one kind of file spells an item."""
+    """A file format; a record with the field SIGN is of this format."""
 
     SIGN: str
 
     def read_item(self, path: Place, number: int, line: bytes) -> Item:
-        """Reads one line."""
-        ...
+        """Read one line."""
 
     def to_line(self, item: Item) -> bytes:
-        """Writes one item."""
-        ...
+        """Return an item as one line."""
 
 
 FORMATS: dict[str, Format] = {
@@ -47,79 +45,77 @@ _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Line(NamedTuple):
-    """One line of a dataset: an item, or why it is none."""
+    """One line of a dataset: an item, or the error of a line that is not an item."""
 
     number: int
     content: Item | DataError
-    size: int
-    """In bytes."""
-    spelling: str
-    """The format, by its name; empty where none could be told."""
+    size: int  # bytes
+    spelling: str  # name of the format; empty if it was not detected
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named file of items, read afresh and streaming each time it is iterated."""
+    """A named file of items, which is streamed from the start each time it is iterated."""
 
     name: str
     path: Place
+    # The hash of the first download of a URL; a list, because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """The hash of what an address held when it was first fetched."""
 
     def items(self) -> Iterator[Item]:
-        """Yields the items in file order, or raises what is wrong with the first line that is none."""
+        """Yield the items in file order; raise the error of the first line that is not an item."""
         for line in self.lines():
             if isinstance(line.content, DataError):
                 raise line.content
             yield line.content
 
     def lines(self) -> Iterator[Line]:
-        """Yields every line as an item or as what is wrong with it; ends early only where nothing more can be read."""
+        """Yield every line as an item or an error; stop early only if nothing more can be read."""
         with self._fetched() as here:
             yield from read_file(here, self.path)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
-        """How many items a limit lets through: itself, that fraction of them rounded up, or all (None)."""
+        """Return the number of items of a limit: the limit itself, that fraction rounded up, or None for all."""
         return ceil(limit * self.count()) if isinstance(limit, Fraction) else limit
 
     def count(self) -> int:
-        """How many items there are."""
+        """Return the number of items."""
         return sum(1 for _ in self.items())
 
     def size(self) -> int:
-        """In bytes; 0 where that is not known beforehand."""
+        """Return the size in bytes, or 0 if it is not known in advance."""
         return self.path.stat().st_size if isinstance(self.path, Path) else 0
 
     def sha256(self) -> str:
-        """The hash of the file's bytes."""
+        """Return the hash of the file's bytes."""
         with self._fetched() as here:
-            return _digest(here)
+            return hash_file(here)
 
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
-        """The file here; an address is fetched each time, and must hold the same each time."""
+        """Yield a local copy; a URL is downloaded each time and must have the same content."""
         with brought(self.path) as here:
             if isinstance(self.path, Url):
-                found = _digest(here)
-                if not self._first:
-                    self._first.append(found)
-                if found != self._first[0]:
-                    told = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
-                    raise DataError(self.path, f"changed while it was read {told}; type the command again")
+                found = hash_file(here)
+                if found != (self._first or [found])[0]:
+                    change = f"(sha256 {found[:12]}…, not {self._first[0][:12]}…)"
+                    raise DataError(self.path, f"changed while it was read {change}; run the command again")
+                self._first[:] = [found]
             yield here
 
 
-def _digest(path: Path) -> str:
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def read_file(path: Path, shown: Place) -> Iterator[Line]:
-    """Every line of a file here as an item or as what is wrong with it.
+    """Yield every line of a local file as an item or an error.
 
     Args:
         path: The file.
-        shown: What errors call it.
+        shown: The name of the file in errors.
     """
     spelling = ""
     seen: set[str] = set()
@@ -127,38 +123,35 @@ def read_file(path: Path, shown: Place) -> Iterator[Line]:
     try:
         for number, line in read_rows(path, shown) if shown.name.endswith(ENDING) else read_lines(path, shown):
             try:
-                spelling = spelling or _tell_format(shown, number, line)
+                spelling = spelling or _detect_format(shown, number, line)
                 item = FORMATS[spelling].read_item(shown, number, line)
                 if item.id in seen:
-                    problem = f"{item.id!r} stands on an earlier line too; ids must be unique"
+                    problem = f"{item.id!r} is also on an earlier line; IDs must be unique"
                     raise DataError(shown, problem, line=number, field="id")
             except DataError as error:
                 yield Line(number, error, len(line), spelling)
             else:
                 seen.add(item.id)
                 yield Line(number, item, len(line), spelling)
-    except DataError as error:  # another encoding, or a line without end
+    except DataError as error:  # another encoding, or an endless line
         yield Line(error.line or 1, error, 0, spelling)
     else:
         if not number:
-            yield Line(1, DataError(shown, "is empty; expected one JSON object a line"), 0, spelling)
+            yield Line(1, DataError(shown, "is empty; expected one JSON object per line"), 0, spelling)
 
 
-def _tell_format(shown: Place, number: int, line: bytes) -> str:
-    """The name of the format, by the fields of the first line that is an object."""
+def _detect_format(shown: Place, number: int, line: bytes) -> str:
     fields = decode_line(_OBJECT, shown, number, line)
     for name, candidate in FORMATS.items():
         if candidate.SIGN in fields:
             return name
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     found = ", ".join(fields) or "no field"
-    raise DataError(shown, f"is neither format: a record needs {signs}; found {found}", line=number)
+    raise DataError(shown, f"has an unknown format: a record needs {signs}; found {found}", line=number)
 
 
 def kind_of(item: Item) -> Kind:
-    """What an item can test, by the fields it has."""
+    """Return the kind of an item, which follows from its fields."""
     if item.fake is not None:
         return "counterfactual"
-    if any(passage.part is not None for passage in item.passages):
-        return "integration"
-    return "base"
+    return "integration" if any(passage.part is not None for passage in item.passages) else "base"

@@ -1,4 +1,4 @@
-"""One line of JSON to one typed record, with errors that name file, line and field."""
+"""Decode one line of JSON to a typed record, with errors that name file, line and field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED_FIELD = re.compile(r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: -
 
 
 def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
-    """Decodes one line, or raises a DataError that names the place."""
+    """Decode one line, or raise a DataError that names file, line and field."""
     try:
         return decoder.decode(line)
     except msgspec.ValidationError as error:
@@ -35,20 +35,17 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:
     if named := _NAMED_FIELD.match(message):
-        parent = f"{named['parent']}." if named["parent"] else ""
-        unknown = f"is not a field of this record{_nearest(named['field'], record)}"
-        what = "is missing" if "missing" in named["problem"] else unknown
-        return f"{parent}{named['field']}", what
+        field, parent = named["field"], f"{named['parent']}." if named["parent"] else ""
+        if "missing" in named["problem"]:
+            return f"{parent}{field}", "is missing"
+        names = [known.name for known in msgspec.structs.fields(record)] if isinstance(record, type) else []
+        near = get_close_matches(field, names, n=1)
+        fix = f"did you mean {near[0]!r}?" if near else "remove it"
+        return f"{parent}{field}", f"is not a field of this record; {fix}"
     if at_field := _AT_FIELD.match(message):
         allowed = _ALLOWED.get(at_field["field"].rpartition(".")[2], "") if "enum" in at_field["problem"] else ""
         return at_field["field"], _lower_first(at_field["problem"]) + allowed
     return None, _lower_first(message)
-
-
-def _nearest(field: str, record: object) -> str:
-    names = [one.name for one in msgspec.structs.fields(record)] if isinstance(record, type) else []
-    near = get_close_matches(field, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "; remove it"
 
 
 def _lower_first(text: str) -> str:

@@ -1,9 +1,9 @@
-"""Items as Parquet: one row an item, with the fields of our own format as columns.
+"""Items as Parquet: one row per item, with the fields of the native format as columns.
 
-What has no fixed fields (`rgb`, `dials`) is JSON text in its column, so that what is read is what was written.
+Values without fixed fields (`rgb`, `dials`) are JSON text in their columns, so that reading returns what was written.
 """
 
-# ruff: noqa: ANN401, PLC0415  # an extra, and it has no types
+# ruff: noqa: ANN401, PLC0415  # pyarrow is an extra and has no types
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from ragbed.io.locations import Place
 from ragbed.schema import Item
 
 ENDING = ".parquet"
-_ROWS = 500
-"""Read at a time: some 10 MB of passages."""
+_BATCH_ROWS = 500  # about 10 MB of passages
 _ITEM = inspect.type_info(Item)
 
 
 def need_parquet() -> None:
-    """Ends with the install command if the library is missing."""
+    """Raise a UsageError with the install command if pyarrow is missing."""
     if find_spec("pyarrow") is None:
         raise UsageError("Parquet files need the library pyarrow: pip install 'ragbed[parquet]'.")
 
 
 def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
-    """Yields each row, numbered from 1, as the line that our own format has for it."""
+    """Yield each row, numbered from 1, as a line of the native format."""
     need_parquet()
     import pyarrow as arrow
     from pyarrow import parquet
@@ -40,53 +39,55 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_ROWS):
+            for batch in file.iter_batches(_BATCH_ROWS):
                 for row in batch.to_pylist():
                     number += 1
                     yield number, msgspec.json.encode(_unpacked(_ITEM, row))
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # what damaged pages come to
-        told = " ".join(str(error).split())
-        raise DataError(shown, f"is no Parquet file that can be read ({told})", line=number + 1) from None
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # all of these are raised for damaged pages
+        message = " ".join(str(error).split())
+        raise DataError(shown, f"is not a readable Parquet file ({message})", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:
-    """An item as a row."""
+    """Return an item as a row."""
     row: dict[str, object] = _packed(_ITEM, msgspec.to_builtins(item))
     return row
 
 
 def item_schema() -> Any:
-    """The columns of an item: those of its record, whatever fields it has."""
+    """Return the Arrow schema of items."""
     import pyarrow as arrow
 
     return arrow.schema(list(_column(_ITEM)))
 
 
 def _is_text(kind: inspect.Type) -> bool:
-    """Whether a value has no fixed fields, and is written as JSON."""
     return isinstance(kind, inspect.DictType | inspect.UnionType)
+
+
+def _fields(kind: inspect.StructType) -> dict[str, inspect.Type]:
+    return {field.name: _without_none(field.type) for field in kind.fields}
 
 
 def _without_none(kind: inspect.Type) -> inspect.Type:
     if isinstance(kind, inspect.UnionType):
-        some = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        some = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
         return some[0] if len(some) == 1 else kind
     return kind
 
 
 def _inner(kind: inspect.Type) -> inspect.Type | None:
-    """What a list is a list of; spans are lists of two."""
+    """Return the type of a list's elements; spans are lists of two."""
     if isinstance(kind, inspect.TupleType):
         return _without_none(kind.item_types[0])
     return _without_none(kind.item_type) if isinstance(kind, inspect.ListType | inspect.VarTupleType) else None
 
 
 def _column(kind: inspect.Type) -> Any:
-    """The type of a column, from that of a field."""
     import pyarrow as arrow
 
     if isinstance(kind, inspect.StructType):
-        return arrow.struct([(field.name, _column(_without_none(field.type))) for field in kind.fields])
+        return arrow.struct([(name, _column(inner)) for name, inner in _fields(kind).items()])
     if (inner := _inner(kind)) is not None:
         return arrow.list_(_column(inner))
     numbers = {inspect.IntType: arrow.int64(), inspect.FloatType: arrow.float64(), inspect.BoolType: arrow.bool_()}
@@ -94,31 +95,30 @@ def _column(kind: inspect.Type) -> Any:
 
 
 def _packed(kind: inspect.Type, value: Any) -> Any:
-    """A value as its column has it."""
     if value is None:
         return None
     if isinstance(kind, inspect.StructType):
-        return {one.name: _packed(_without_none(one.type), value.get(one.name)) for one in kind.fields}
+        return {name: _packed(inner, value.get(name)) for name, inner in _fields(kind).items()}
     if (inner := _inner(kind)) is not None:
-        return [_packed(inner, one) for one in value]
+        return [_packed(inner, element) for element in value]
     return msgspec.json.encode(value).decode() if _is_text(kind) else value
 
 
 def _unpacked(kind: inspect.Type, value: Any) -> Any:
-    """A value as its record has it; what is not there is left to the record's own defaults."""
+    """Convert a value of a column for its record; missing values are left to the record's defaults."""
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
-        known = {field.name: _without_none(field.type) for field in kind.fields}
-        told = {name: one for name, one in value.items() if one is not None}
-        return {name: _unpacked(known[name], one) if name in known else one for name, one in told.items()}
+        known = _fields(kind)
+        present = {name: inner for name, inner in value.items() if inner is not None}
+        return {name: _unpacked(known[name], inner) if name in known else inner for name, inner in present.items()}
     if (inner := _inner(kind)) is not None and isinstance(value, list):
-        return [_unpacked(inner, one) for one in value]
+        return [_unpacked(inner, element) for element in value]
     return _parse(value) if _is_text(kind) and isinstance(value, str) else value
 
 
 def _parse(text: str) -> Any:
-    """Return JSON text as one value, written again; other text comes back as it is, and the record refuses it.
+    """Decode JSON text and encode it again; return other text unchanged, so that the record refuses it.
 
-    The text itself is never copied into the line: it could end its own value and replace other fields of the item.
+    The text is never copied into the line: it could end its own value and replace other fields of the item.
     """
     try:
         return msgspec.Raw(msgspec.json.encode(msgspec.json.decode(text)))

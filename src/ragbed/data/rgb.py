@@ -1,13 +1,14 @@
-"""RGB's own format: the eight published files, and anything shaped like them.
+"""RGB's format: the eight published files, and files with the same fields.
 
-JSON Lines despite the name `.json`. Three shapes of record, told apart by their fields:
-base `{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list
-per sub-question, and `asnwer1` (sic), `answer2`; counterfactual with `fakeanswer` and
-`positive_wrong[]`, where `positive_wrong[i]` is the falsified `positive[i]`.
+The files are JSON Lines despite the name `.json`. There are three kinds of records: base
+`{id, query, answer, positive[], negative[]}`; integration with `positive[][]`, one list per sub-question, and `asnwer1`
+(sic), `answer2`; counterfactual with `fakeanswer` and `positive_wrong[]`, where `positive_wrong[i]` is the falsified
+`positive[i]`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import msgspec
@@ -16,11 +17,10 @@ from msgspec import UNSET, Struct, UnsetType
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError, RagbedError
 from ragbed.io.locations import Place
-from ragbed.schema import MOST_ALIASES, MOST_SLOTS, Answer, Item, Passage, RawAnswer
+from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Passage, RawAnswer
 from ragbed.text import guess_lang
 
-SIGN = "query"
-"""The field by which a record of this format is known."""
+SIGN = "query"  # the field that identifies a record of this format
 
 
 class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -41,9 +41,9 @@ _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 
 
 def read_item(path: Place, number: int, line: bytes) -> Item:
-    """Reads one line as an item."""
+    """Read one line as an item."""
     record = decode_line(_DECODER, path, number, line)
-    place = _Place(path, number)
+    place = _Location(path, number)
     fake = None if record.fakeanswer is UNSET else place.slots("fakeanswer", record.fakeanswer)
     return Item(
         id=str(record.id),
@@ -57,15 +57,16 @@ def read_item(path: Place, number: int, line: bytes) -> Item:
 
 
 def to_line(item: Item) -> bytes:
-    """Writes an item as RGB does; an item that was read from RGB gives the same bytes again.
+    """Return an item as a line of RGB's format; an item that was read from RGB gives the same bytes.
 
-    RGB has no place for provenance, kinds and the language, which follows from the question's script.
+    Provenance, kinds of passages and the language are lost.
 
     Raises:
-        RagbedError: RGB's shape cannot hold the item.
+        RagbedError: The item cannot be written in RGB's format.
     """
+    import json  # noqa: PLC0415 - RGB has spaces, which msgspec does not write; reading does not need it
+
     spelled = item.rgb or {}
-    import json  # noqa: PLC0415 - msgspec leaves no spaces, and who only reads needs none
 
     number = spelled.get("id")
     record: dict[str, object] = {
@@ -85,13 +86,12 @@ def to_line(item: Item) -> bytes:
 
 
 def _edits(item: Item, supports: list[int]) -> list[str]:
-    """The edited form of every supporting passage, in their order."""
     edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
     by_original = dict(edits)
     if len(by_original) != len(edits) or by_original.keys() != set(supports):
         raise RagbedError(
-            f"item {item.id} cannot be written as RGB: there every supporting passage has exactly one edited form; "
-            "give each contradicting passage its edit_of."
+            f"item {item.id} cannot be written in RGB's format: every supporting passage needs exactly one edited "
+            "version; give each contradicting passage its edit_of."
         )
     return [by_original[index] for index in supports]
 
@@ -99,15 +99,13 @@ def _edits(item: Item, supports: list[int]) -> list[str]:
 def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
     if all(passage.part is None for passage in supports):
         return [passage.text for passage in supports]
-    parts: dict[int, list[str]] = {}
+    parts: dict[int, list[str]] = defaultdict(list)
     for passage in supports:
-        parts.setdefault(passage.part or 0, []).append(passage.text)
+        parts[passage.part or 0].append(passage.text)
     return [parts[part] for part in sorted(parts)]
 
 
-class _Place:
-    """Where a record stands, so that what is wrong with it can be named."""
-
+class _Location:
     def __init__(self, path: Place, number: int) -> None:
         self._path, self._number = path, number
 
@@ -115,15 +113,15 @@ class _Place:
         return DataError(self._path, problem, line=self._number, field=field)
 
     def slots(self, field: str, raw: RawAnswer) -> Answer:
-        slots = _slots(raw)
+        slots = to_slots(raw)
         if not slots:
             raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
-        if len(slots) > MOST_SLOTS:
-            raise self.wrong(field, f"has {len(slots):,} parts; at most {MOST_SLOTS} are allowed")
+        if len(slots) > MAX_SLOTS:
+            raise self.wrong(field, f"has {len(slots):,} parts; at most {MAX_SLOTS} are allowed")
         for index, aliases in enumerate(slots):
-            if len(aliases) > MOST_ALIASES:
-                told = f"has {len(aliases):,} aliases; at most {MOST_ALIASES:,} are allowed"
-                raise self.wrong(f"{field}[{index}]", told)
+            if len(aliases) > MAX_ALIASES:
+                problem = f"has {len(aliases):,} aliases; at most {MAX_ALIASES:,} are allowed"
+                raise self.wrong(f"{field}[{index}]", problem)
             if not aliases:
                 raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
             if not all(alias.strip() for alias in aliases):
@@ -134,19 +132,16 @@ class _Place:
         yield from self._supporting(record.positive)
         if record.positive_wrong is not UNSET:
             if any(isinstance(entry, list) for entry in record.positive):
-                raise self.wrong("positive", "has lists beside positive_wrong; an item is of one kind only")
+                raise self.wrong("positive", "has lists, but the record has positive_wrong; an item has one kind only")
             if record.fakeanswer is UNSET:
-                raise self.wrong("fakeanswer", "is missing beside positive_wrong")
+                raise self.wrong("fakeanswer", "is missing, but the record has positive_wrong")
             if len(record.positive_wrong) != len(record.positive):
-                raise self.wrong(
-                    "positive_wrong",
-                    f"has {len(record.positive_wrong)} documents beside {len(record.positive)} in positive; "
-                    "each must be the edit of the one at its place",
-                )
+                counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
+                raise self.wrong("positive_wrong", f"{counts}; each must be the edit of the one with the same index")
             for index, text in enumerate(record.positive_wrong):
                 yield Passage(text=text, stance="contradicts", edit_of=index)
         elif record.fakeanswer is not UNSET:
-            raise self.wrong("positive_wrong", "is missing beside fakeanswer")
+            raise self.wrong("positive_wrong", "is missing, but the record has fakeanswer")
         for text in record.negative:
             yield Passage(text=text, stance="distracts")
 
@@ -164,7 +159,8 @@ class _Place:
                     yield Passage(text=text, stance="supports", part=index)
 
 
-def _slots(raw: RawAnswer) -> Answer:
+def to_slots(raw: RawAnswer) -> Answer:
+    """Return an answer of RGB's files as slots of aliases."""
     if isinstance(raw, str):
         return ((raw,),)
     return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)
@@ -176,7 +172,7 @@ def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
 
 
 def _as_spelled(slots: Answer, raw: int | RawAnswer | None) -> RawAnswer:
-    """The old spelling while it still says the same; after an edit the most explicit one."""
-    if raw is not None and not isinstance(raw, int) and _slots(raw) == slots:
+    """Return the original spelling if the answer is unchanged, else the most explicit one."""
+    if raw is not None and not isinstance(raw, int) and to_slots(raw) == slots:
         return raw
     return [list(aliases) for aliases in slots]

@@ -1,8 +1,7 @@
-"""A dataset in parts: a folder, here or elsewhere, with `part-00000.jsonl`, … and `shards.json`, which lists them.
+"""A dataset in parts: a folder or URL with `part-00000.jsonl`, … and `shards.json`, which lists the parts.
 
-An item belongs to a part by the hash of its id, so that two of one id meet in one part: ids are unique if they are so
-in every part, and whoever reads holds one part's ids and no more. A part is brought whole and its hash compared before
-anything of it is used.
+The hash of an item's ID determines its part, so equal IDs are in the same part, and checking IDs needs the memory for
+one part only. A part is downloaded completely, and its hash is checked before it is used.
 """
 
 from __future__ import annotations
@@ -17,89 +16,86 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from ragbed.data import Dataset, Line, read_file
+from ragbed.data import Dataset, Line, hash_file, read_file
 from ragbed.errors import DataError, NoSuchFile, UsageError
 from ragbed.io.jsonl import part_of
 from ragbed.io.locations import Place, brought, naming
 
-LIST = "shards.json"
-"""Written last: a folder without it is not whole."""
+LIST = "shards.json"  # written last; a folder without it is incomplete
 WHAT = "items"
 
 
 class ShardPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """One file."""
+    """One part; the name must be that of a file in the same folder, because anybody may have written the list."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
-    """Of a file in the same folder: the list may be anybody's."""
     records: int
     bytes: int
     sha256: str
 
 
 class Shards(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `shards.json` says."""
+    """The content of `shards.json`; `what` is the kind of records: items, cases or trials."""
 
     what: str
-    """What the records are: items, cases, trials."""
     parts: tuple[ShardPart, ...]
     version: int = 1
 
 
 def open_shards(name: str, folder: Place) -> ShardedDataset:
-    """The dataset whose parts lie in a folder.
+    """Return the dataset whose parts are in a folder.
 
     Raises:
-        UsageError: They do not, or are no items.
-        DataError: The list of the parts cannot be understood.
+        UsageError: The folder has no parts, or their records are not items.
+        DataError: The list of parts is not valid.
     """
     listed = read_shards(folder)
     if listed.what != WHAT:
-        raise UsageError(f"{folder} holds {listed.what}, no items; `ragbed export DATA --shards N` writes these.")
+        raise UsageError(f"{folder} has {listed.what}, not items; `ragbed export DATA --shards N` writes items.")
     return ShardedDataset(name, folder, listed.parts)
 
 
 def read_shards(folder: Place) -> Shards:
-    """What a folder's list says."""
+    """Read the list of parts of a folder."""
     place = folder / LIST
     try:
         with brought(place) as here:
             return msgspec.json.decode(here.read_bytes(), type=Shards)
     except msgspec.MsgspecError as error:
-        raise DataError(place, f"is no list of shards ({error}); export them again") from None
+        raise DataError(place, f"is not a list of shards ({error}); export them again") from None
     except UnicodeDecodeError:
         raise DataError(place, "is not UTF-8; export the shards again") from None
     except NoSuchFile:
         raise UsageError(
-            f"{folder} holds no shards (no {LIST} in it); name such a folder, or a file by its ending: "
+            f"{folder} has no shards (no {LIST} in it); name a folder with shards, or a file with the ending "
             ".jsonl, .json or .parquet."
         ) from None
 
 
 @contextmanager
 def checked(place: Place, part: ShardPart) -> Iterator[Path]:
-    """A part here, once its bytes are known to be the right ones.
+    """Download a part if necessary and check its bytes.
 
     Raises:
-        DataError: It is missing, or another file than was listed.
+        DataError: The part is missing or differs from the listed one.
     """
     with ExitStack() as stack:
         try:
             here = stack.enter_context(brought(place))
         except NoSuchFile:
-            told = f"is missing, and {LIST} lists it; copy it again, or export the dataset again"
-            raise DataError(place, told) from None
-        with naming(place, "read"), open(here, "rb") as source:
-            found = hashlib.file_digest(source, "sha256").hexdigest()
+            problem = f"is missing, but {LIST} lists it; copy it again, or export the dataset again"
+            raise DataError(place, problem) from None
+        with naming(place, "read"):
+            found = hash_file(here)
         if found != part.sha256:
-            told = f"has other bytes than {LIST} says (sha256 {found[:12]}…, not {part.sha256[:12]}…)"
-            raise DataError(place, f"{told}; copy it again, or export the dataset again")
+            problem = f"does not match {LIST} (sha256 {found[:12]}…, not {part.sha256[:12]}…)"
+            raise DataError(place, f"{problem}; copy it again, or export the dataset again")
         yield here
 
 
 @dataclass(frozen=True)
 class ShardedDataset(Dataset):
-    """Items in parts, read one part after another."""
+    """Items in parts, which are read one after another."""
 
     parts: tuple[ShardPart, ...]
 
@@ -111,24 +107,24 @@ class ShardedDataset(Dataset):
                 items = 0
                 for line in read_file(here, place) if part.records else ():
                     items += 1
-                    yield self._placed(line, index, place)
+                    yield self._check_part(line, index, place)
             if items != part.records:
-                raise DataError(place, f"holds {items:,} items; {LIST} says {part.records:,}")
+                raise DataError(place, f"has {items:,} items, but {LIST} lists {part.records:,}")
 
-    def _placed(self, line: Line, index: int, place: Place) -> Line:
+    def _check_part(self, line: Line, index: int, place: Place) -> Line:
         if isinstance(line.content, DataError) or part_of(line.content.id, len(self.parts)) == index:
             return line
         problem = f"{line.content.id!r} belongs to another part; export the dataset again"
         return line._replace(content=DataError(place, problem, line=line.number, field="id"))
 
     def count(self) -> int:
-        """See `Dataset`: as listed."""
+        """Return the number of items in the list of parts."""
         return sum(part.records for part in self.parts)
 
     def size(self) -> int:
-        """See `Dataset`: as listed."""
+        """Return the number of bytes in the list of parts."""
         return sum(part.bytes for part in self.parts)
 
     def sha256(self) -> str:
-        """The hash of the list of the parts' hashes, which every reading compares."""
+        """Return the hash of the parts' hashes."""
         return hashlib.sha256("\n".join(part.sha256 for part in self.parts).encode()).hexdigest()

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragbed.analysis.comparison import (
-    HEADLINE,
     ComparedCondition,
     ComparedQuestion,
     Comparison,
@@ -15,6 +14,7 @@ from ragbed.analysis.comparison import (
     compare_questions,
 )
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.testbeds import headline_score
 from ragbed.text import counted
 
 _ABILITIES = {
@@ -102,7 +102,7 @@ def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondit
 
 def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
-    metric = _METRICS[HEADLINE.get(row.condition.testbed, "correct")]
+    metric = _METRICS[headline_score(row.condition.testbed)]
     return (
         f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f} % to {100 * row.second:.1f} % "
         f"({_numbers(row, with_p=True)})."
@@ -141,7 +141,7 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
 
 def _ratios(rows: Sequence[Comparison]) -> str:
     """The noise ratios and shares of true documents that a number is the mean of."""
-    if HEADLINE.get(rows[0].condition.testbed) == "refused":
+    if headline_score(rows[0].condition.testbed) == "refused":
         return ""
     noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})
     shares = sorted({row.condition.correct for row in rows})

@@ -1,1 +1,1 @@
-"""Running: every case is asked, none is lost, and what was paid for is never asked again."""
+"""Runs: call models once per case, store every response, and resume."""

@@ -1,20 +1,21 @@
-"""Files of answers: those of the original code, and plain JSON Lines."""
+"""Files with answers: those of the original code, and plain JSON Lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from ragbed.data import Dataset
+from ragbed.data.rgb import to_slots
 from ragbed.errors import UsageError
-from ragbed.runs.importing import Answer, Unmatched, numbered_lines
-from ragbed.schema import Answer as Slots
+from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion, RawAnswer
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
@@ -26,12 +27,8 @@ _PATTERN = re.compile(
 )
 _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine", "zh_refine")
 
-EntryT = TypeVar("EntryT")
-
 
 class _Prediction(msgspec.Struct):
-    """What we read of a line of the original code."""
-
     id: int | str
     query: str
     ans: RawAnswer
@@ -41,8 +38,6 @@ class _Prediction(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """What we read of a plain line."""
-
     reply: str
     case: str | None = None
     item: int | str | None = None
@@ -51,143 +46,100 @@ class _Reply(msgspec.Struct):
     testbed: str | None = None
 
 
-@dataclass
-class RgbFile:
-    """One result file of the original code: one model, one dataset, one condition, all told by its name."""
+class RgbFile(AnswerSource):
+    """A result file of the original code: one model, one dataset and one condition, which its name gives."""
 
-    paths: Sequence[Path]
-    model: str
-    identity: str
-    lay_out: Callable[[], Iterable[Case]]
-    _by_item: dict[str, Case] = field(default_factory=dict)
-
-    def cases(self) -> Iterable[Case]:
-        """Every item of the dataset under the file's condition."""
-        if not self._by_item:
-            self._by_item = {case.item: case for case in self.lay_out()}
-        return self._by_item.values()
-
-    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Its lines."""
-        return numbered_lines(path)
+    @cached_property
+    def _by_item(self) -> dict[str, Case]:
+        return {case.item: case for case in self.cases().values()}
 
     def match(self, entry: bytes) -> Answer:
-        """By id, question and answer."""
-        told = decode_entry(entry, _Prediction)
-        self.cases()
-        case = self._by_item.get(str(told.id))
+        """Match by ID, question and answer."""
+        found = decode_entry(entry, _Prediction)
+        case = self._by_item.get(str(found.id))
         if case is None:
-            raise Unmatched(f"id {told.id} is no item of the data")
-        if told.query != case.question:
-            raise Unmatched(f"id {told.id} asks {told.query!r}, the data {case.question!r}")
-        if _slots(told.ans) != case.answer:
-            raise Unmatched(f"id {told.id} expects {told.ans!r}, the data {case.answer!r}")
-        label = None if told.label is None else tuple(told.label)
-        return Answer(case, _said(told.prediction), label, None if told.docs is None else tuple(told.docs))
+            raise Unmatched(f"id {found.id} is not an item of the data")
+        if found.query != case.question:
+            raise Unmatched(f"id {found.id} has the question {found.query!r}, but the data {case.question!r}")
+        if to_slots(found.ans) != case.answer:
+            raise Unmatched(f"id {found.id} has the answer {found.ans!r}, but the data {case.answer!r}")
+        label = None if found.label is None else tuple(found.label)
+        docs = None if found.docs is None else tuple(found.docs)
+        return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)
 
 
-@dataclass
-class PlainFiles:
-    """Files of `{"case", "reply"}` or `{"item", "noise", "reply"}` lines by one model."""
+class PlainFiles(AnswerSource):
+    """Files with lines `{"case", "reply"}` or `{"item", "noise", "reply"}` of one model."""
 
-    paths: Sequence[Path]
-    model: str
-    identity: str
-    lay_out: Callable[[], Iterable[Case]]
-    _cases: dict[str, Case] = field(default_factory=dict)
-    _by_item: dict[tuple[str, float | None], list[Case]] = field(default_factory=dict)
-
-    def cases(self) -> Iterable[Case]:
-        """Everything that was asked to be laid out."""
-        if not self._cases:
-            for case in self.lay_out():
-                self._cases[case.case] = case
-                self._by_item.setdefault((case.item, case.noise), []).append(case)
-        return self._cases.values()
-
-    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Their lines."""
-        return numbered_lines(path)
+    @cached_property
+    def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
+        by_item = defaultdict(list)
+        for case in self.cases().values():
+            by_item[case.item, case.noise].append(case)
+        return by_item
 
     def match(self, entry: bytes) -> Answer:
-        """By the name of the case, or by item and noise, narrowed by data and testbed where the line has them."""
-        told = decode_entry(entry, _Reply)
-        self.cases()
-        if told.case is not None:
-            if told.case not in self._cases:
-                raise Unmatched(f"{told.case} is no case of this layout")
-            return Answer(self._cases[told.case], _said(told.reply))
-        if told.item is None:
+        """Match by the name of the case, or by item and noise, and by dataset and testbed if the line has them."""
+        line = decode_entry(entry, _Reply)
+        completion = Completion(outcome="ok", reply=line.reply)
+        if line.case is not None:
+            if line.case not in self.cases():
+                raise Unmatched(f"{line.case} is not a case of these settings")
+            return Answer(self.cases()[line.case], completion)
+        if line.item is None:
             raise Unmatched("has neither case nor item")
         found = [
             case
-            for case in self._by_item.get((str(told.item), told.noise), ())
-            if told.data in (None, case.data) and told.testbed in (None, case.testbed)
+            for case in self._by_item.get((str(line.item), line.noise), ())
+            if line.data in (None, case.data) and line.testbed in (None, case.testbed)
         ]
         if len(found) != 1:
-            which = "no case" if not found else f"{len(found)} cases (name data and testbed, or the case)"
-            raise Unmatched(f"item {told.item} with noise {told.noise} is {which} of this layout")
-        return Answer(found[0], _said(told.reply))
+            which = f"{len(found)} cases (add data and testbed, or the case)" if found else "no case"
+            raise Unmatched(f"item {line.item} with noise {line.noise} is {which} of these settings")
+        return Answer(found[0], completion)
 
 
 def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> RgbFile:
-    """Reads a file's name: `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
+    """Open a result file `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
 
     Raises:
-        UsageError: The name is none of the original code's, or its data are not given.
+        UsageError: The file has another name, or its dataset is not given.
     """
     found = _PATTERN.fullmatch(path.name)
     if found is None:
         raise UsageError(
-            f"{path.name} is not named as the original code does: "
+            f"{path.name} does not have a name of the original code: "
             "prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json."
         )
     dataset, model = _split(found["rest"], path, datasets)
     docs = int(found["docs"])
-    asked = replace(
+    condition = replace(
         settings,
         noise=(parse_ratio(found["noise"], "noise"),),
-        docs=max(docs, 1),
+        num_docs=max(docs, 1),
         correct=(parse_ratio(found["correct"], "correct"),),
     )
-    return RgbFile([path], f"rgb/{model}", f"temp {found['temp']}", lambda: _lay_out(dataset, asked, docs))
+    return RgbFile([path], f"rgb/{model}", f"temp {found['temp']}", lambda: _generate(dataset, condition, docs))
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:
-    """Data and model, which are joined by a sign that both may hold: the longest name that is known wins."""
+    """Split dataset and model at the end of the longest known name; both may contain the separator."""
     by_name = {dataset.name: dataset for dataset in datasets}
     for name in sorted({*by_name, *_PUBLISHED}, key=len, reverse=True):
         if rest.startswith(f"{name}_") and len(rest) > len(name) + 1:
-            # The original code takes six names only, so that `en_refine` had to be run as `en`.
+            # The original code accepts only six names, so `en_refine` has to be run as `en`.
             dataset = by_name.get(name) or by_name.get(f"{name}_refine")
             if dataset is not None:
                 return dataset, rest[len(name) + 1 :]
-    raise UsageError(f"{path.name}: its data are not among {', '.join(by_name)}; name them by -d, as NAME=FILE.")
+    raise UsageError(f"{path.name}: its dataset is not among {', '.join(by_name)}; add it with -d NAME=FILE.")
 
 
-def _lay_out(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:
-    if docs == 0:
-        yield from TESTBEDS["closed-book"].cases(dataset, settings)
-        return
+def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]:
     (noise,) = settings.noise or (Fraction(0),)
     for testbed in TESTBEDS.values():
-        if isinstance(testbed, Ability) and testbed.allows(noise, original=True):
+        if docs == 0:
+            fits = testbed.name == "closed-book"
+        else:
+            fits = isinstance(testbed, Ability) and testbed.allows(noise, original=True)
+        if fits:
             yield from testbed.cases(dataset, settings)
-
-
-def _said(reply: str) -> Completion:
-    return Completion(outcome="ok", reply=reply)
-
-
-def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
-    """An entry, as far as we read it; raises Unmatched."""
-    try:
-        return msgspec.json.decode(entry, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Unmatched(f"cannot be read: {error}") from None
-
-
-def _slots(raw: RawAnswer) -> Slots:
-    if isinstance(raw, str):
-        return ((raw,),)
-    return tuple((slot,) if isinstance(slot, str) else tuple(slot) for slot in raw)

@@ -1,4 +1,4 @@
-"""A limit on money that is never passed by more than the calls in flight."""
+"""A cost limit, which is exceeded at most by the calls in flight."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ from ragbed.schema import Completion
 
 
 class BudgetSpent(RagbedError):
-    """The run may cost no more; what was asked is kept."""
+    """The budget is spent; all results are stored."""
 
 
 class Budget:
-    """Adds up what replies cost and says stop.
+    """Add up the cost of responses and say when to stop.
 
     Args:
-        limit: Dollars for this run, those of earlier sessions included.
-        prices: Price of each model, by name; of others, which earlier sessions asked, the listed one is taken.
+        limit: Dollars for this run, including earlier sessions.
+        prices: Price of each model, by name. Models of earlier sessions that are not included have the listed price.
     """
 
     def __init__(self, limit: float, prices: dict[str, Price]) -> None:
-        self._limit, self._spent = limit, 0.0
+        self._limit, self._spent, self._denied = limit, 0.0, False
         self._cost: defaultdict[str, float] = defaultdict(float)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
-        self._denied = False
 
     def allows(self) -> bool:
-        """Whether another call may be sent."""
+        """Return whether another call may be sent."""
         self._denied = self._denied or self._spent >= self._limit
         return not self._denied
 
     def check(self) -> None:
-        """Called when all that was allowed is asked.
+        """Check at the end whether a call was denied.
 
         Raises:
-            BudgetSpent: Something was not allowed.
+            BudgetSpent: A call was denied.
         """
         if self._denied:
             raise BudgetSpent(
-                f"the budget of {self._limit:g} $ is spent ({self._spent:.4f} $); everything asked is kept. "
-                "Go on with a larger --budget, in the same folder (--out; of a build -o)."
+                f"the budget of {self._limit:g} $ is spent ({self._spent:.4f} $); all results are stored. To resume, "
+                "rerun the command with the same output folder and a larger --budget."
             )
 
     def pay(self, model: str, completion: Completion) -> bool:
-        """Counts what one reply cost; false where no price is known, so that it counts as nothing."""
+        """Count the cost of a response; return False if the price is unknown, so that it counts as 0."""
         if model not in self._prices:
             self._prices[model] = find_price(model)
         price, usage = self._prices[model], usage_made(completion) or {}
-        if price is not None:
-            cost = price(usage.get("in", 0), usage.get("out", 0))
-            self._spent += cost
-            self._cost[model] += cost
-            self._calls[model] += calls_made(completion)
-        return price is not None
+        if price is None:
+            return False
+        cost = price(usage.get("in", 0), usage.get("out", 0))
+        self._spent += cost
+        self._cost[model] += cost
+        self._calls[model] += calls_made(completion)
+        return True
 
     def suspect(self, model: str, calls: int) -> bool:
-        """Counts calls that may have been paid, and of which nothing came, as so many average ones of their model.
+        """Count calls without a response, which may have been billed, at the average cost of the model's calls.
 
-        False where none of its calls came back, so that nobody knows what one costs.
+        Return False if the model has no other calls, so that the cost is unknown.
         """
         if not self._calls[model]:
             return False

@@ -1,32 +1,30 @@
-"""Replies kept across runs, addressed by all that was asked and of whom; never by less.
+"""The response cache: responses of all runs, by model, identity, complete request and repeat.
 
-Several processes may share one file. A cache only saves money: whatever goes wrong with it is said once, and the
-run goes on without it.
+Several processes may share one file. If the cache fails, this is reported once and the run continues without it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
+import math
 import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, RagbedError
-from ragbed.io.locations import open_regular
+from ragbed.io.file_lock import lock_file
 from ragbed.runs.checksum import seal_of
 from ragbed.schema import Completion
 
-_CUT_SHORT = frozenset({"length", "max_tokens", "content_filter"})
-_FLUSH_AT = 64
-"""Replies held back between commits: a lost cache entry costs one call, so it need not be durable at once."""
+_INCOMPLETE = frozenset({"length", "max_tokens", "content_filter"})
+_FLUSH_AT = 64  # responses between two commits; a lost entry costs only one call
 _VERSION = 1
 _TABLE = """CREATE TABLE replies (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL)
@@ -42,7 +40,7 @@ class _Entry(NamedTuple):
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
-    """The address of a reply."""
+    """Return the cache key of a request."""
     hasher = hashlib.sha256()
     for part in (model.encode(), identity.encode(), request, str(repeat).encode()):
         hasher.update(len(part).to_bytes(8, "big") + part)
@@ -50,16 +48,16 @@ def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
 
 
 def is_whole(completion: Completion) -> bool:
-    """Whether a reply is worth keeping: errors, filtered and truncated ones are asked again next time."""
-    return completion.outcome == "ok" and completion.finish not in _CUT_SHORT
+    """Return whether a response is cached; errors, filtered and truncated responses are not."""
+    return completion.outcome == "ok" and completion.finish not in _INCOMPLETE
 
 
 class Cache:
-    """A file of replies, used from an event loop; finding is quick and done there, writing waits in a thread.
+    """A file of responses, used from an event loop; lookups run in the loop, writes in a thread.
 
     Args:
-        path: The file; it and its folder are made if need be.
-        tell: Told once, when the file cannot be used.
+        path: The file, which is created with its folder if necessary.
+        tell: Called once, when the file cannot be used.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
@@ -74,27 +72,22 @@ class Cache:
         try:
             self._connections = self._reader, self._writer = open_cache(path), open_cache(path)
         except RagbedError as error:
-            tell(f"{error} The run goes on without it.")
+            tell(f"{error} The run continues without it.")
 
     def find(self, key: str) -> Completion | None:
-        """The reply to this very request, if it was given before."""
-        if self._reader is None:
-            return None
+        """Return the cached response of a request, if there is one."""
         entry = self._held.get(key)
-        if entry is None:
+        if entry is None and self._reader is not None:
             try:
                 row = self._reader.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+                entry = row and _Entry(*row)
             except sqlite3.Error as error:
                 self._reader = None
                 self._abandon(error)
-                return None
-            if row is None:
-                return None
-            entry = _Entry(*row)
-        return self._unseal(entry)
+        return None if entry is None else self._decode(entry)
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
-        """Keeps a whole reply, and no other."""
+        """Store a complete response."""
         if self._writer is None or not is_whole(completion):
             return
         encoded, now = msgspec.json.encode(completion), time.time()
@@ -103,7 +96,7 @@ class Cache:
             self._flush()
 
     async def close(self) -> None:
-        """Writes what is held."""
+        """Write the remaining responses and close the file."""
         while self._flushing is not None:
             await asyncio.wait([self._flushing])
         if self._held and self._writer is not None:
@@ -120,8 +113,7 @@ class Cache:
         return self._flushing
 
     def _write(self, entries: list[_Entry]) -> None:
-        connection = self._connections[1]
-        with connection:
+        with self._connections[1] as connection:
             connection.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", entries)
 
     def _flushed(self, entries: list[_Entry], done: asyncio.Future[None]) -> None:
@@ -132,38 +124,33 @@ class Cache:
         if error is not None:
             self._abandon(error)
 
-    def _unseal(self, entry: _Entry) -> Completion | None:
-        """A damaged entry is as good as none."""
-        if seal_of(entry.completion, entry.key, entry.model, entry.at) != entry.seal:
-            return None
-        try:
-            return self._decoder.decode(entry.completion)
-        except MALFORMED_JSON:
-            return None
+    def _decode(self, entry: _Entry) -> Completion | None:
+        """Decode an entry; a damaged one counts as missing."""
+        with suppress(*MALFORMED_JSON):
+            if seal_of(entry.completion, entry.key, entry.model, entry.at) == entry.seal:
+                return self._decoder.decode(entry.completion)
+        return None
 
     def _abandon(self, error: BaseException) -> None:
-        """Writes no more: a disk that failed once is not asked at every reply."""
         if self._writer is not None:
-            self._tell(f"the response cache {self._path} cannot be used: {error}. The run goes on without it.")
+            self._tell(f"the response cache {self._path} cannot be used: {error}. The run continues without it.")
             self._writer = None
 
 
 def open_cache(path: Path) -> sqlite3.Connection:
-    """Opens a cache, making it first if need be.
+    """Open a cache and create it if necessary.
 
     Raises:
-        RagbedError: It cannot be used.
+        RagbedError: The file cannot be used.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Of several processes that start at once one makes the file: switching it to the write-ahead log fails
-        # under another's eyes, however long one is ready to wait.
-        with open_regular(path.with_name(f"{path.name}.lock"), "ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        # Switching a file to the write-ahead log fails while another process opens it, however long the timeout is.
+        with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
-        told = getattr(error, "strerror", None) or error
-        raise RagbedError(f"the response cache {path} cannot be used: {told}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise RagbedError(f"the response cache {path} cannot be used: {reason}.") from error
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -173,7 +160,7 @@ def _open(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {pragma}")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
-            raise RagbedError(f"the response cache {path} was made by a newer ragbed; upgrade, or use --no-cache.")
+            raise RagbedError(f"the response cache {path} was written by a newer ragbed; upgrade, or use --no-cache.")
         if version < _VERSION:
             with closing(connection.cursor()) as cursor:
                 change = f"DROP TABLE IF EXISTS replies; {_TABLE}; PRAGMA user_version = {_VERSION};"

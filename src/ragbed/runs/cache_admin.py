@@ -1,4 +1,4 @@
-"""Looking into the response cache and pruning it, also while runs use it."""
+"""Inspect and prune the response cache, also while runs use it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.runs.cache import open_cache
 
 @dataclass(frozen=True)
 class CachedModel:
-    """The replies of one model."""
+    """The cached responses of one model."""
 
     model: str
     entries: int
@@ -27,20 +27,19 @@ class CachedModel:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a cache holds."""
+    """The contents of a cache; `megabytes` is its size on disk, including its log."""
 
     path: str
     entries: int = 0
     megabytes: float = 0.0
-    """On the disk, its log included."""
     parts: list[CachedModel] = field(default_factory=list)
 
 
 def look(path: Path) -> Contents:
-    """Counts a cache's replies by model; one that was never made is empty, and stays unmade."""
+    """Count the responses of a cache by model; a missing cache is empty and is not created."""
     if not path.is_file():
         return Contents(str(path))
-    with closing(open_cache(path)) as connection, _naming(path):
+    with _open(path) as connection:
         rows = connection.execute(
             "SELECT model, COUNT(*), SUM(LENGTH(completion)), MIN(at), MAX(at) FROM replies GROUP BY model ORDER BY 1"
         ).fetchall()
@@ -53,26 +52,23 @@ def look(path: Path) -> Contents:
 
 
 def prune(path: Path, older_than_s: float) -> int:
-    """Removes replies that are at least so old, all of them for 0; returns how many."""
+    """Remove responses that are at least this old, or all for 0; return how many were removed."""
     if not path.is_file():
         return 0
-    with closing(open_cache(path)) as connection, _naming(path):
+    with _open(path) as connection:
         with connection:
-            if older_than_s:
-                removed = connection.execute(
-                    "DELETE FROM replies WHERE at <= ?", (time.time() - older_than_s,)
-                ).rowcount
-            else:
-                removed = connection.execute("DELETE FROM replies WHERE TRUE").rowcount
+            before = time.time() - older_than_s if older_than_s else float("inf")
+            removed = connection.execute("DELETE FROM replies WHERE at <= ?", (before,)).rowcount
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return removed
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        yield
+        with closing(open_cache(path)) as connection:
+            yield connection
     except sqlite3.Error as error:
         raise RagbedError(f"the response cache {path} cannot be used: {error}.") from error
 

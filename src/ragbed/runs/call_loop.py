@@ -1,4 +1,4 @@
-"""The loop: every pending case of a model is asked once, and what came of it is on the disk before the next."""
+"""The call loop: call a model once for every pending case, and store each result before the next call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.circuit_breaker import CircuitBreaker
-from ragbed.runs.multi_call import Called, ask_through, usage_made
+from ragbed.runs.multi_call import Called, make_calls, usage_made
 from ragbed.runs.store import INTEND, LOSE, RECORD, CallRequest, RunStore, StoredResult
 from ragbed.runs.time_left import TimeLeft
 from ragbed.runs.writer import Writer
@@ -24,13 +24,16 @@ from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
 from ragbed.text import storable
 
-_WORKERS = 10
-"""So many workers of a cluster may end over one case; then it is the case that ends them."""
+_MAX_WORKERS_LOST = 10  # workers of a cluster that may end during one case; then the case is the cause
 
 
 @dataclass
 class CallProgress:
-    """How far the asking of a model is."""
+    """The progress of a model.
+
+    `finished` counts the cases of this session whose responses are not cached. `seconds_left` is estimated; it is None
+    before the first case is finished.
+    """
 
     total: int
     done: int = 0
@@ -39,12 +42,10 @@ class CallProgress:
     tokens_in: int = 0
     tokens_out: int = 0
     finished: int = 0
-    """Cases that the model has finished in this session; cached responses do not count."""
     seconds_left: float | None = None
-    """Estimated; None before the first case is finished."""
 
     def count(self, completion: Completion, *, cached: bool) -> None:
-        """Adds one result."""
+        """Add one result."""
         self.done += 1
         self.finished += not cached
         self.cached += cached
@@ -59,9 +60,7 @@ class _NotAllowed(Exception):
     """The budget allows no further call."""
 
 
-class _HandedIn(NamedTuple):
-    """A result on its way to the disk."""
-
+class _PendingResult(NamedTuple):
     durable: asyncio.Future[None]
     result: StoredResult
     seal: int
@@ -70,7 +69,7 @@ class _HandedIn(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """What the models of a run share while they are asked."""
+    """What the models of a run share; `kept` is called with each durable result and its checksum."""
 
     store: RunStore
     writer: Writer
@@ -79,16 +78,15 @@ class Session:
     budget: Budget | None
     repeats: int
     kept: Callable[[StoredResult, int], None] | None = None
-    """Told of every result that is on the disk, with its seal."""
 
 
 @dataclass
 class CallLoop:
-    """One model being asked.
+    """The calls of one model.
 
     Attributes:
-        number: Of the model, in the store.
-        watch: Told after every result.
+        number: The model's number in the store.
+        watch: Called after every result.
     """
 
     session: Session
@@ -101,15 +99,15 @@ class CallLoop:
     _parking: Parking | None = None
 
     def __post_init__(self) -> None:
-        self._hope = CircuitBreaker(self.model.name, self.model.advice)
+        self._breaker = CircuitBreaker(self.model.name, self.model.advice)
         self._cache = None if isinstance(self.model, AnsweringAfresh) else self.session.cache
         self._posting = self.model if isinstance(self.model, Posting) else None
         self._time_left = TimeLeft(0, 0)
 
     async def run(self) -> None:
-        """Asks all that is pending; returns when every case has its outcome, or the budget allows no more.
+        """Make all pending calls; return when every case has an outcome or the budget is spent.
 
-        Calls in flight are waited for then: they are paid.
+        Calls in flight are completed in any case, because they are billed.
         """
         by_prompt = isinstance(self.model, PrefixReusing)
         store, repeats = self.session.store, self.session.repeats
@@ -118,103 +116,105 @@ class CallLoop:
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model
-                self.model.make_room = lambda: self._fill(group, pending)
-            self._fill(group, pending)
+                self.model.make_room = lambda: self._start_workers(group, pending)
+            self._start_workers(group, pending)
 
-    def _fill(self, group: asyncio.TaskGroup, pending: Iterator[CallRequest]) -> None:
-        """As many workers as the model takes cases; those it has set aside do not count."""
-        while self._workers < self._wanted():
+    def _start_workers(self, group: asyncio.TaskGroup, pending: Iterator[CallRequest]) -> None:
+        while self._workers < self._concurrency():
             self._workers += 1
             work = self._work(pending)
             try:
                 group.create_task(work)
-            except RuntimeError:  # the group is ending, and nothing more is to be asked
+            except RuntimeError:  # the task group is shutting down; do not schedule more work
                 work.close()
                 return
 
-    def _wanted(self) -> int:
+    def _concurrency(self) -> int:
+        """Return the number of concurrent cases; those that the model has parked are additional."""
         return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
-        """One call after the other; rows are written in order: when an intent is durable, so is the result before."""
-        last: _HandedIn | None = None
-        for ask in pending:
-            flow = flow_of(ask.case)
+        """Make one call after the other; rows are written in order, so a durable intent implies a durable result."""
+        last: _PendingResult | None = None
+        for request in pending:
+            flow = flow_of(request.case)
             if flow is not None:
                 await self._settle(last)
                 last = None
             try:
                 if flow is None:
-                    called = await self._call(ask, ask.case, last)
+                    called = await self._call(request, request.case, last)
                 else:
-                    called = await ask_through(flow, ask.case, self._calls_of(ask))
+                    called = await make_calls(flow, request.case, self._calls_of(request))
             except _NotAllowed:
                 break
-            handed_in = self._hand_in(ask, called)
+            result = self._store(request, called)
             if called.cached:
-                await self._settle(handed_in)
+                await self._settle(result)
                 continue
-            last = handed_in
-            self._hope.learn(called.completion)
-            if self._workers > self._wanted():
+            last = result
+            self._breaker.learn(called.completion)
+            if self._workers > self._concurrency():
                 break
         self._workers -= 1
         await self._settle(last)
 
-    def _calls_of(self, ask: CallRequest) -> Callable[[Case], Awaitable[Called]]:
-        """The calls of a case that takes several: once one of them was paid, the others are let through too.
+    def _calls_of(self, request: CallRequest) -> Callable[[Case], Awaitable[Called]]:
+        """Return the calls of a case with several; after the first billed call the budget allows all others.
 
-        Else a spent budget would end cases half-way, and what was paid for them would show nowhere.
+        Otherwise a spent budget would end cases half-way, and their cost would not appear anywhere.
         """
-        is_begun = False
+        is_started = False
 
         async def call(case: Case) -> Called:
-            nonlocal is_begun
-            called = await self._call(ask, case, is_begun=is_begun)
-            is_begun = is_begun or not called.cached
+            nonlocal is_started
+            called = await self._call(request, case, is_started=is_started)
+            is_started = is_started or not called.cached
             return called
 
         return call
 
-    async def _complete(self, ask: CallRequest, case: Case, request: bytes) -> Completion:
-        """Asks until there is an outcome; a call whose worker ended goes on record, since it may have been paid."""
-        for lost in range(_WORKERS):
+    async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
+        """Call until there is an outcome; a call whose worker ended is recorded, because it may have been billed."""
+        for lost in range(_MAX_WORKERS_LOST):
             try:
                 if self._posting is not None:
-                    completion = await self._posting.complete_request(request, case)
+                    completion = await self._posting.complete_request(body, case)
                 else:
-                    completion = await self.model.complete(case, ask.repeat)
+                    completion = await self.model.complete(case, request.repeat)
             except WorkerLost as error:
                 last = error
-                row = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
-                await self.session.writer.put(LOSE, row)
+                await self.session.writer.put(LOSE, self._intent(request))
             else:
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
-        return failed(Failure("server", f"{_WORKERS} workers ended over it; the last: {last}"), _WORKERS, Counter())
+        message = f"{_MAX_WORKERS_LOST} workers ended during this case; the last: {last}"
+        return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
+
+    def _intent(self, request: CallRequest) -> tuple[object, ...]:
+        return (request.model, request.number, request.repeat, self.session.number, time.time())
 
     async def _call(
-        self, ask: CallRequest, case: Case, last: _HandedIn | None = None, *, is_begun: bool = False
+        self, request: CallRequest, case: Case, last: _PendingResult | None = None, *, is_started: bool = False
     ) -> Called:
-        """One call, its intent on the disk before it; or what it brought another time.
+        """Return the cached response, or make a call whose intent is on disk first.
 
         Raises:
             _NotAllowed: The budget is spent.
         """
-        request = self.model.request(case)
-        key = key_of(self.model.name, self.identity, request, ask.repeat)
+        body = self.model.request(case)
+        key = key_of(self.model.name, self.identity, body, request.repeat)
         found = self._cache.find(key) if self._cache is not None else None
         if found is not None:
             return Called(found, key, cached=True)
-        if self.session.budget is not None and not is_begun and not self.session.budget.allows():
+        if self.session.budget is not None and not is_started and not self.session.budget.allows():
             raise _NotAllowed
-        intent = (ask.model, ask.number, ask.repeat, self.session.number, time.time())
-        await self.session.writer.put(INTEND, intent)
+        await self.session.writer.put(INTEND, self._intent(request))
         await self._settle(last)
-        completion = await self._complete(ask, case, request)
+        completion = await self._complete(request, case, body)
         return Called(self._account(key, completion), key)
 
     def _account(self, key: str, completion: Completion) -> Completion:
-        """Keeps and pays a reply, as it can be stored."""
+        """Cache and pay a response; return it as it can be stored."""
         if self._cache is not None:
             try:
                 self._cache.keep(key, self.model.name, completion)
@@ -225,27 +225,20 @@ class CallLoop:
             self.session.budget.pay(self.model.name, completion)
         return completion
 
-    def _hand_in(self, ask: CallRequest, called: Called) -> _HandedIn:
+    def _store(self, request: CallRequest, called: Called) -> _PendingResult:
         store, number, completion = self.session.store, self.session.number, called.completion
         try:
-            row = store.row(ask, number, called.key, completion, called.cached)
+            row = store.row(request, number, called.key, completion, called.cached)
         except UnicodeEncodeError:
             completion = _without_surrogates(completion)
-            row = store.row(ask, number, called.key, completion, called.cached)
-        result = StoredResult(ask.case, self.model.name, ask.repeat, completion, called.key, called.cached)
-        return _HandedIn(self.session.writer.put(RECORD, row), result, row.seal, ask.size)
+            row = store.row(request, number, called.key, completion, called.cached)
+        result = StoredResult(request.case, self.model.name, request.repeat, completion, called.key, called.cached)
+        return _PendingResult(self.session.writer.put(RECORD, row), result, row.seal, request.size)
 
-    async def _settle(self, last: _HandedIn | None) -> None:
-        """Counts a result, once it is durable."""
-        if last is not None:
-            await last.durable
-            self._count(last)
-            self.watch(self.progress)
-            if self.session.kept is not None:
-                self.session.kept(last.result, last.seal)
-
-    def _count(self, last: _HandedIn) -> None:
-        """Update the progress, with the time that the rest will take."""
+    async def _settle(self, last: _PendingResult | None) -> None:
+        if last is None:
+            return
+        await last.durable
         completion, cached = last.result.completion, last.result.cached
         if cached:
             self._time_left.skip(last.size)
@@ -253,14 +246,17 @@ class CallLoop:
             self._time_left.add(last.size, completion.latency_s)
         self.progress.count(completion, cached=cached)
         self.progress.seconds_left = self._time_left.seconds(self._workers)
+        self.watch(self.progress)
+        if self.session.kept is not None:
+            self.session.kept(last.result, last.seal)
 
 
 def _without_surrogates(completion: Completion) -> Completion:
-    """Half characters, which no file can hold, shown as the sign for what cannot be shown."""
+    """Replace surrogates, which cannot be encoded, by the replacement character."""
     return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
 
 
-def _clean(value: Any) -> Any:  # noqa: ANN401 - whatever a record is made of
+def _clean(value: Any) -> Any:  # noqa: ANN401 - any part of a record
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Checksums: what was written is what is read, or it is said that it is not."""
+"""Checksums of stored rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import zlib
 
 
 def seal_of(content: object, *fields: object) -> int:
-    """The checksum of a row: its content, and the fields that say what it is the content of.
+    """Return the checksum of a row: of its content and the fields that identify it.
 
-    Takes whatever a damaged file may yield, of whatever type; the checksum then differs.
+    Accepts values of any type, as a damaged file may have them; the checksum differs then.
     """
-    told = content if isinstance(content, bytes) else str(content).encode("utf-8", "surrogatepass")
-    return zlib.crc32("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), zlib.crc32(told))
+    data = content if isinstance(content, bytes) else str(content).encode("utf-8", "surrogatepass")
+    return zlib.crc32("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), zlib.crc32(data))

@@ -1,4 +1,4 @@
-"""When to stop asking a model: nobody wants ten thousand cases to end in the same error."""
+"""When to stop calling a model, so that a run does not end in ten thousand cases with the same error."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from ragbed.errors import RagbedError
 from ragbed.models.failures import FATAL
 from ragbed.schema import Completion
 
-_AT_FIRST = 3
-"""Errors in a row that no other case will escape (a wrong key), before anything was answered."""
-_LATER = 10
-"""The same after something was: a key that was revoked, an account that is used up, a server that is gone."""
-_OF_ANY_KIND = 128
-"""Errors of whatever kind in a row, twice as many as calls at once: a server that answers 500 for hours."""
+# Consecutive errors that every other case would have too, e.g. because of a wrong key.
+_MAX_FATAL_BEFORE_RESPONSE = 3
+_MAX_FATAL = 10
+_MAX_ERRORS = 128  # consecutive errors of any kind: twice the maximum concurrency
 
 
 class CircuitOpen(RagbedError):
-    """A model answers no more; what was not asked of it is pending."""
+    """A model does not respond any more; its other cases are pending."""
 
 
 class CircuitBreaker:
-    """Whether it makes sense to go on asking a model.
+    """Decide whether a model is still called.
 
     Args:
-        model: Its name.
-        advice: What a user can check.
+        model: The model's name.
+        advice: What the user can check.
     """
 
     def __init__(self, model: str, advice: str) -> None:
@@ -32,10 +30,10 @@ class CircuitBreaker:
         self._in_a_row = self._fatal_in_a_row = 0
 
     def learn(self, completion: Completion) -> None:
-        """Takes in how a case ended.
+        """Count the outcome of a case.
 
         Raises:
-            GivenUp: No further case should be asked.
+            CircuitOpen: The model should not be called again.
         """
         if completion.outcome != "error":
             self._answered, self._in_a_row, self._fatal_in_a_row = True, 0, 0
@@ -43,9 +41,10 @@ class CircuitBreaker:
         self._in_a_row += 1
         kind = (completion.error or "").partition(":")[0]
         self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
-        if self._fatal_in_a_row >= (_LATER if self._answered else _AT_FIRST) or self._in_a_row >= _OF_ANY_KIND:
+        max_fatal = _MAX_FATAL if self._answered else _MAX_FATAL_BEFORE_RESPONSE
+        if self._fatal_in_a_row >= max_fatal or self._in_a_row >= _MAX_ERRORS:
             how = f": {self._in_a_row} cases in a row ended in an error, the last"
             raise CircuitOpen(
-                f"{self._model}{how if self._answered else ' cannot be asked'}: {completion.error}. {self._advice} "
-                "What was not asked is pending; the same command in the same folder (--out; of a build -o) goes on."
+                f"{self._model}{how if self._answered else ' cannot be called'}: {completion.error}. {self._advice} "
+                "The other cases are pending. Rerun the same command with the same output folder to resume."
             )

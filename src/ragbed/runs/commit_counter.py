@@ -1,8 +1,8 @@
-"""How far a run was acknowledged, noted beside its file.
+"""A counter of commits beside the file of a run, to detect lost commits.
 
-SQLite takes a damaged log for one that ends earlier, without a word, and a run would fall back to an earlier moment.
-Commits are therefore counted, in the file with each commit and in the note after it: a file that has counted fewer
-than its note has lost some. Nobody waits for the note to reach the disk; after a power cut it may be behind.
+If its log is damaged, SQLite silently ignores the rest of it, and a run falls back to an earlier state. Commits are
+therefore counted in the file with each commit and in a note after it: a file with a lower count than its note has lost
+commits. The note is not synced to disk, so it may be behind after a power failure.
 """
 
 from __future__ import annotations
@@ -16,47 +16,46 @@ from typing import IO
 from ragbed.io.locations import open_regular
 
 _NAME = "acknowledged"
-_LONGEST = 32
-"""Bytes of the note, and more."""
+_MAX_BYTES = 32
 
 
 class CommitCounter:
-    """Counts the commits of a session.
+    """Count the commits of a session.
 
     Args:
-        folder: Of the run.
-        connection: That commits.
+        folder: The folder of the run.
+        connection: The connection that commits.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._connection, self._count = connection, _stored(connection)
         self._note: IO[bytes] | None = None
-        with suppress(OSError):  # a run does not fail because the note cannot be written
+        with suppress(OSError):  # a run works without the note
             self._note = _open_note(folder / _NAME)
         self.acknowledge()
 
     def count(self) -> None:
-        """Counts the commit that comes, as a part of it."""
+        """Count the next commit, as a part of it."""
         self._count += 1
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('commits', ?)", (str(self._count),))
 
     def acknowledge(self) -> None:
-        """Notes that it is on the disk."""
+        """Write to the note that the commit is on disk."""
         if self._note is not None:
             with suppress(OSError):
                 os.pwrite(self._note.fileno(), f"{self._count:020}\n".encode(), 0)
 
     def close(self) -> None:
-        """Gives the note back."""
+        """Close the note."""
         if self._note is not None:
             self._note.close()
 
 
-def noted(folder: Path) -> int:
-    """How many commits were acknowledged, as far as is known; to be read before the file is."""
+def noted_commits(folder: Path) -> int:
+    """Return the number of commits in the note, 0 if unknown; read it before the file of the run."""
     try:
         with open_regular(folder / _NAME) as note:
-            return int(note.read(_LONGEST))
+            return int(note.read(_MAX_BYTES))
     except (OSError, ValueError):
         return 0
 
@@ -68,12 +67,12 @@ def _open_note(path: Path) -> IO[bytes]:
         return open_regular(path, "xb", buffering=0)
 
 
-def lost(noted_before: int, connection: sqlite3.Connection) -> int:
-    """How many acknowledged commits the file does not have."""
+def lost_commits(noted_before: int, connection: sqlite3.Connection) -> int:
+    """Return how many commits of the note the file lacks."""
     return max(0, noted_before - _stored(connection))
 
 
 def _stored(connection: sqlite3.Connection) -> int:
     row = connection.execute("SELECT value FROM meta WHERE key = 'commits'").fetchone()
-    told = "" if row is None else str(row[0])
-    return int(told) if told.isdecimal() and len(told) <= _LONGEST else 0
+    value = "" if row is None else str(row[0])
+    return int(value) if value.isdecimal() and len(value) <= _MAX_BYTES else 0

@@ -1,4 +1,4 @@
-"""What a rate is a rate of: one model under one condition."""
+"""The condition of trials: model, dataset, testbed and mix of documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragbed.schema import Case
 
 
 class Condition(Struct, frozen=True):
-    """What trials are added up by, in tables, by judges and in the viewer, whose records add their counts to it."""
+    """The fields by which tables, judges and the viewer group trials; their records add counts to it."""
 
     model: str
     data: str
@@ -22,6 +22,6 @@ class Condition(Struct, frozen=True):
 
 
 def condition_of(model: str, case: Case) -> Condition:
-    """The condition of a case that a model was asked."""
+    """Return the condition of a model's trials of a case."""
     mix = (case.noise, case.correct, case.k, case.arm, case.profile)
     return Condition(model, case.data, case.lang, case.testbed, *mix)

@@ -1,9 +1,9 @@
-"""The database of a run: its tables, their version, how it is opened, and the order of cases by prompt."""
+"""The database of a run: tables, schema version, connections, and the order of cases by prompt."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from itertools import takewhile
@@ -13,26 +13,19 @@ from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.io.locations import check_regular
 
 NAME = "run.sqlite"
-_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""Of the files that SQLite opens for a database."""
-_APPLICATION = 0x52414742
-"""Marks the file as ours ("RAGB"), so that another program's database is never filled with our tables."""
+_ENDINGS = ("", "-wal", "-shm", "-journal")  # of the files that SQLite opens for a database
+_APPLICATION = 0x52414742  # "RAGB": our tables are never added to the database of another program
 SCHEMA_VERSION = 1
+# The script that changes a file of a version to the next version; each runs in one transaction. A new file starts with
+# version 1 and goes through all of them, so that every file of a version has the same schema.
 MIGRATIONS: dict[int, str] = {}
-"""The script that changes a file of a version to the next version; each runs in one transaction. A new file starts
-with version 1 and goes through all of them, so that every file of a version has the same schema."""
-_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")
-"""A run may come from somebody else."""
-_MOST_OBJECTS = 100
-"""Rows of the schema that are compared; ours has about 15."""
-_STEPS = 1_000_000
-"""Instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms."""
-_FREE_CALLS = 5
-"""Calls of the progress handler that any query may take."""
-_BYTES_PER_CALL = 50_000
-"""A query may take one more call for so many bytes of the file: 20 instructions a byte, where ours take about two."""
+_DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # anybody may have written the file
+_MAX_OBJECTS = 100  # rows of the schema that are compared; ours has about 15
+_STEPS = 1_000_000  # instructions of SQLite's virtual machine between two calls of the progress handler: about 10 ms
+_FREE_CALLS = 5  # calls of the progress handler that any query may take
+_BYTES_PER_CALL = 50_000  # of the file, for each further call: 20 instructions a byte, while our queries take about two
 
-# A ledger counts rows and adds up their checksums as they are written: a row that a damaged page hides is missed.
+# A ledger has the number of rows and the sum of their checksums, so that a row in a damaged page is missed.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE ledger (what TEXT PRIMARY KEY, rows INTEGER NOT NULL, seals INTEGER NOT NULL) WITHOUT ROWID;
@@ -59,12 +52,12 @@ CREATE TRIGGER count_result AFTER INSERT ON results BEGIN
 CREATE TRIGGER recount_result AFTER UPDATE ON results BEGIN
   UPDATE ledger SET seals = seals - old.seal + new.seal WHERE what = 'results'; END;
 """
+# One case in twenty is in the sample, within these limits: each of them costs some of the prefix reuse.
 _SAMPLE_SHARE = 20
-"""One case in twenty is in the sample, within these limits: each of them costs some of the prefix reuse."""
-_LEAST_SAMPLE, _MOST_SAMPLE = 3, 8
+_MIN_SAMPLE, _MAX_SAMPLE = 3, 8
 
-# SQLite sorts in a file of its own, so that memory stays bounded. Multiples of 619 modulo 1,000 spread the sample: its
-# first cases come from all parts of the sorted list.
+# SQLite sorts in a temporary file, so memory is bounded. Multiples of 619 modulo 1,000 spread the sample: its first
+# cases come from all parts of the sorted list.
 _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
   WITH pending AS (
     SELECT id, json_extract(CAST(line AS TEXT), '$.messages') AS prompt FROM cases c WHERE feasible AND {pending}),
@@ -77,35 +70,34 @@ _CREATE_PROMPT_ORDER = """CREATE TEMP TABLE {table} AS
 
 
 class EmptyRun(UsageError):
-    """The file of a run has no tables: it was never filled, or its log is lost."""
+    """The file of a run has no tables: it was never written, or its log is lost."""
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Opens the file, making it first if need be; the caller holds the run's lock."""
-    with naming(path, "opened"):
-        connection = connect(path)
-        try:
-            _prepare(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-    return connection
+    """Open the file and create it if necessary; the caller has the run's lock."""
+    with naming(path, "opened"), _closed_on_error(connect(path)) as connection:
+        _prepare(connection, path)
+        return connection
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open the file without changing it, while another process may write it; migrate a copy of an old file."""
     if not path.exists():
         raise UsageError(_why_no_run(path.parent))
-    with naming(path, "opened"):
-        connection = _connect_reading(path)
-        try:
-            version = _check_version(connection, path)
-            if version == 0:
-                raise EmptyRun(f"{path.parent} holds no run ({NAME} is empty).")
-            return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+    with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
+        version = _check_version(connection, path)
+        if version == 0:
+            raise EmptyRun(f"{path.parent} has no run ({NAME} is empty).")
+        return connection if version == SCHEMA_VERSION else _migrated_copy(connection, path)
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
@@ -122,13 +114,13 @@ def close_written(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.OperationalError:  # somebody is reading
+        except sqlite3.OperationalError:  # another process is reading
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 
 def is_open_elsewhere(path: Path) -> bool:
-    """Tell whether a process that may write has the file open: one that runs keeps it in WAL mode."""
+    """Return whether a writing process has the file open: it keeps the file in WAL mode."""
     if not path.exists():
         return False
     with naming(path, "opened"):
@@ -145,7 +137,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 
 class StepLimit:
-    """Ends queries that a forged file makes endless; the limit follows from the size of the file.
+    """End queries that are endless in a forged file; the limit depends on the size of the file.
 
     Args:
         path: The file.
@@ -158,12 +150,12 @@ class StepLimit:
         connection.set_progress_handler(self._count, _STEPS)
 
     def restart(self) -> None:
-        """Begin to count for another query."""
+        """Start to count for another query."""
         self._calls = 0
 
     def _count(self) -> bool:
         self._calls += 1
-        if self._calls > self._limit:  # the file may have grown since it was looked at
+        if self._calls > self._limit:  # the file may have grown
             with suppress(OSError):
                 sizes = (self._path.with_name(f"{NAME}{ending}") for ending in _ENDINGS[:2])
                 size = sum(file.stat().st_size for file in sizes if file.exists())
@@ -173,70 +165,64 @@ class StepLimit:
 
 def _why_no_run(folder: Path) -> str:
     if folder.is_file():
-        return f"{folder} is a file, and a run is a folder; sums of runs are for `ragbed report` and `ragbed merge`."
-    return f"{folder} holds no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
+        return f"{folder} is a file, but a run is a folder; only `ragbed report` and `ragbed merge` read files of sums."
+    return f"{folder} has no run (no {NAME} in it)." if folder.exists() else f"there is no folder {folder}."
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that is durable at every commit; may be handed to another thread."""
+    """Return a connection that is durable at every commit and may be used in another thread."""
     _check_files(path)
     connection = sqlite3.connect(path, check_same_thread=False)
-    # The wait for a lock comes first: switching to the write-ahead log takes one. A plan that fits into the page cache
-    # (16 MB, some thousand cases) is written once, and not page by page while it grows.
-    wanted = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
-    try:
-        StepLimit(path, connection)  # the schema, which SQLite reads with the first query, may be endless
-        for pragma in (*_DISTRUST, *wanted):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        connection.set_progress_handler(None, 0)
-    except BaseException:
-        connection.close()
-        raise
+    # The busy timeout comes first, because switching to the write-ahead log takes a lock. The page cache of 16 MB has
+    # room for a plan of some thousand cases, which is then written in one step and not page by page while it grows.
+    settings = ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000")
+    _read_schema(connection, path, settings)
+    connection.set_progress_handler(None, 0)
     return connection
 
 
+def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[str]) -> None:
+    """Read the schema with a limit, because a forged one may be endless."""
+    with _closed_on_error(connection):
+        StepLimit(path, connection)
+        for pragma in (*_DISTRUST, *settings):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+
 def _check_files(path: Path) -> None:
-    """Refuse links, pipes and devices in place of the files that SQLite opens, since it would use them."""
+    """Refuse links, pipes and devices under the names of the files that SQLite opens."""
     for ending in _ENDINGS:
         check_regular(path.with_name(f"{NAME}{ending}"))
 
 
 @contextmanager
 def naming(path: Path, done: str) -> Iterator[None]:
-    """Turns what SQLite says into an error that names the file."""
+    """Convert SQLite's errors to errors that name the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise DataError(path, "takes too long to read for its size: it is damaged or forged") from error
         raise RagbedError(f"{path} cannot be {done}: {error}.") from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged name stands in SQLite's own message
-        raise DataError(path, f"is damaged or no run ({error}); restore it from a copy") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a damaged name
+        raise DataError(path, f"is damaged or not a run ({error}); restore it from a copy") from error
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
     _check_files(path)
     try:
-        return _connect_distrusting(path, "mode=ro")
+        return _connect_as(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        # Where nothing may be written SQLite cannot keep its index of the log; without a log none is needed.
+        # On a read-only disk SQLite cannot write its index of the log. Without a log it needs none.
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
             raise
-        return _connect_distrusting(path, "immutable=1")
+        return _connect_as(path, "immutable=1")
 
 
-def _connect_distrusting(path: Path, how: str) -> sqlite3.Connection:
-    """Open a file that somebody may have forged, and read its schema."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
-    try:
-        StepLimit(path, connection)
-        for pragma in (*_DISTRUST, "busy_timeout = 10000", "query_only = ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except BaseException:
-        connection.close()
-        raise
+def _connect_as(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
+    _read_schema(connection, path, ("busy_timeout = 10000", "query_only = ON"))
     return connection
 
 
@@ -256,7 +242,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     if version < 0:
         raise DataError(path, f"is damaged (schema {version}); restore it from a copy")
     if version > SCHEMA_VERSION:
-        raise RagbedError(f"{path} was made by a newer ragbed (schema {version}); upgrade ragbed.")
+        raise RagbedError(f"{path} was written by a newer ragbed (schema {version}); upgrade ragbed.")
     if version < 1:
         raise DataError(path, f"has no schema of that version ({version}); restore it from a copy")
     if strange := found ^ _objects_of(version):
@@ -266,14 +252,12 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return what the schema consists of: tables, indexes, views and triggers with their SQL."""
     query = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?"
-    return frozenset(connection.execute(query, (_MOST_OBJECTS,)).fetchall())
+    return frozenset(connection.execute(query, (_MAX_OBJECTS,)).fetchall())
 
 
 @cache
 def _objects_of(version: int) -> frozenset[tuple[object, ...]]:
-    """Return what the schema of a version consists of."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
         for old in range(1, version):
@@ -304,14 +288,14 @@ def prompt_order_table(model: int) -> str:
 
 
 def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, values: dict[str, int]) -> None:
-    """Write the pending cases of a model into its temporary table, in the order in which they are to be evaluated.
+    """Write the pending cases of a model into its temporary table, in the order of evaluation.
 
-    Sorted prompts share the longest prefixes, but cases that are alike then follow each other: all short prompts may
-    come first, and nothing is known about the long ones. So a sample of all of them goes first.
+    Sorted prompts share the longest prefixes. But all short prompts may come first then, and nothing is known about the
+    time of the long ones. So a sample of all prompts comes first.
 
     Args:
-        connection: Of the run.
-        model: Its number.
+        connection: The connection to the run.
+        model: The model's number.
         pending: The condition for a case `c` to be pending.
         values: The parameters of the condition.
     """
@@ -319,7 +303,7 @@ def sort_by_prompt(connection: sqlite3.Connection, model: int, pending: str, val
     connection.execute(f"DROP TABLE IF EXISTS temp.{prompt_order_table(model)}")
     count = f"SELECT COUNT(*) FROM cases c WHERE feasible AND {pending}"  # noqa: S608 - a condition of ours
     ((cases,),) = connection.execute(count, values)
-    step = max(1, cases // min(_MOST_SAMPLE, max(_LEAST_SAMPLE, cases // _SAMPLE_SHARE)))
+    step = max(1, cases // min(_MAX_SAMPLE, max(_MIN_SAMPLE, cases // _SAMPLE_SHARE)))
     connection.execute(
         _CREATE_PROMPT_ORDER.format(table=prompt_order_table(model), pending=pending), values | {"step": step}
     )

@@ -1,4 +1,4 @@
-"""Short names of models for tables, charts and pages; what is stored and exported keeps the full model string."""
+"""Short names of models for tables, charts and pages; stored and exported data have the full model string."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _WEIGHTS = ".gguf"
 
 
 def short_names(models: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the name under which each model is shown, unique among them.
+    """Return a unique display name for each model.
 
     A model is shown under the name it was given (`--model NAME=…`). Otherwise a path or a repository is shortened to
-    its last part without `.gguf`, an address loses its scheme, and everything else stays as it is. Names that would be
-    equal get as many of the parts before as tell them apart.
+    its last part without `.gguf`, a URL loses its scheme, and everything else is unchanged. Equal names get as many of
+    the preceding parts as are needed to distinguish them.
 
     Args:
         models: Model strings.
@@ -50,7 +50,7 @@ def _candidates(model: str) -> list[str]:
 
 
 def read_names(folders: Sequence[Path]) -> dict[str, str]:
-    """Return the names of all models of some runs, unique among them."""
+    """Return unique display names for all models of some runs."""
     models: list[str] = []
     given: dict[str, str] = {}
     for folder in folders:

@@ -1,4 +1,4 @@
-"""A whole run: plan once, then ask every model until each case has an outcome."""
+"""Execute a run: plan it once, then call every model until each case has an outcome."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -24,79 +25,78 @@ from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.commit_counter import CommitCounter, lost, noted
+from ragbed.runs.commit_counter import CommitCounter, lost_commits, noted_commits
 from ragbed.runs.database import connect, naming
-from ragbed.runs.lock import Held, hold
+from ragbed.runs.lock import RunLock, hold
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
 from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
 
+# Endings of the folder to which a deleted run is saved, if the first name is taken.
 _COPIES = tuple(f"-{number}" for number in range(2, 1_000))
-"""Endings of the folder that a deleted run is saved to, where the first name is taken."""
 _REST_S = 0.02
-_CLOSE_S = 2.0
-"""Connections get so long to close: an interrupted run ends within five seconds whatever a server does."""
+_CLOSE_S = 2.0  # time for connections to close, so that an interrupted run ends within five seconds
 
 
 class Follower(Protocol):
-    """Makes something of results while others are waited for."""
+    """Process results while the run waits for others."""
 
     def begin(self, store: RunStore) -> None:
-        """Asking begins; the store holds what earlier sessions brought."""
-        ...
+        """Start; the store has the results of earlier sessions."""
 
     def take(self, result: StoredResult, seal: int) -> None:
-        """A result is on the disk, under this seal."""
-        ...
+        """Take a durable result with its checksum."""
 
     def go_on(self) -> bool:
-        """Does a millisecond's work; whether there was any to do."""
-        ...
+        """Work for about a millisecond; return whether there was any work."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be run."""
+    """A run to execute.
+
+    Attributes:
+        settings: Everything that determines cases and calls; a run is resumed only with the same settings.
+        cases: Generates the cases; called only if the run is new or grows.
+        names: Display names by model string.
+        grows: Whether cases are added that are not in the plan, as for a judge whose run was continued.
+        tell: Called with messages for the user.
+    """
 
     folder: Path
     settings: dict[str, str]
-    """All that decides what is asked and how, by option; a run is resumed only with the same."""
     cases: Callable[[], Iterable[Case]]
-    """Lays the cases out; called only for a run that was not planned yet, or one that grows."""
     models: Sequence[Model]
     repeats: int = 1
     names: Mapping[str, str] = field(default_factory=dict)
-    """Names under which models are shown, by model string; a model without one has a derived name."""
     grows: bool = False
-    """Whether cases that came since it was planned are added: those of a judge, whose run may have gone on."""
     cache: Path | None = None
     budget: Budget | None = None
     follower: Follower | None = None
     tell: Callable[[str], None] = field(default=logging.getLogger("ragbed").warning)
-    """Told what the user should know and the run survives."""
 
 
 def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler | None = None) -> None:
-    """Plans a new run or takes up an old one, and asks what is pending.
+    """Plan a new run or resume an existing one, and make all pending calls.
 
     Args:
-        job: What is to be run.
-        watch: Told how far each model is.
-        ending: By which another thread can end it.
+        job: The run.
+        watch: Called with the progress of each model.
+        ending: Lets another thread end the run.
 
     Raises:
-        UsageError: The folder holds a run with other settings, or of a model that has changed.
-        RagbedError: The store cannot be written, or a model cannot be asked at all.
-        KeyboardInterrupt: The user ended it; every reply that came is kept.
-        Stopped: The system ended it; likewise.
+        UsageError: The folder has a run with other settings, or the identity of a model has changed.
+        RagbedError: The store cannot be written, or a model cannot be called.
+        KeyboardInterrupt: The user interrupted the run; all responses are stored.
+        Stopped: The system stopped the run; all responses are stored.
     """
-    acknowledged = noted(job.folder)
+    acknowledged = noted_commits(job.folder)
     with _sigterm_raises(), hold(job.folder) as held, open_store(job.folder, create=True) as store:
-        if missing := lost(acknowledged, store.connection):
+        if missing := lost_commits(acknowledged, store.connection):
             job.tell(
-                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or an older "
-                "copy was put back. What they held is asked again."
+                f"{store.path} has lost the last {missing} of {acknowledged} commits: its log was damaged, or it was "
+                "replaced by an older copy. Their calls are repeated."
             )
         _plan(store, job)
         if job.names:
@@ -105,24 +105,24 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
             _pay_so_far(store, job.budget, job.tell)
         ending = ending or ShutdownHandler()
         try:
-            asyncio.run(_ask_all(store, job, watch, ending, held))
+            asyncio.run(_run_models(store, job, watch, ending, held))
         except RunGone as gone:
             raise _save_beside(store, gone) from gone
         except asyncio.CancelledError:
-            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("told to end.")) from None
+            raise (KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("stopped by a signal.")) from None
 
 
+# Name, old value and new value of settings that earlier versions stored otherwise, so that their runs can be resumed.
 _SAME_SETTING = {("docs", "5", "default")}
-"""A setting as earlier versions stored it, and as it is stored now: a run of theirs can be resumed."""
 
 
 def _plan(store: RunStore, job: Job) -> None:
     if not store.is_planned():
         store.plan(job.settings, job.cases())
         return
-    begun_with = store.settings()
-    for name in sorted(begun_with.keys() | job.settings.keys()):
-        old, new = begun_with.get(name), job.settings.get(name)
+    stored = store.settings()
+    for name in sorted(stored.keys() | job.settings.keys()):
+        old, new = stored.get(name), job.settings.get(name)
         if old != new and (name, old, new) not in _SAME_SETTING:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
@@ -134,27 +134,25 @@ def _plan(store: RunStore, job: Job) -> None:
 
 
 def _brief(setting: str | None) -> str | None:
-    """Return a setting, with a checksum shortened to its first digits."""
     return f"{setting[:12]}…" if setting and re.fullmatch("[0-9a-f]{64}", setting) else setting
 
 
 def _pay_so_far(store: RunStore, budget: Budget, tell: Callable[[str], None]) -> None:
-    """Earlier sessions count too: a budget is the run's."""
     paid = {
         result.model: budget.pay(result.model, result.completion) for result in store.results() if not result.cached
     }
     for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
-        counted = "as an average one" if budget.suspect(model, calls) else "as nothing: none came back to go by"
+        counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
-            f"calls of earlier sessions to {model} that may have been paid and brought nothing: {calls:,}; in the "
+            f"calls of earlier sessions to {model} without a response, which may have been billed: {calls:,}; in the "
             f"budget each counts {counted}."
         )
     if unpriced := sorted(model for model, is_priced in paid.items() if not is_priced):
-        tell(f"no price is known for {', '.join(unpriced)}: earlier replies count as nothing in the budget.")
+        tell(f"the price of {', '.join(unpriced)} is unknown; earlier responses count 0 in the budget.")
 
 
 def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Write what the open file holds into a new folder beside the lost one, from where it can be resumed."""
+    """Copy the open file to a new folder beside the lost one, where the run can be resumed."""
     lost_folder = store.path.parent.resolve()
     places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
     folder = next(place for place in places if not place.exists())
@@ -168,78 +166,77 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
     except (OSError, sqlite3.Error, RagbedError) as error:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
-        f"{gone} No more requests are sent. {store.noted_results():,} results were saved to {folder}; to resume, rerun "
+        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, rerun "
         f"the command with --out {folder}."
     )
 
 
-async def _ask_all(
-    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler, held: Held
+async def _run_models(
+    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler, held: RunLock
 ) -> None:
     ending.listen()
-    try:
-        models = [(model.name, identity) for model, identity in await _identify(job.models)]
-        number, numbers = store.begin_session(models)
-        with _second_connection(store) as connection:
-            check = PlaceCheck(store.path, held)
-            writer = Writer(store.path, connection, CommitCounter(job.folder, connection), check)
-            cache = None if job.cache is None else Cache(job.cache, job.tell)
-            keep = None if job.follower is None else job.follower.take
-            session = Session(store, writer, number, cache, job.budget, job.repeats, keep)
-            given_up: list[CircuitOpen] = []
-            beside = asyncio.create_task(_follow(job.follower, store))
-            try:
-                await _together(
-                    _ask_one(_begin(session, model, numbers[place], models[place][1], watch), job, given_up)
-                    for place, model in enumerate(job.models)
-                )
-            finally:
-                beside.cancel()
-                await _close(writer, cache)
-            if given_up:
-                raise given_up[0]
-            if job.budget is not None:
-                job.budget.check()
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
-                await asyncio.gather(*(model.close() for model in job.models), return_exceptions=True)
+    opened: list[CircuitOpen] = []
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(_close_models, job.models)
+        # A model that has changed stops the run here, before it costs anything.
+        identities = await asyncio.gather(*(model.identity() for model in job.models))
+        names = [model.name for model in job.models]
+        session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
+        session = _open_session(store, job, session_number, held, stack)
+        total = store.size(job.repeats)
+        loops = [
+            CallLoop(
+                session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name)
+            )
+            for model, number, identity in zip(job.models, numbers, identities, strict=True)
+        ]
+        await _together(_run_model(loop, job, opened) for loop in loops)
+    if opened:
+        raise opened[0]
+    if job.budget is not None:
+        job.budget.check()
 
 
-async def _follow(follower: Follower | None, store: RunStore) -> None:
-    """Works in the gaps: whatever came from servers goes first, at every turn of the loop."""
-    if follower is None:
-        return
+def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
+    """Open everything that the models share; the stack closes it."""
+    with naming(store.path, "opened"):  # a second connection, so that readers of pending cases never see half a commit
+        connection = stack.enter_context(closing(connect(store.path)))
+    cache = None if job.cache is None else Cache(job.cache, job.tell)
+    if cache is not None:
+        stack.push_async_callback(cache.close)
+    writer = Writer(store.path, connection, CommitCounter(job.folder, connection), PlaceCheck(store.path, held))
+    stack.push_async_callback(writer.close)
+    if job.follower is not None:
+        stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
+    kept = None if job.follower is None else job.follower.take
+    return Session(store, writer, number, cache, job.budget, job.repeats, kept)
+
+
+async def _close_models(models: Sequence[Model]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_CLOSE_S):
+            await asyncio.gather(*(model.close() for model in models), return_exceptions=True)
+
+
+async def _follow(follower: Follower, store: RunStore) -> None:
+    """Let the follower work in the gaps; responses are handled first, in every iteration of the loop."""
     follower.begin(store)
     while True:
         await asyncio.sleep(0 if follower.go_on() else _REST_S)
 
 
-async def _identify(models: Sequence[Model]) -> list[tuple[Model, str]]:
-    """All models at once, before anything is asked: one that was changed stops the run before it costs."""
-    return list(zip(models, await asyncio.gather(*(model.identity() for model in models)), strict=True))
-
-
-def _begin(
-    session: Session, model: Model, number: int, identity: str, watch: Callable[[str, CallProgress], None]
-) -> CallLoop:
-    store = session.store
-    progress = CallProgress(total=store.size(session.repeats), done=store.done(number))
-    return CallLoop(session, model, number, identity, progress, watch=lambda told: watch(model.name, told))
-
-
-async def _ask_one(asking: CallLoop, job: Job, given_up: list[CircuitOpen]) -> None:
-    """Asks one model; if it is given up, the others are asked all the same."""
+async def _run_model(loop: CallLoop, job: Job, opened: list[CircuitOpen]) -> None:
+    """Run the calls of one model; if it stops responding, the other models continue."""
     try:
-        await asking.run()
+        await loop.run()
     except* CircuitOpen as several:
-        given_up.append(next(error for error in _leaves(several) if isinstance(error, CircuitOpen)))
+        opened.append(next(error for error in _leaves(several) if isinstance(error, CircuitOpen)))
         if len(job.models) > 1:
-            job.tell(f"{given_up[-1]} The other models are asked on.")
+            job.tell(f"{opened[-1]} The other models continue.")
 
 
 async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
-    """Runs parts at once; the first that fails ends the others, and its error is raised as it is."""
+    """Run parts concurrently; the first error ends the others and is raised without a group."""
     try:
         async with asyncio.TaskGroup() as group:
             for part in parts:
@@ -251,7 +248,7 @@ async def _together(parts: Iterable[Coroutine[None, None, None]]) -> None:
         if ours is None or defects is not None:
             raise
         errors = list(_leaves(ours))
-        # A disk that fails makes all workers fail; what the disk said is the reason.
+        # If the disk fails, all workers fail; the error of the disk is the cause.
         raise next((error for error in errors if isinstance(error, WriteFailed)), errors[0]) from None
 
 
@@ -263,77 +260,54 @@ def _leaves(several: BaseExceptionGroup[RagbedError]) -> Iterator[RagbedError]:
             yield error
 
 
-async def _close(writer: Writer, cache: Cache | None) -> None:
-    try:
-        await writer.close()
-    finally:
-        if cache is not None:
-            await cache.close()
-
-
-@contextmanager
-def _second_connection(store: RunStore) -> Iterator[sqlite3.Connection]:
-    """For the writer: what is pending is read beside it, without seeing half a commit."""
-    with naming(store.path, "opened"):
-        connection = connect(store.path)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
 class ShutdownHandler:
-    """Ends the asking when a signal comes: rows that were handed in are still written, calls in flight are left."""
+    """End a run at a signal: submitted rows are still written, calls in flight are abandoned."""
 
     def __init__(self) -> None:
         self.by: int | None = None
-        self._further = 0
-        self._asking: asyncio.Task[None] | None = None
-        self._is_over = False
+        self._signals = 0
+        self._task: asyncio.Task[None] | None = None
+        self._is_over = self._is_cancelled = False
 
     def listen(self) -> None:
-        """Begins to listen, for as long as the loop runs; signals come to the main thread only."""
-        self._asking = this = asyncio.current_task()
-        if this is not None and self._is_over:
-            this.cancel()
-        if this is not None and threading.current_thread() is threading.main_thread():
+        """Handle signals while the loop runs; only the main thread gets signals."""
+        self._task = asyncio.current_task()
+        if self._is_over:
+            self._cancel()
+        if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._end, this, number)
+                asyncio.get_running_loop().add_signal_handler(number, self._handle, number)
 
     def end(self) -> None:
-        """Ends it from another thread, before it begins or while it goes on, as a signal does; once is enough."""
-        if self._is_over:
-            return
+        """End the run from another thread, before or while it runs, as a signal does."""
         self._is_over = True
-        if self._asking is not None:
-            with suppress(RuntimeError):  # the loop is closed already
-                self._asking.get_loop().call_soon_threadsafe(self._cancel, self._asking)
+        if self._task is not None:
+            with suppress(RuntimeError):  # the loop is already closed
+                self._task.get_loop().call_soon_threadsafe(self._cancel)
 
-    def _cancel(self, asking: asyncio.Task[None]) -> None:
-        if self.by is None:  # a second time would cut off the last rows
-            asking.cancel()
+    def _cancel(self) -> None:
+        if self._task is not None and not self._is_cancelled:  # a second cancellation would lose the last rows
+            self._is_cancelled = True
+            self._task.cancel()
 
-    def _end(self, asking: asyncio.Task[None], number: int) -> None:
-        if self.by is None:
-            self.by = number
-            if not self._is_over:
-                asking.cancel()
-            return
-        # A second one comes from impatience and finds us at the last commit; a third means it.
-        self._further += 1
-        if self._further > 1:
+    def _handle(self, number: int) -> None:
+        # A second signal arrives during the last commit and is ignored; the third ends the process.
+        self._signals += 1
+        if self._signals > 2:
             os._exit(128 + number)
+        self.by = self.by or number
+        self._cancel()
 
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Planning is undone in good order when the system ends the process."""
+    """Raise Stopped at SIGTERM, so that planning is rolled back."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(_: int, __: FrameType | None) -> None:
-        raise Stopped("told to end.")
+        raise Stopped("stopped by a signal.")
 
     before = signal.signal(signal.SIGTERM, stop)
     try:

@@ -1,4 +1,4 @@
-"""What a run will take, told from a probe of a few cases before anything else is asked."""
+"""Forecast calls, tokens, cost and time of a run from a few of its cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
-from ragbed.runs.multi_call import Called, ask_through
+from ragbed.runs.multi_call import Called, make_calls
 from ragbed.runs.prices import find_price
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.prompts.strategies import flow_of
@@ -19,22 +19,21 @@ PROBES = 5
 
 @dataclass(frozen=True)
 class Forecast:
-    """What asking one model will take, probe included."""
+    """The forecast for one model, including the probes."""
 
     model: str
     calls: int
     tokens_in: int
     tokens_out: int
-    dollars: float | None
-    """None where no price is known or none is paid."""
+    dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
 
 
 async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecast:
-    """Asks a few cases spread over the plan and scales up by the length of all prompts.
+    """Call the model for a few cases from all parts of the plan and extrapolate by the length of all prompts.
 
     Raises:
-        RagbedError: No probe brought a reply.
+        RagbedError: The model responded to none of them.
     """
     step = max(1, len(cases) // PROBES)
     probes = cases[::step][:PROBES]
@@ -45,29 +44,27 @@ async def forecast(model: Model, cases: Sequence[Case], repeats: int) -> Forecas
     pairs = [(case, reply) for case, reply in zip(probes, replies, strict=True) if reply.outcome == "ok"]
     if not pairs:
         raise RagbedError(f"{model.name} answered none of {len(probes)} probes: {replies[0].error or 'refused'}.")
-    chars = sum(_chars(case) for case, _ in pairs)
-    per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / chars
-    asked = len(cases) * repeats
-    calls = round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * asked)
+    per_char = sum((reply.usage or {}).get("in", 0) for _, reply in pairs) / sum(_chars(case) for case, _ in pairs)
+    trials = len(cases) * repeats
     tokens_in = round(per_char * sum(map(_chars, cases)) * repeats)
-    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * asked)
+    tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
     price = find_price(model.name)
     return Forecast(
         model=model.name,
-        calls=calls,
+        calls=round(fmean(max(1, len(reply.steps)) for _, reply in pairs) * trials),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         dollars=None if price is None else price(tokens_in, tokens_out),
-        minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * asked / model.concurrency / 60,
+        minutes=fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency / 60,
     )
 
 
 async def _complete(model: Model, case: Case) -> Completion:
-    async def call(one: Case) -> Called:
-        return Called(await model.complete(one), "")
+    async def call(step: Case) -> Called:
+        return Called(await model.complete(step), "")
 
     flow = flow_of(case)
-    return (await (call(case) if flow is None else ask_through(flow, case, call))).completion
+    return (await (call(case) if flow is None else make_calls(flow, case, call))).completion
 
 
 def _chars(case: Case) -> int:

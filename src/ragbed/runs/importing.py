@@ -1,11 +1,13 @@
-"""Answers made elsewhere as a run: matched to cases one by one, with a denominator that does not depend on them."""
+"""Import answers that were produced elsewhere as a run; every case of the plan counts, with or without an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TypeVar
+
+import msgspec
 
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import read_lines
@@ -14,97 +16,100 @@ from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code
 
+# The kind of error of a case without an entry: the original code leaves out failed calls.
 MISSING = "missing-result"
-"""The kind of error of a case that its file says nothing of: the original code leaves failures out."""
+EntryT = TypeVar("EntryT")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One entry of a file, found to belong to a case."""
+    """An entry of a file, matched to its case; `label` and `documents` are those in the file, if it has them."""
 
     case: Case
     completion: Completion
     label: tuple[int, ...] | None = None
-    """What the file says of the reply, where it does."""
     documents: tuple[str, ...] | None = None
-    """What the model was handed, where the file says so."""
 
 
 class Unmatched(Exception):
-    """An entry that belongs to no case; says why."""
+    """An entry that belongs to no case, with the reason."""
 
 
-class AnswerSource(Protocol):
-    """Answers by one model, in one file or several."""
+@dataclass
+class AnswerSource:
+    """Answers of one model in one or several files; subclasses match entries to cases.
+
+    `generate` generates the cases that should be answered. It is called once.
+    """
 
     paths: Sequence[Path]
     model: str
     identity: str
+    generate: Callable[[], Iterable[Case]]
+    _cases: dict[str, Case] = field(default_factory=dict, init=False)
 
-    def cases(self) -> Iterable[Case]:
-        """The cases that ought to be answered."""
-        ...
+    def cases(self) -> dict[str, Case]:
+        """Return the cases that should be answered, by name."""
+        if not self._cases:
+            self._cases = {case.case: case for case in self.generate()}
+        return self._cases
 
     def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """What a file holds, piece by piece, each with its place."""
-        ...
+        """Yield the entries of a file with their locations: its lines with their numbers."""
+        for number, line in read_lines(path):
+            yield str(number), line
 
     def match(self, entry: bytes) -> Answer:
-        """The case that an entry answers; raises Unmatched."""
-        ...
+        """Return the answer of an entry, or raise Unmatched."""
+        raise NotImplementedError
 
 
 @dataclass
 class Imported:
-    """What came of the files."""
+    """The counts of an import.
+
+    `failed` of the matched entries are failed calls. `other_labels` of `labels` differ from our reading of the original
+    scorer. `other_documents` responses are to other documents than those of the profile. `problems` has every entry
+    that was not matched, with file and location.
+    """
 
     planned: int = 0
     matched: int = 0
     missing: int = 0
     failed: int = 0
-    """Of the matched: those of which a file says that the call failed."""
     problems: list[str] = field(default_factory=list)
-    """Every entry that could not be matched, by file and place."""
     labels: int = 0
     other_labels: int = 0
-    """Replies whose label, by the file, is not what our reading of the original scorer gives."""
     other_documents: int = 0
-    """Replies to other documents than the profile lays out."""
 
 
 def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], folder: Path) -> Imported:
-    """Writes a run from files, in one transaction.
+    """Write a run from files, in one transaction.
 
     Raises:
-        UsageError: The folder holds a run, or two files answer the same cases for one model.
+        UsageError: The folder has a run, or two files answer the same case for one model.
     """
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
-            raise UsageError(f"{folder} holds a run already; name a new folder.")
+            raise UsageError(f"{folder} already has a run; name a new folder.")
         imported = Imported()
         with store.transaction() as connection:
-            store.add_plan(settings, _all_cases(sources))
+            cases: dict[str, Case] = {}
+            for name, case in (pair for source in sources for pair in source.cases().items()):
+                cases.setdefault(name, case)
+            store.add_plan(settings, cases.values())
             connection.execute("INSERT INTO meta VALUES ('session', '1')")
             numbers = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
             for source in sources:
-                _import_one(store, source, numbers, imported)
+                _import_source(store, source, numbers, imported)
     return imported
 
 
-def _all_cases(sources: Sequence[AnswerSource]) -> Iterator[Case]:
-    seen: set[str] = set()
-    for source in sources:
-        for case in source.cases():
-            if case.case not in seen:
-                seen.add(case.case)
-                yield case
-
-
-def _import_one(store: RunStore, source: AnswerSource, numbers: dict[str, int], imported: Imported) -> None:
+def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int], imported: Imported) -> None:
     (model,) = store.add_models([(source.model, source.identity)])
     answers = dict(_read_answers(source, imported))
-    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} says nothing of it")
-    for case in source.cases():
+    missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for it")
+    for case in source.cases().values():
         if not case.feasible:
             continue
         imported.planned += 1
@@ -120,7 +125,7 @@ def _import_one(store: RunStore, source: AnswerSource, numbers: dict[str, int], 
         row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion, cached=False)
         done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
         if done.fetchone():
-            raise UsageError(f"{source.paths[0]}: another file answers {case.case} for {source.model} too.")
+            raise UsageError(f"{source.paths[0]}: another file also answers {case.case} for {source.model}.")
         store.connection.execute(RECORD, row)
 
 
@@ -134,7 +139,7 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
                 if name in seen:
                     raise Unmatched(f"{name} is answered on an earlier line")
                 if not answer.case.feasible:
-                    raise Unmatched(f"{name} cannot be laid out ({answer.case.reason})")
+                    raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:
                 imported.problems.append(f"{path}:{place}: {why}")
                 continue
@@ -142,10 +147,12 @@ def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[st
             yield name, answer
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines of a file, with their numbers as places."""
-    for number, line in read_lines(path):
-        yield str(number), line
+def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
+    """Decode an entry, or raise Unmatched."""
+    try:
+        return msgspec.json.decode(entry, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Unmatched(f"cannot be read: {error}") from None
 
 
 def _compare(answer: Answer, imported: Imported) -> None:
@@ -153,5 +160,5 @@ def _compare(answer: Answer, imported: Imported) -> None:
         imported.labels += 1
         imported.other_labels += code.label(answer.case, answer.completion.reply or "") != answer.label
     if answer.documents is not None:
-        laid = tuple(document.text for document in answer.case.documents)
-        imported.other_documents += laid != answer.documents
+        texts = tuple(document.text for document in answer.case.documents)
+        imported.other_documents += texts != answer.documents

@@ -1,4 +1,4 @@
-"""Shards, or runs of several machines, as one run: nothing lost, nothing twice, nothing mixed."""
+"""Merge shards, or runs of several machines, into one run."""
 
 from __future__ import annotations
 
@@ -16,25 +16,23 @@ from ragbed.runs.store import LOSE, RECORD, CallRequest, RunStore, StoredResult,
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-_SESSION = 1
-"""A merged run begins anew: the sessions of its parts do not compare."""
+_SESSION = 1  # of a merged run; the sessions of its parts are not comparable
 
 
 @dataclass
 class Merged:
-    """What went into a merged run."""
+    """The counts of a merge; `twice` results were identical in more than one part."""
 
     cases: int = 0
     results: int = 0
     twice: int = 0
-    """Results that stood, identical, in more than one part."""
 
 
 def merge(parts: Sequence[Path], folder: Path) -> Merged:
-    """Writes one run from several, in one transaction: whole or not at all.
+    """Write one run from several, in one transaction.
 
     Raises:
-        UsageError: The parts do not belong together, or two of them say different things of one case.
+        UsageError: The parts do not belong together, or two of them have different results of one case.
     """
     with ExitStack() as stack:
         for part in parts:
@@ -45,7 +43,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
-            raise UsageError(f"{folder} holds a run already; name a new folder.")
+            raise UsageError(f"{folder} already has a run; name a new folder.")
         merged = Merged()
         with target.transaction():
             _copy(sources, target, settings, merged)
@@ -53,7 +51,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
 
 
 def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    first, *others = [{name: told[name] for name in told if name != SETTING} for told in all_settings]
+    first, *others = [{name: settings[name] for name in settings if name != SETTING} for settings in all_settings]
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
             old, new = first.get(name), other.get(name)
@@ -62,13 +60,13 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
                     f"{parts[0]} was created with {show_setting(name, old)}, but {part} with "
                     f"{show_setting(name, new)}; only runs with the same settings can be merged."
                 )
-    check_shards([told.get(SETTING) for told in all_settings])
+    check_shards([settings.get(SETTING) for settings in all_settings])
     return first
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
     for source in sources:
-        target.add_cases(_count(_new_cases(source, target), merged))
+        target.add_cases(_new_cases(source, target, merged))
     target.add_plan(settings, ())
     target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
     names = {model: name for source in reversed(sources) for model, name in source.names().items()}
@@ -83,20 +81,15 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
             target.connection.execute(LOSE, values)
 
 
-def _new_cases(source: RunStore, target: RunStore) -> Iterator[Case]:
-    """Those that no part before had; one that two parts lay out differently ends the merge."""
+def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
+    """Yield the cases that no earlier part had; raise a UsageError if a case differs between parts."""
     for case in source.cases():
         known = list(target.read("SELECT line FROM cases WHERE name = ?", (case.case,)))
         if not known:
+            merged.cases += 1
             yield case
         elif known[0][0] != msgspec.json.encode(case):
-            raise UsageError(f"{case.case} is laid out differently in {source.path.parent}.")
-
-
-def _count(cases: Iterator[Case], merged: Merged) -> Iterator[Case]:
-    for case in cases:
-        merged.cases += 1
-        yield case
+            raise UsageError(f"{case.case} is another case in {source.path.parent}; its documents or prompt differ.")
 
 
 def _number(target: RunStore, case: str) -> int:
@@ -111,19 +104,21 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
     if known:
         merged.twice += 1
         old = msgspec.json.decode(known[0][0], type=Completion)
-        if "error" not in (old.outcome, result.completion.outcome) and _said(old) != _said(result.completion):
-            told = f"{result.model} about {result.case.case} (repeat {result.repeat})"
-            raise UsageError(f"two runs hold different replies of {told}; merge runs that asked different things.")
+        if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
+            trial = f"{result.model} for {result.case.case} (repeat {result.repeat})"
+            raise UsageError(
+                f"two runs have different responses of {trial}; merge runs with different cases or models."
+            )
         if result.completion.outcome == "error":
             return
     else:
         merged.results += 1
-    ask = CallRequest(model, number, result.repeat, result.case)
-    # RECORD lets a result take the place of an error, and of nothing else.
-    row = target.row(ask, _SESSION, result.request, result.completion, result.cached)
+    # RECORD lets a result replace an error, and nothing else.
+    call = CallRequest(model, number, result.repeat, result.case)
+    row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)
 
 
-def _said(completion: Completion) -> tuple[object, ...]:
-    """What makes two results the same, whenever and however quickly they came."""
+def _content(completion: Completion) -> tuple[object, ...]:
+    """Return the fields that are equal in identical results; times may differ."""
     return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

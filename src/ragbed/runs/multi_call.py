@@ -1,8 +1,8 @@
-"""Cases that take several calls: asked through one after the other, as one result.
+"""Cases with several calls, which are made one after the other and stored as one result.
 
-Each call goes the way of any other: looked up in the response cache and kept there, an intent before it, counted in the
-budget. The case has its result when the last call is answered. A run that is ended in between asks the case again and
-finds its earlier calls in the cache; without a cache they count as calls that may have been paid twice.
+Each call is like any other: it is looked up in the response cache and stored there, has an intent, and counts in the
+budget. The case has a result after the last call. An interrupted run repeats the case and finds its earlier calls in
+the cache; without a cache they count as calls that may have been billed twice.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from ragbed.text import storable
 
 
 class Called(NamedTuple):
-    """One call that was answered, or failed."""
+    """A finished call; `key` is the cache key of its request, or of the last request of several."""
 
     completion: Completion
     key: str
-    """The address of its request; of several calls, that of the last."""
     cached: bool = False
 
 
-async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
-    """Asks a case as a remedy wants it; a call that fails is the outcome of the case.
+async def make_calls(flow: Flow, case: Case, call: Callable[[Case], Awaitable[Called]]) -> Called:
+    """Make the calls of a case with a prompting strategy; a call that fails is the outcome of the case.
 
     Args:
-        flow: The remedy, at its beginning.
-        case: What is asked.
-        call: Asks one prompt, given as a case with other messages.
+        flow: The calls of the strategy.
+        case: The case.
+        call: Makes one call, for a case with other messages.
     """
     steps: list[Step] = []
     attempts, messages = 0, next(flow)
@@ -51,7 +50,7 @@ async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[C
                 answer = str(ended.value)
             else:
                 continue
-        whole = structs.replace(
+        result = structs.replace(
             done,
             reply=answer,
             usage=sum_usage(steps),
@@ -59,28 +58,28 @@ async def ask_through(flow: Flow, case: Case, call: Callable[[Case], Awaitable[C
             attempts=attempts,
             steps=tuple(steps),
         )
-        return Called(whole, key, all(step.cached for step in steps))
+        return Called(result, key, all(step.cached for step in steps))
 
 
 def calls_made(completion: Completion) -> int:
-    """How many calls a result took that no cache had the answer to."""
+    """Return how many calls of a result were not cached."""
     return sum(not step.cached for step in completion.steps) if completion.steps else 1
 
 
 def usage_made(completion: Completion) -> dict[str, int] | None:
-    """The tokens of these calls."""
+    """Return the tokens of the calls that were not cached."""
     return sum_usage(step for step in completion.steps if not step.cached) if completion.steps else completion.usage
 
 
 def sum_usage(steps: Iterable[Step]) -> dict[str, int] | None:
-    """The tokens of several calls; None where none tells."""
-    told = [step.usage for step in steps if step.usage is not None]
+    """Return the tokens of several calls, or None if none of them has usage."""
+    known = [step.usage for step in steps if step.usage is not None]
     total = Counter[str]()
-    for usage in told:
-        total.update(usage)  # which keeps a count of nothing, as a sum of counters would not
-    return dict(total) if told else None
+    for usage in known:
+        total.update(usage)  # unlike +, this keeps counts of 0
+    return dict(total) if known else None
 
 
 def _sum_latency(steps: Iterable[Step]) -> float | None:
-    told = [step.latency_s for step in steps if step.latency_s is not None]
-    return round(sum(told), 4) if told else None
+    known = [step.latency_s for step in steps if step.latency_s is not None]
+    return round(sum(known), 4) if known else None

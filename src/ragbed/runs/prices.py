@@ -1,4 +1,4 @@
-"""What tokens cost, by a price list that ships with a package and needs no network."""
+"""Prices of tokens, from a package with a price list that needs no network."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import TypeAlias
 
 from ragbed.errors import UsageError
 
-Price: TypeAlias = Callable[[int, int], float]
-"""Dollars for so many tokens in and out."""
+Price: TypeAlias = Callable[[int, int], float]  # dollars for a number of input and output tokens
 
-_LISTED = ("openai", "anthropic")
-"""Providers whose model strings the price list knows; others run on one's own machine or at one's own price."""
+_LISTED = ("openai", "anthropic")  # providers whose model strings the price list has
 
 
 def find_price(model: str) -> Price | None:
-    """The price of a model, or None if there is none to pay or none is known."""
+    """Return the price of a model, or None if it is free or unknown."""
     provider, _, name = model.partition("/")
     if provider not in _LISTED:
         return None
@@ -37,11 +35,11 @@ def find_price(model: str) -> Price | None:
 
 
 def need_price(model: str) -> Price:
-    """The price of a model where a budget hangs on it."""
+    """Return the price of a model, or raise a UsageError if it is unknown."""
     price = find_price(model)
     if price is None:
         raise UsageError(
-            f"--budget: no price is known for {model}; a budget needs openai/… or anthropic/… and the price list: "
+            f"--budget: the price of {model} is unknown. A budget needs openai/… or anthropic/… and the price list: "
             "pip install 'ragbed[prices]'."
         )
     return price

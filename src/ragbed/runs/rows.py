@@ -1,4 +1,4 @@
-"""Rows of a run: as they are written, and read back, wherever they are, checked against their seals and decoded."""
+"""Rows of a run: how results are written, and how rows are checked and decoded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from ragbed.schema import Case, Completion
 
 @dataclass(frozen=True)
 class StoredResult:
-    """One result as it was read back."""
+    """A stored result with its case."""
 
     case: Case
     model: str
     repeat: int
     completion: Completion
-    request: str = ""
-    """The address of the request, as the response cache has it."""
+    request: str = ""  # the key of the request in the response cache
     cached: bool = False
 
 
 class ResultRow(NamedTuple):
-    """A result as it is written."""
+    """A row of the table of results."""
 
     model: int
     item: int
@@ -41,7 +40,7 @@ class ResultRow(NamedTuple):
 
 
 class Rows:
-    """Reads rows of one file.
+    """Check and decode the rows of a file.
 
     Args:
         path: The file, for messages.
@@ -53,14 +52,14 @@ class Rows:
         self._completions = msgspec.json.Decoder(Completion)
 
     def check(self, row: tuple[Any, ...]) -> int:
-        """The seal of a result, which is what it should be."""
+        """Check a result and return its checksum."""
         *fields, seal, completion = row[:9]
         if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
             raise self.damaged(f"the result of case {row[1]}")
         return seal
 
     def stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
-        """A result with its case."""
+        """Decode a result and its case."""
         _, _, repeat, _, request, _, cached, _, completion, _, *case = row
         try:
             decoded = self._completions.decode(completion)
@@ -69,7 +68,7 @@ class Rows:
         return StoredResult(self.case(*case), model, repeat, decoded, str(request), bool(cached))
 
     def case(self, name: object, feasible: object, seal: object, line: object) -> Case:
-        """A case."""
+        """Check and decode a case."""
         if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
             raise self.damaged(f"case {name}")
         try:
@@ -78,5 +77,5 @@ class Rows:
             raise self.damaged(f"case {name} ({error})") from error
 
     def damaged(self, what: str) -> DataError:
-        """The error to raise where something read is not what was written."""
+        """Return the error for a row that differs from what was written."""
         return DataError(self._path, f"{what} is damaged; restore the file from a copy")

@@ -1,4 +1,4 @@
-"""The tables of a whole run, scored by as many as there are."""
+"""Score all results of a run, on one or several processes, and tabulate them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,17 @@ from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
 from ragbed.runs.tables import ConditionCounts, add_planned, add_result, merge_cells, tabulate
 
-_EARLY = 20_000
-"""Results that are scored while others are waited for; the rest is left to an engine."""
-_READ = 64
-"""Results of earlier sessions that are read at a time."""
-_AT_ONCE = 8
-"""Results that are scored at once while others are waited for: a millisecond's work."""
-_RESULTS = 500
-"""Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
-_SHIPPED = 1_000
-"""The same where rows must travel: some 5 MB, and a cluster takes 20 ms for a task that has so much to bring."""
+_EARLY = 20_000  # results that are scored while the run waits for others; an engine scores the rest
+_READ = 64  # results of earlier sessions that are read in one step
+_AT_ONCE = 8  # results that are scored in one step while the run waits: about a millisecond of work
+_RESULTS = 500  # results per job: about a quarter of a second of work, so that the overhead is negligible
+_SHIPPED = 1_000  # results per job if rows are sent: about 5 MB, for which a cluster takes 20 ms
 
 Found = TypeVar("Found")
 
 
 class _Stretch(NamedTuple):
-    """Some cases of one model, in a run that whoever scores them can open."""
+    """A range of cases of one model, in a run that the worker can open."""
 
     folder: Path
     model: int
@@ -42,7 +37,7 @@ class _Stretch(NamedTuple):
 
 
 class _Shipment(NamedTuple):
-    """The same for who cannot: the rows themselves."""
+    """The rows themselves, for a worker that cannot open the run."""
 
     path: Path
     model: str
@@ -51,7 +46,7 @@ class _Shipment(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoredBatch(Generic[Found]):
-    """What came of some cases, and what of the ledger they are."""
+    """The result for some rows, with their number and the sum of their checksums."""
 
     found: Found
     rows: int
@@ -59,10 +54,10 @@ class ScoredBatch(Generic[Found]):
 
 
 def open_scored(folder: Path) -> RunStore:
-    """Opens a run whose replies are answers, which can be scored.
+    """Open a run whose responses can be scored.
 
     Raises:
-        UsageError: It is a judge's, whose replies are verdicts.
+        UsageError: It is the run of a judge, whose responses are verdicts.
     """
     store = open_store(folder, create=False)
     if "criterion" not in store.settings():
@@ -70,19 +65,19 @@ def open_scored(folder: Path) -> RunStore:
     store.connection.close()
     judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
-    raise UsageError(f"{folder} is a judge's run; name the run it judged{where}.")
+    raise UsageError(f"{folder} is the run of a judge; name the judged run{where}.")
 
 
 class ScoreCounts:
-    """Scores the results of a run while others are waited for; what is stored stays the truth.
+    """Score the results of a run while it waits for others; the stored results are authoritative.
 
-    The run is open only while something is read: whoever closes it last puts its log into the file, which a reader
-    could not.
+    The run is open only while results are read: the last process that closes it writes its log into the file, which a
+    reader cannot do.
 
     Args:
-        folder: The run's.
-        before: The last row of the results that were there when the asking began.
-        came: Results that came since, with their seals; they are taken out of it.
+        folder: The folder of the run.
+        before: The last row of the results of earlier sessions.
+        came: New results with their checksums, which are removed from it.
     """
 
     def __init__(self, folder: Path, before: int, came: deque[tuple[StoredResult, int]]) -> None:
@@ -92,7 +87,7 @@ class ScoreCounts:
         self._last, self._rows, self._seals = 0, 0, 0
 
     def go_on(self) -> bool:
-        """Scores a few, if there are any; whether there were. A large run is left to an engine."""
+        """Score a few results and return whether there were any; a large run is left to an engine."""
         if self._rows >= _EARLY:
             self._came.clear()
             return False
@@ -104,7 +99,7 @@ class ScoreCounts:
         return bool(some)
 
     def finish(self) -> list[ConditionCounts] | None:
-        """The sums, if they are those of all that the run holds; None where a result took the place of an error."""
+        """Return the counts, or None if they are not complete, e.g. because a result replaced an error."""
         while self.go_on():
             pass
         with open_store(self._folder, create=False) as store:
@@ -112,7 +107,6 @@ class ScoreCounts:
             return add_planned(self._cells.values(), store) if is_whole else None
 
     def _read_earlier(self) -> deque[tuple[StoredResult, int]]:
-        """The next of those that were there."""
         if self._last < self._before:
             with open_store(self._folder, create=False) as store:
                 found = [one for one in store.results_after(self._last, _READ) if one[0] <= self._before]
@@ -122,11 +116,11 @@ class ScoreCounts:
 
 
 def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
-    """Adds up what a run holds, by condition.
+    """Count the results of a run by condition.
 
     Args:
-        folder: The run's.
-        engine: Who scores; None: this machine. The result does not depend on it.
+        folder: The folder of the run.
+        engine: The engine, which does not affect the result; None for this machine.
     """
     used = engine or LocalEngine()
     try:
@@ -142,7 +136,7 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 
             found = merge_cells(cells())
             if not store.is_whole(rows, seals):
-                # Results came in meanwhile, and each was scored at another moment: one reader sees one moment.
+                # Results were added meanwhile, so the batches are of different moments. One reader sees one moment.
                 found = tabulate(store.results())
             return add_planned(found, store)
     finally:
@@ -153,15 +147,15 @@ def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCo
 def spread_results(
     store: RunStore, folder: Path, engine: Engine, work: Callable[[Iterable[StoredResult]], Found]
 ) -> Iterator[ScoredBatch[Found]]:
-    """What a function of a module makes of a run's results, some at a time, by whoever an engine has.
+    """Apply a function of a module to the results of a run in batches, on the workers of an engine.
 
-    Whether they were all is for who takes the parts to compare with the ledger.
+    The caller compares the batches with the ledger to check that they are complete.
     """
     models = {number: name for number, (name, _) in store.models().items()}
     last = store.last_case()
-    # Cases may have been asked many times each: what a job holds is counted in results.
+    # A case may have many results, so the size of a job is given in results.
     wanted = _RESULTS if engine.shares_disk else _SHIPPED
-    size = max(1, wanted * last * len(models) // max(1, store.noted_results()))
+    size = max(1, wanted * last * len(models) // max(1, store.result_count()))
     firsts = range(1, last + 1, size)
     if engine.shares_disk:
         stretches = (_Stretch(folder, model, first, first + size) for model in models for first in firsts)

@@ -1,6 +1,6 @@
-"""A part of a run, for job arrays: each question belongs to exactly one shard, with all its cases, by its name alone.
+"""Shards of a run for job arrays: the name of a question determines its shard.
 
-What is compared stays together, so that sums of shards add up to those of the whole run.
+All cases of a question, and all questions of an event, are in one shard, so that aggregates of shards can be added.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from ragbed.errors import UsageError
 from ragbed.io.jsonl import part_of
 from ragbed.schema import Case
 
-SETTING = "shard of questions"
-"""The name among a run's settings; a whole run has none."""
+SETTING = "shard of questions"  # the name in the settings of a run that is a shard
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The i-th of n parts, counted from 1."""
+    """Shard `index` of `count`, from 1."""
 
     index: int
     count: int
@@ -28,33 +27,33 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def keeps(self, case: Case) -> bool:
-        """Whether a case belongs here: all cases of a question, or of an event, are in one shard."""
+        """Return whether a case belongs to the shard."""
         return part_of(key_of(case), self.count) == self.index - 1
 
 
 def key_of(case: Case) -> str:
-    """What cases are divided by: their question, or its event."""
+    """Return the key by which cases are divided: their event, or else their question."""
     return f"{case.data}/{case.item if case.event is None else case.event}"
 
 
 def parse_shard(text: str) -> Shard:
-    """Reads `2/8`."""
+    """Parse e.g. `2/8`."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise UsageError(f"--shard {text!r}: write i/n, the i-th of n parts counted from 1, as 2/8.")
+        raise UsageError(f"--shard {text!r} is not I/N with I from 1 to N, e.g. 2/8.")
     return Shard(int(found[1]), int(found[2]))
 
 
-def check_shards(told: Sequence[str | None]) -> None:
-    """All shards of one division must be there, or N would shrink unseen; whole runs (None) count as themselves.
+def check_shards(settings: Sequence[str | None]) -> None:
+    """Check that all shards of one division are given; complete runs (None) need no others.
 
     Raises:
-        UsageError: One is missing, or they are of several divisions.
+        UsageError: A shard is missing, or the shards are of different divisions.
     """
-    shards = {parse_shard(text) for text in told if text is not None}
-    counts = sorted({shard.count for shard in shards})
-    if not shards or None in told:
+    shards = {parse_shard(text) for text in settings if text is not None}
+    if not shards or None in settings:
         return
+    counts = sorted({shard.count for shard in shards})
     if len(counts) > 1:
         raise UsageError(f"these are shards of different divisions: {', '.join(f'n = {count}' for count in counts)}.")
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})

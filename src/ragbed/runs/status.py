@@ -1,4 +1,4 @@
-"""How a run stands: progress and outcomes per model, kinds of errors, calls that may have been paid twice."""
+"""The status of a run: progress and outcomes per model, kinds of errors, calls that may have been billed twice."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from ragbed.runs.lock import holder
 from ragbed.runs.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
-_NAMED = 5
-"""Calls that are named; the count says how many there are."""
-# Of a result that took several calls those count that no cache had the answer to.
-_TOKENS = """CASE WHEN json_type(told, '$.steps') IS NULL THEN json_extract(told, '$.usage.{0}') ELSE (
-  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(told, '$.steps')
+_MAX_SHOWN = 5  # calls that are listed beside their number
+# Cached calls of a result with several calls do not count.
+_TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
+  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
   WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
 
 
 @dataclass
 class ModelStatus:
-    """Where the asking of one model is; asked = ok + refused + error, and planned = asked + pending."""
+    """The status of one model; asked = ok + refused + error, and planned = asked + pending.
+
+    `name` is its display name. Tokens do not include cached responses. `errors` has the kinds of errors, the most
+    frequent first.
+    """
 
     model: str
     name: str
-    """Under which tables show it."""
     identity: str
     planned: int
     asked: int = 0
@@ -35,15 +37,13 @@ class ModelStatus:
     pending: int = 0
     cached: int = 0
     tokens_in: int = 0
-    """Of calls; what the cache gave cost nothing."""
     tokens_out: int = 0
     errors: dict[str, int] = field(default_factory=dict)
-    """Kinds of errors, the most frequent first."""
 
 
 @dataclass(frozen=True)
 class TrialId:
-    """One asking of a model about a case."""
+    """One call of a model for a case."""
 
     model: str
     case: str
@@ -52,40 +52,40 @@ class TrialId:
 
 @dataclass
 class Status:
-    """How a run stands at one moment."""
+    """The status of a run; `process` is the ID of the process that is writing it, `an_error` its first error."""
 
     run: str
     process: str | None
-    """The process that writes it at this moment, if there is one."""
     sessions: int
     cases: int
     infeasible: int
     repeats: int
     models: list[ModelStatus]
     an_error: str | None = None
-    """What the first of the errors says."""
     in_flight: int = 0
     maybe_paid_twice: int = 0
     maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
-        """Everything as plain values."""
+        """Return everything as plain values."""
         return asdict(self)
 
 
 def read_status(folder: Path) -> Status:
-    """Reads how a run stands, whether it is at work, was killed or is done; writes nothing."""
+    """Read the status of a run that is running, was killed or is complete; nothing is written."""
     process = holder(folder)
     with open_store(folder, create=False) as store, store.snapshot():
         return _read(store, folder, process)
 
 
 def _read(store: RunStore, folder: Path, process: str | None) -> Status:
-    repeats = store.repeats()
-    feasible = store.size(1)
+    repeats, feasible = store.repeats(), store.size(1)
     names = short_names([model for model, _ in store.models().values()], store.names())
     ((cases,),) = store.read(COUNT_CASES)
-    status = Status(
+    lost, still_open = store.orphans(), store.open_calls()
+    if process is None:
+        lost += still_open
+    return Status(
         run=str(folder),
         process=process,
         sessions=store.sessions(),
@@ -96,23 +96,18 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
             _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
             for number, (model, identity) in store.models().items()
         ],
+        an_error=store.an_error(),
+        in_flight=0 if process is None else len(still_open),
+        maybe_paid_twice=len(lost),
+        maybe_paid_twice_first=[TrialId(*call) for call in lost[:_MAX_SHOWN]],
     )
-    status.an_error = store.an_error()
-    lost, still_open = store.orphans(), store.open_calls()
-    if process is not None:
-        status.in_flight = len(still_open)
-    else:
-        lost += still_open
-    status.maybe_paid_twice = len(lost)
-    status.maybe_paid_twice_first = [TrialId(*call) for call in lost[:_NAMED]]
-    return status
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
     rows = store.read(
         f"""SELECT outcome, COUNT(*), TOTAL(cached),
         TOTAL({_TOKENS.format("in")}), TOTAL({_TOKENS.format("out")}) FROM (
-        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS told
+        SELECT outcome, cached, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
         FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
         (number,),
     )
@@ -126,8 +121,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
         status.tokens_out += int(tokens_out)
     status.pending = status.planned - status.asked
     kinds = store.read(
-        """SELECT substr(told, 1, instr(told, ':') - 1) AS kind, COUNT(*) FROM (
-        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS told FROM results
+        """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
+        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS content FROM results
         WHERE model = ? AND outcome = 'error') GROUP BY kind ORDER BY 2 DESC, 1""",
         (number,),
     )

@@ -1,4 +1,4 @@
-"""A run on the disk: settings, cases, an intent before every call and the result after it."""
+"""A run on disk: settings, cases, an intent before every call and the result after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import msgspec
 
 from ragbed.errors import DataError, UsageError
 from ragbed.runs.checksum import seal_of
-from ragbed.runs.commit_counter import lost, noted
+from ragbed.runs.commit_counter import lost_commits, noted_commits
 from ragbed.runs.database import (
     NAME,
     EmptyRun,
@@ -33,29 +33,27 @@ from ragbed.schema import Case, Completion
 
 __all__ = ["COUNT_CASES", "INTEND", "LOSE", "RECORD", "CallRequest", "RunStore", "StoredResult", "open_store"]
 
-_AT_ONCE = 32
-"""Cases that are laid out, written or read one after the other before anything else is done: what is needed for one
-is then at hand for the next, and planning takes a quarter less time."""
-_MOST_DIGITS = 9
-"""Of a number in the settings."""
-_FRESH = 1_000
-"""Cases that are kept from planning to asking: 10 MB of them with RGB's documents."""
+# Cases that are generated, written or read in one step. Planning takes a quarter less time than case by case, because
+# the code and data of each step stay in the CPU's cache.
+_BATCH = 32
+_MAX_DIGITS = 9  # of a number in the settings
+_MAX_FRESH = 1_000  # cases that are kept in memory from planning to calling: 10 MB with RGB's documents
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"
-# SQLite counts with COUNT(*) in one step, which no limit could end in a forged file.
+# Not COUNT(*), which SQLite does in one step, so that no limit could end it in a forged file.
 COUNT_CASES = "SELECT COUNT(id) FROM cases"
 INTEND = "INSERT INTO intents VALUES (?, ?, ?, ?, ?)"
-# A call whose worker ended: it may have been paid, and it is made again.
+# A call whose worker ended: it may have been billed, and it is repeated.
 LOSE = "INSERT INTO orphans VALUES (?, ?, ?, ?, ?)"
-# A result may take the place of an error only, which a later session was asked to try again.
+# A result may replace only an error, which a later session repeats.
 RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome, cached, seal, completion)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (model, item, repeat) DO UPDATE SET session = excluded.session, request = excluded.request,
   outcome = excluded.outcome, cached = excluded.cached, seal = excluded.seal, completion = excluded.completion
   WHERE results.outcome = 'error'"""
-# Asked in a session, and no result of that session or a later one is there: the provider may have billed it.
+# Calls without a result of the same or a later session: the provider may have billed them.
 _OPEN_CALLS = """SELECT i.* FROM intents i LEFT JOIN results r USING (model, item, repeat)
   WHERE r.session IS NULL OR r.session < i.session"""
-# The inner part reads indexes only, so that taking up a run of a million results takes seconds.
+# The inner part reads only indexes, so that a run with a million results is resumed in seconds.
 _PENDING = """SELECT found.place, {size}, c.id, c.name, c.feasible, c.seal, c.line FROM (
     SELECT {found} FROM {table} p WHERE {condition} AND p.rowid > :last AND (
       NOT EXISTS (SELECT 1 FROM results WHERE model = :model AND item = p.id AND repeat = :repeat)
@@ -85,38 +83,35 @@ _OF_CASE = _RESULTS.format(_CASES_FIRST, "c.name = ? AND r.model = ?", "r.model"
 
 @dataclass(frozen=True)
 class CallKey:
-    """Where a result belongs: to a model and a case, by their numbers, for the n-th time."""
+    """The numbers of the model, of the case (in the order of the plan) and of the repeat."""
 
     model: int
     number: int
-    """Of the case, in the order of the plan."""
     repeat: int
 
 
 @dataclass(frozen=True)
 class CallRequest(CallKey):
-    """One thing to be asked of a model."""
+    """A call to make; `size` is the length of the input, in the same unit for all cases of the model."""
 
     case: Case
     size: int = 0
-    """How much there is to read, in a unit that is the same for all cases of the model."""
 
 
 class RunStore:
-    """An open run. While models are asked, rows go through `Writer`; everything here is planning and reading.
+    """An open run, for planning and reading; while models are called, `Writer` writes.
 
     Args:
         path: The file.
-        connection: To it.
-        limit: Of a query, where the file is only read.
+        connection: A connection to it.
+        limit: The limit of a query, if the file is only read.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None) -> None:
         self.path, self.connection, self._limit = path, connection, limit
         self.rows = Rows(path)
         self._encoder = msgspec.json.Encoder()
-        self._fresh: dict[int, Case] = {}
-        """Cases that were just planned, by number: what is at hand need not be read back."""
+        self._fresh: dict[int, Case] = {}  # cases that were just planned, by number, which need not be read
 
     def __enter__(self) -> Self:
         return self
@@ -127,11 +122,11 @@ class RunStore:
         else:
             self.connection.close()
 
-    # Planning: before the first call everything that will be asked is fixed.
+    # Planning: all cases are fixed before the first call.
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of what is written inside, or nothing."""
+        """Write everything inside, or nothing."""
         with naming(self.path, "written"):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -143,33 +138,33 @@ class RunStore:
                 raise
 
     def plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
-        """Fixes settings and cases, in one transaction: a run is planned whole or not at all."""
+        """Write settings and cases in one transaction."""
         with self.transaction():
             self.add_plan(settings, cases)
 
     def add_plan(self, settings: dict[str, str], cases: Iterable[Case]) -> None:
-        """Writes the plan into the transaction that is open."""
+        """Write settings and cases into the open transaction."""
         self.add_cases(cases)
-        told = {f"set.{name}": value for name, value in settings.items()}
-        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", told.items())
+        rows = [(f"set.{name}", value) for name, value in settings.items()]
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
         self.connection.execute("INSERT INTO meta VALUES ('planned', ?)", (f"{time.time():.3f}",))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Writes cases into the transaction that is open, some at a time."""
+        """Write cases into the open transaction, in batches."""
         source = iter(cases)
-        while some := list(islice(source, _AT_ONCE)):
-            rows = iter([self._case_row(case) for case in some])
+        while batch := list(islice(source, _BATCH)):
+            rows = iter([self._case_row(case) for case in batch])
             try:
                 self.connection.executemany(_ADD_CASE, rows)
             except sqlite3.IntegrityError:
-                twice = some[-1 - length_hint(rows)].case
-                raise UsageError(f"two cases are called {twice}; give the datasets different names.") from None
-            if len(self._fresh) < _FRESH:
+                twice = batch[-1 - length_hint(rows)].case
+                raise UsageError(f"two cases have the name {twice}; give the datasets different names.") from None
+            if len(self._fresh) < _MAX_FRESH:
                 last = self.last_case()
-                self._fresh.update(zip(range(last + 1 - len(some), last + 1), some, strict=True))
+                self._fresh.update(zip(range(last + 1 - len(batch), last + 1), batch, strict=True))
 
     def add_missing(self, cases: Iterable[Case]) -> None:
-        """Adds to the plan those cases that are not in it."""
+        """Add the cases that are not in the plan."""
         with self.transaction() as connection:
             connection.executemany(f"{_ADD_CASE} ON CONFLICT (name) DO NOTHING", map(self._case_row, cases))
 
@@ -178,50 +173,54 @@ class RunStore:
         return (*fields, seal_of(line, *fields), line)
 
     def is_planned(self) -> bool:
-        """Whether settings and cases are fixed."""
+        """Return whether settings and cases are written."""
         return bool(list(self.read("SELECT 1 FROM meta WHERE key = 'planned'")))
 
+    def _meta(self, prefix: str) -> dict[str, str]:
+        rows = self.read("SELECT key, value FROM meta WHERE key GLOB ?", (f"{prefix}*",))
+        return {str(key).removeprefix(prefix): str(value) for key, value in rows}
+
     def settings(self) -> dict[str, str]:
-        """The settings it was begun with; empty if it was never planned."""
-        rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'set.*'")
-        return {str(key).removeprefix("set."): str(value) for key, value in rows}
+        """Return the settings of the run; empty if it was never planned."""
+        return self._meta("set.")
 
     def repeats(self) -> int:
-        """Return how many times each case is asked of each model, as the settings say.
+        """Return the number of repeats in the settings.
 
         Raises:
-            DataError: They say something else than a number.
+            DataError: The setting is not a number.
         """
         value = self.settings().get("repeats", "1")
-        if not (value.isdecimal() and len(value) <= _MOST_DIGITS):
-            raise self.damaged(f"the setting repeats = {value[:20]!r}")
-        return int(value)
+        return self._parse(value, f"the setting repeats = {value[:20]!r}")
 
     def sessions(self) -> int:
-        """Return how many sessions there were.
+        """Return the number of sessions.
 
         Raises:
-            DataError: The file says something else than a number.
+            DataError: The file has something else than a number.
         """
-        found = [str(value) for (value,) in self.read("SELECT value FROM meta WHERE key = 'session'")] or ["0"]
-        if not (found[0].isdecimal() and len(found[0]) <= _MOST_DIGITS):
-            raise self.damaged(f"the number of the session, {found[0][:20]!r},")
-        return int(found[0])
+        value = self._meta("session").get("", "0")
+        return self._parse(value, f"the number of the session, {value[:20]!r},")
+
+    def _parse(self, number: str, what: str) -> int:
+        if not (number.isdecimal() and len(number) <= _MAX_DIGITS):
+            raise self.damaged(what)
+        return int(number)
 
     def add_models(self, models: Sequence[tuple[str, str]]) -> list[int]:
-        """The numbers of models, given by name and identity; writes into the transaction that is open.
+        """Add models by name and identity in the open transaction and return their numbers.
 
         Raises:
-            UsageError: A model's identity changed; its replies would mix with the old ones.
+            UsageError: The identity of a model changed, so its responses must not be mixed with the old ones.
         """
         numbers = []
         known = {name: (number, identity) for number, (name, identity) in self.models().items()}
         for name, identity in models:
             number, old = known.get(name, (len(known) + 1, ""))
             if old and old != identity:
-                now = f"is now {identity}" if identity else "does not say what it is now; is its server up?"
-                raise UsageError(f"{name} was {old} when {self.path.parent} was begun and {now}; use another --out.")
-            # What was unknown in the first session and is told now is taken at its word.
+                now = f"is now {identity}" if identity else "does not report its identity now; is its server up?"
+                raise UsageError(f"{name} was {old} when {self.path.parent} was created and {now}; use another --out.")
+            # An identity that was unknown in the first session and is reported now is accepted.
             self.connection.execute(
                 "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)",
                 (number, name, identity, seal_of(name, number, identity)),
@@ -231,7 +230,7 @@ class RunStore:
         return numbers
 
     def name_models(self, names: Mapping[str, str]) -> None:
-        """Store the names under which models are shown (`--model NAME=…`); a new name replaces an old one.
+        """Store display names of models (`--model NAME=…`); a new name replaces an old one.
 
         Raises:
             UsageError: Another model of the run has the name.
@@ -245,12 +244,11 @@ class RunStore:
             connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
     def names(self) -> dict[str, str]:
-        """Return the names that were given to models, by model string."""
-        rows = self.read("SELECT key, value FROM meta WHERE key GLOB 'name.*'")
-        return {str(key).removeprefix("name."): str(value) for key, value in rows}
+        """Return the display names that the user gave, by model string."""
+        return self._meta("name.")
 
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
-        """The number of this session and those of the models; calls that earlier ones left open go on record."""
+        """Start a session, record the open calls of earlier ones, and return its number and those of the models."""
         with self.transaction() as connection:
             numbers = self.add_models(models)
             session = self.sessions() + 1
@@ -260,7 +258,7 @@ class RunStore:
         return session, numbers
 
     def row(self, call: CallKey, session: int, request: str, completion: Completion, cached: bool) -> ResultRow:
-        """A result as its row for RECORD, sealed with a checksum."""
+        """Return the row of a result for RECORD, with its checksum."""
         encoded = self._encoder.encode(completion)
         fields = (call.model, call.number, call.repeat, session, request, completion.outcome, int(cached))
         return ResultRow(*fields, seal_of(encoded, *fields), encoded)
@@ -268,7 +266,7 @@ class RunStore:
     # Reading.
 
     def models(self) -> dict[int, tuple[str, str]]:
-        """Name and identity of every model, by number."""
+        """Return name and identity of every model, by number."""
         models = {}
         for number, name, identity, seal in self.read("SELECT id, name, identity, seal FROM models ORDER BY id"):
             if not isinstance(number, int) or seal_of(name, number, identity) != seal:
@@ -277,12 +275,12 @@ class RunStore:
         return models
 
     def pending(self, model: int, repeats: int, *, by_prompt: bool = False) -> Iterator[CallRequest]:
-        """What has no result yet, or ended in an error; read piece by piece.
+        """Yield the calls that have no result or ended in an error, read in batches.
 
         Args:
-            model: Its number.
-            repeats: How often each case is asked.
-            by_prompt: A sample first, then sorted by prompt (see `sort_by_prompt`); otherwise as planned.
+            model: The model's number.
+            repeats: The number of repeats of each case.
+            by_prompt: Whether to sort by prompt (see `sort_by_prompt`) instead of the order of the plan.
         """
         if not by_prompt:
             return self._read_pending(_AS_PLANNED, model, repeats)
@@ -295,10 +293,10 @@ class RunStore:
             last = 0
             while rows := list(self.read(query, {"last": last, "model": model, "repeat": repeat})):
                 last = rows[-1][0]
-                for first in range(0, len(rows), _AT_ONCE):
-                    some = rows[first : first + _AT_ONCE]
+                for first in range(0, len(rows), _BATCH):
+                    batch = rows[first : first + _BATCH]
                     yield from [
-                        CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in some
+                        CallRequest(model, row[2], repeat, self._fresh_or_read(*row[2:]), row[1]) for row in batch
                     ]
 
     def work(self, model: int, repeats: int, *, by_prompt: bool = False) -> tuple[int, int]:
@@ -314,9 +312,9 @@ class RunStore:
         return self._fresh.pop(number) if number in self._fresh else self.rows.case(*columns)
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
-        """Every case of the plan, infeasible ones too, in its order or by name."""
+        """Yield every case of the plan, including infeasible ones, in its order or by name."""
         order = "name" if by_name else "id"
-        most = self._noted("cases")
+        most = self._ledger_rows("cases")
         rows = self.read(f"SELECT name, feasible, seal, line FROM cases ORDER BY {order}")  # noqa: S608
         for number, columns in enumerate(rows, 1):
             if number > most:
@@ -324,21 +322,21 @@ class RunStore:
             yield self.rows.case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
-        """Cases of the plan that can be asked, with their numbers, from one on."""
+        """Yield feasible cases after a number, with their numbers."""
         query = "SELECT id, name, feasible, seal, line FROM cases WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             yield found, self.rows.case(*columns)
 
     def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
-        """Every result with its case: by model, case and repeat, as planned or by name.
+        """Yield every result with its case, by model, case and repeat, in the order of the plan or by name.
 
         Raises:
-            DataError: A row is damaged, or the ledger says that one is missing; at the latest after the last one.
+            DataError: A row is damaged, or one is missing according to the ledger; at the latest after the last one.
         """
         models = self.models()
         rows, seals = 0, 0
         with self.snapshot():
-            most = self._noted("results")
+            most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(_BY_NAME if by_name else _BY_NUMBER, (number,)):
                     rows, seals = rows + 1, seals + self.rows.check(row)
@@ -349,71 +347,66 @@ class RunStore:
                 raise self.damaged("the list of results")
 
     def rows_between(self, model: int, first: int, end: int) -> list[tuple[Any, ...]]:
-        """A model's results of the cases from one number up to another, as they lie there; no ledger is asked."""
+        """Return the rows of a model's results for a range of cases, without a check of the ledger."""
         return list(self.read(_BETWEEN, (model, first, end)))
 
     def results_after(self, row: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
-        """Results in the order in which they came, with the number of their row and their seal; no ledger is asked."""
+        """Yield results in the order of writing, with row number and checksum, without a check of the ledger."""
         models = self.models()
         for number, *columns in self.read(_AFTER, (row, limit)):
             seal = self.rows.check(tuple(columns))
             yield number, self.rows.stored(models[columns[0]][0], tuple(columns)), seal
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
-        """What models said of one case, by model and repeat, at most so many of each."""
+        """Yield the results of one case, by model and repeat, at most `limit` of each model."""
         for number, (name, _) in self.models().items():
             for row in self.read(f"{_OF_CASE} LIMIT ?", (case, number, limit)):
                 self.rows.check(row)
                 yield self.rows.stored(name, row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
-        """Whether as many results as were read, with these seals together, are what the ledger says."""
+        """Return whether the number of results and the sum of their checksums match the ledger."""
         return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
 
     def last_result(self) -> int:
-        """The row of the result that came last; 0 if there is none."""
-        ((last,),) = self.read("SELECT COALESCE(MAX(rowid), 0) FROM results")
-        return int(last)
+        """Return the number of the last row of results, 0 if there is none."""
+        return self._number("SELECT COALESCE(MAX(rowid), 0) FROM results")
 
-    def noted_results(self) -> int:
-        """Return how many results there are, as the ledger says."""
-        return self._noted("results")
+    def result_count(self) -> int:
+        """Return the number of results in the ledger."""
+        return self._ledger_rows("results")
 
     def last_case(self) -> int:
-        """The highest number of a case; 0 if there is none."""
-        ((last,),) = self.read("SELECT COALESCE(MAX(id), 0) FROM cases")
-        return int(last)
+        """Return the highest number of a case, 0 if there is none."""
+        return self._number("SELECT COALESCE(MAX(id), 0) FROM cases")
 
     def size(self, repeats: int) -> int:
-        """How many times each model is to be asked."""
-        ((counted,),) = self.read(COUNT_CASES)
-        if counted != self._noted("cases"):
+        """Return the number of calls to each model."""
+        if self._number(COUNT_CASES) != self._ledger_rows("cases"):
             raise self.damaged("the list of cases")
-        ((feasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE feasible")
-        return int(feasible) * repeats
+        return self._number("SELECT COUNT(*) FROM cases WHERE feasible") * repeats
 
     def infeasible(self) -> int:
-        """How many cases of the plan cannot be asked."""
-        ((infeasible,),) = self.read("SELECT COUNT(*) FROM cases WHERE NOT feasible")
-        return int(infeasible)
+        """Return the number of infeasible cases."""
+        return self._number("SELECT COUNT(*) FROM cases WHERE NOT feasible")
 
     def an_error(self) -> str | None:
-        """What the first of the cases that ended in an error says, if there is one."""
-        found = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
-        return next((str(told) for (told,) in self.read(found)), None)
+        """Return the message of the first error, if there is one."""
+        query = "SELECT json_extract(CAST(completion AS TEXT), '$.error') FROM results WHERE outcome = 'error' LIMIT 1"
+        return next((str(error) for (error,) in self.read(query)), None)
 
     def done(self, model: int) -> int:
-        """How many results of a model need not be asked for again."""
-        ((results,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ?", (model,))
-        ((errors,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
-        return int(results) - int(errors)
+        """Return the number of a model's results that are not errors."""
+        # Two queries, because each reads one index only.
+        errors = self._number("SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'error'", (model,))
+        return self._number("SELECT COUNT(*) FROM results WHERE model = ?", (model,)) - errors
 
     def orphans(self) -> list[tuple[str, str, int]]:
-        """Calls of earlier sessions that may have been paid without a reply to show for it: model, case, repeat."""
+        """Return calls of earlier sessions that may have been billed but have no response: model, case, repeat."""
         return self._calls("SELECT * FROM orphans")
 
     def open_calls(self) -> list[tuple[str, str, int]]:
-        """Calls of the last session without a reply: in flight if it is at work, orphans if it was ended."""
+        """Return calls of the last session without a response: in flight if it is running, else orphans."""
         return self._calls(_OPEN_CALLS)
 
     def _calls(self, source: str) -> list[tuple[str, str, int]]:
@@ -424,59 +417,62 @@ class RunStore:
         return [(str(model), str(case), int(repeat)) for model, case, repeat in rows]
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query that changes nothing."""
+        """Yield the rows of a query that changes nothing."""
         if self._limit is not None:
             self._limit.restart()
         with naming(self.path, "read"):
-            # `yield from` would also close the cursor of an abandoned reader, which fails once the store is closed.
+            # `yield from` would also close the cursor of an abandoned generator, which fails after the store is closed.
             for row in self.connection.execute(query, values):  # noqa: UP028
                 yield row
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything read inside is of one moment, whatever is written meanwhile."""
+        """Read the state of one moment, whatever is written meanwhile."""
         with naming(self.path, "read"):
             self.connection.execute("BEGIN")
         try:
             yield
         finally:
-            with suppress(sqlite3.ProgrammingError):  # an abandoned reader may end after the store was closed
+            with suppress(sqlite3.ProgrammingError):  # an abandoned generator may end after the store was closed
                 self.connection.rollback()
 
-    def _noted(self, what: str) -> int:
-        """Return how many rows of a kind there are, as the ledger says."""
+    def _number(self, query: str, values: Sequence[object] = ()) -> int:
+        ((number,),) = self.read(query, values)
+        return int(number)
+
+    def _ledger_rows(self, what: str) -> int:
         found = list(self.read("SELECT rows FROM ledger WHERE what = ?", (what,)))
         if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 0:
             raise self.damaged("the ledger")
         return int(found[0][0])
 
     def damaged(self, what: str) -> DataError:
-        """The error to raise where something read is not what was written."""
+        """Return the error for content that differs from what was written."""
         return self.rows.damaged(what)
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
-    """Opens the run in a folder: for reading, or, by who holds its lock, for writing, making it first if need be."""
+    """Open the run in a folder for reading or, with its lock, for writing, and create it if necessary."""
     path = folder / NAME
     if create:
         return RunStore(path, open_for_writing(path))
-    acknowledged = noted(folder)
+    acknowledged = noted_commits(folder)
     try:
         connection = open_for_reading(path)
     except EmptyRun:
         if acknowledged:
-            raise _lost_commits(path, acknowledged, acknowledged) from None
+            raise _lost_commits_error(path, acknowledged, acknowledged) from None
         raise
     store = RunStore(path, connection, StepLimit(path, connection))
     with naming(path, "read"):
-        missing = lost(acknowledged, store.connection)
+        missing = lost_commits(acknowledged, store.connection)
     if missing:
         store.connection.close()
-        raise _lost_commits(path, missing, acknowledged)
+        raise _lost_commits_error(path, missing, acknowledged)
     return store
 
 
-def _lost_commits(path: Path, missing: int, acknowledged: int) -> DataError:
+def _lost_commits_error(path: Path, missing: int, acknowledged: int) -> DataError:
     return DataError(
         path,
         f"has lost the last {missing} of {acknowledged} commits: its log is damaged, or it is an older copy. "

@@ -1,25 +1,24 @@
-"""Estimates how long the rest of a run takes."""
+"""Estimate the time that the rest of a run takes."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-_LEAST_SPREAD = 1.5
-"""Between the smallest and the largest case seen so far, to tell the fixed time of a case from that of its length."""
+# The least ratio of the largest to the smallest case, to distinguish the fixed time of a case from that of its length.
+_MIN_SPREAD = 1.5
 
 
 class TimeLeft:
-    """The time that a model needs for its pending cases, estimated from the cases it has finished in this session.
+    """Estimate the time of a model's pending cases from the cases it has finished in this session.
 
-    Cases differ: a closed-book prompt is a line, one with documents a page. The time of a case is modelled as
-    a + b x size with a, b >= 0, fitted by least squares to the latencies. Cached responses take no time, so they do
-    not count.
+    A closed-book prompt has a line, one with documents a page. The time of a case is modelled as a + b x size with
+    a, b >= 0, fitted by least squares to the latencies. Cached responses take no time, so they do not count.
 
     Args:
-        cases: How many are pending.
-        size: The sum of their sizes, e.g. in characters to read.
-        clock: Seconds that only go forwards.
+        cases: The number of pending cases.
+        size: The sum of their sizes, e.g. in characters of the prompt.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, cases: int, size: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,30 +40,30 @@ class TimeLeft:
         self._sum_xy += size * y
 
     def skip(self, size: int) -> None:
-        """Count a case that took no time: its response was cached."""
+        """Count a case with a cached response, which took no time."""
         self._cases -= 1
         self._size -= size
 
     def seconds(self, in_flight: int = 1) -> float | None:
-        """Return how long the pending cases take; None if no case is finished yet.
+        """Return the time of the pending cases; None if no case is finished yet.
 
         Args:
-            in_flight: Cases that the model works on at once. The one that follows a finished case has just started;
-                the others are half done on average.
+            in_flight: The number of concurrent cases. The one after a finished case has just started; the others are
+                half done on average.
         """
         elapsed = self._clock() - self._started
         if not self.finished or elapsed <= 0:
             return None
         fixed, per_size = self._fit()
         done = fixed * self.finished + per_size * self._sum_x
-        begun = done / self.finished * max(0, min(in_flight - 1, self._cases)) / 2
-        left = max(0.0, fixed * self._cases + per_size * self._size - begun)
-        return elapsed * left / (done + begun)
+        started = done / self.finished * max(0, min(in_flight - 1, self._cases)) / 2
+        left = max(0.0, fixed * self._cases + per_size * self._size - started)
+        return elapsed * left / (done + started)
 
     def _fit(self) -> tuple[float, float]:
         """Return the time of a case and that of a unit of size, up to a common factor."""
         n, mean_x = self.finished, self._sum_x / self.finished
-        if self._largest < _LEAST_SPREAD * self._smallest or self._sum_y <= 0:
+        if self._largest < _MIN_SPREAD * self._smallest or self._sum_y <= 0:
             return mean_x or 1.0, 1.0
         slope = (self._sum_xy - mean_x * self._sum_y) / (self._sum_xx - mean_x * self._sum_x)
         fixed = self._sum_y / n - slope * mean_x

@@ -1,4 +1,4 @@
-"""A run as lines: each case with what a model said of it and how that scores."""
+"""Trials as JSON lines: each case with a model's response and its scores."""
 
 from __future__ import annotations
 
@@ -11,40 +11,34 @@ from ragbed.schema import Completion, Step
 from ragbed.scoring import score
 from ragbed.scoring.retrieval import score_retrieval
 
-_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}
-"""By whether equal runs are to be equal bytes."""
+_ENCODERS = {True: msgspec.json.Encoder(order="sorted"), False: msgspec.json.Encoder()}  # by `canonical`
+_OMITTED_DEFAULTS = {"rotation": 0, **dict.fromkeys(("event", "reason", "corpus", "dial", "twin"))}  # as in case lines
 
 
 def trial_lines(results: Iterable[StoredResult], *, canonical: bool) -> Iterator[bytes]:
-    """One JSON line a result.
+    """Yield one JSON line per result.
 
     Args:
-        results: Of a run; by name where equal runs are to be equal bytes.
-        canonical: Without what differs between equal runs: times, attempts and the wording of errors.
+        results: Results of a run; sorted by name if equal runs shall give equal bytes.
+        canonical: Leave out what differs between equal runs: times, attempts and the text of errors.
     """
     for result in results:
         yield trial_line(result, canonical=canonical)
 
 
 def trial_line(result: StoredResult, *, canonical: bool) -> bytes:
-    """A result as its line."""
+    """Return a result as a JSON line."""
     return _ENCODERS[canonical].encode(to_trial(result, canonical=canonical)) + b"\n"
 
 
 def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
-    """A result as the fields of its line."""
+    """Return the fields of a trial line."""
     completion = result.completion
-    fields: dict[str, object] = msgspec.structs.asdict(result.case)
-    for name, default in (
-        ("rotation", 0),
-        ("event", None),
-        ("reason", None),
-        ("corpus", None),
-        ("dial", None),
-        ("twin", None),
-    ):  # as a case line has them
-        if fields[name] == default:
-            del fields[name]
+    fields = {
+        name: value
+        for name, value in msgspec.structs.asdict(result.case).items()
+        if name not in _OMITTED_DEFAULTS or value != _OMITTED_DEFAULTS[name]
+    }
     fields |= {
         "model": result.model,
         "repeat": result.repeat,
@@ -52,7 +46,7 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         "error": kind_of_error(completion) if canonical else completion.error,
         "reply": completion.reply,
         "finish": completion.finish,
-        "usage": without_luck(completion.usage) if canonical else completion.usage,
+        "usage": without_cached_tokens(completion.usage) if canonical else completion.usage,
     }
     for name in ("reasoning", "retrieved", "citations"):
         if getattr(completion, name) is not None:
@@ -61,25 +55,26 @@ def to_trial(result: StoredResult, *, canonical: bool) -> dict[str, object]:
         fields["steps"] = [_to_step(step, canonical=canonical) for step in completion.steps]
     if not canonical:
         fields |= {"latency_s": completion.latency_s, "attempts": completion.attempts}
-    # Only a reply can be scored: a failure is in the outcome, never a wrong answer.
-    is_reply = completion.outcome == "ok"
-    scores = score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if is_reply else None
-    fields["scores"] = scores
+    # Only a response can be scored: a failure is an outcome, not a wrong answer.
+    has_reply = completion.outcome == "ok"
+    fields["scores"] = (
+        score(result.case, completion.reply or "") | score_retrieval(result.case, completion) if has_reply else None
+    )
     return fields
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
-    told: dict[str, object] = {"messages": step.messages, "reply": step.reply}
+    fields: dict[str, object] = {"messages": step.messages, "reply": step.reply}
     if canonical:
-        return told | {"usage": without_luck(step.usage)}
-    return told | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
+        return fields | {"usage": without_cached_tokens(step.usage)}
+    return fields | {"usage": step.usage, "latency_s": step.latency_s, "cached": step.cached}
 
 
-def without_luck(usage: dict[str, int] | None) -> dict[str, int] | None:
-    """How much of a prompt need not be read again hangs on what was asked before, so it differs between equal runs."""
+def without_cached_tokens(usage: dict[str, int] | None) -> dict[str, int] | None:
+    """Return usage without cached prompt tokens, which depend on earlier calls and differ between equal runs."""
     return None if usage is None else {name: count for name, count in usage.items() if name != "cached"}
 
 
 def kind_of_error(completion: Completion) -> str | None:
-    """The kind alone, of `kind: what happened`."""
+    """Return the kind of an error `kind: message`."""
     return None if completion.error is None else completion.error.partition(":")[0]

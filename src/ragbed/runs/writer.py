@@ -1,7 +1,7 @@
-"""Writes a run from an event loop: rows that arrive while a commit is on its way to the disk go into the next.
+"""Write a run from an event loop: rows that arrive during a commit are part of the next commit.
 
-Rows are handed to SQLite in the loop's own thread, and only the commit, which waits for the disk, goes to another:
-a thread that executed statements would fight the loop for the interpreter at every row (measured: 1.6 times the time).
+Statements run in the thread of the loop, and only the commit, which waits for the disk, runs in another one. If the
+statements ran there too, both threads would compete for the interpreter at every row (measured: 1.6 times the time).
 """
 
 from __future__ import annotations
@@ -9,47 +9,46 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
 from ragbed.runs.commit_counter import CommitCounter
-from ragbed.runs.lock import Held, is_same_file
+from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-
-
-_CHECK_EVERY_S = 0.5
-"""Between two looks whether the file is still in its place."""
+_CHECK_EVERY_S = 0.5  # between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
-    """The disk does not take what must be kept."""
+    """The file of a run cannot be written."""
 
 
 class RunGone(WriteFailed):
-    """The file was deleted, moved or replaced; what is written to it can no longer be found under its name."""
+    """The file was deleted, moved or replaced, so rows that are written to it are lost."""
 
 
 class PlaceCheck:
-    """Notices a deleted run: the system takes what is written to the file, and drops it when the process ends.
+    """Detect a deleted run: the system still accepts rows, but deletes the file when the process ends.
 
     Args:
         path: The file.
-        held: The lock beside it, which is locked anew if it was deleted.
+        held: The lock of the run, which is renewed if its file was deleted.
     """
 
-    def __init__(self, path: Path, held: Held) -> None:
+    def __init__(self, path: Path, held: RunLock) -> None:
         self._path, self._held = path, held
         self._file, self._next_at = path.stat(), 0.0
 
     def __call__(self) -> None:
-        """Look at the disk, at most every half second.
+        """Check the file, at most every half second.
 
         Raises:
-            RunGone: Another file or none has the name of the run's file.
+            RunGone: The file does not exist any more, or is another one.
         """
         if time.monotonic() < self._next_at:
             return
@@ -60,11 +59,11 @@ class PlaceCheck:
 
 
 class Writer:
-    """The one writer of a run.
+    """The only writer of a run.
 
     Args:
         path: The file, for messages.
-        connection: To it.
+        connection: A connection to it.
         mark: Counts the commits.
         check: Called in the other thread after each commit; raises `RunGone`.
     """
@@ -81,23 +80,23 @@ class Writer:
         self._disk = ThreadPoolExecutor(1, "ragbed-commit")
 
     def put(self, statement: str, values: tuple[object, ...]) -> asyncio.Future[None]:
-        """Hands in a row; the future ends when it is on the disk, with all that was handed in before it.
+        """Write a row; the future is done when this row and all earlier ones are on disk.
 
-        If the disk fails it ends with an error, as do all later ones: nothing is asked that cannot be kept.
-        A row that was handed in is written even if nobody waits for it any more.
+        If writing fails, this future and all later ones have an error, so that no more calls are made. A row is written
+        even if its future is cancelled.
         """
         durable = self._loop.create_future()
         self._waiting.append((statement, values, durable))
         if self._idle.is_set():
             self._idle.clear()
-            self._loop.call_soon(self._begin)  # with all that is handed in at this turn of the loop
+            self._loop.call_soon(self._begin)  # with all rows of this iteration of the loop
         return durable
 
     async def close(self) -> None:
-        """Waits for what is on its way.
+        """Wait until all rows are written.
 
         Raises:
-            WriteFailed: Something that was handed in is not on the disk.
+            WriteFailed: A row was not written.
         """
         await self._idle.wait()
         self._disk.shutdown(wait=False)
@@ -106,37 +105,36 @@ class Writer:
             raise self._broken
 
     def _begin(self) -> None:
-        """Sends what waits on its way; those who come meanwhile go next."""
         group, self._waiting = self._waiting, []
         if not group:
             self._idle.set()
             return
         problem: Exception | None = None
-        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is still copied
+        if self._broken is None or isinstance(self._broken, RunGone):  # the open file of a deleted run is copied later
             try:
                 self._execute(group)
                 self._disk.submit(self._commit, group)
-            except Exception as error:  # whatever it is, those who wait must hear of it
+            except Exception as error:  # the futures must get every kind of error
                 problem = error
             else:
                 return
         self._end(group, problem)
 
     def _execute(self, group: list[_Row]) -> None:
-        rows: dict[str, list[tuple[object, ...]]] = {}
+        rows: dict[str, list[tuple[object, ...]]] = defaultdict(list)
         for statement, values, _ in group:
-            rows.setdefault(statement, []).append(values)
+            rows[statement].append(values)
         for statement, several in rows.items():
             self._connection.executemany(statement, several)
         self._mark.count()
 
     def _commit(self, group: list[_Row]) -> None:
-        """In the other thread; the loop hears of it at its next turn, without the detours of a future."""
+        """Commit in the other thread, and report to the loop directly, which is faster than a future."""
         problem: Exception | None = None
         try:
             self._connection.commit()
             self._check()
-        except Exception as error:  # likewise
+        except Exception as error:  # as above
             problem = error
         self._loop.call_soon_threadsafe(self._end, group, problem)
 
@@ -146,27 +144,21 @@ class Writer:
         elif self._broken is None:
             self._mark.acknowledge()
         for _, _, durable in group:
-            if not durable.done():
-                _settle(durable, self._broken)
+            if durable.done():
+                continue
+            if self._broken is None:
+                durable.set_result(None)
+            else:
+                durable.set_exception(self._broken)
+                durable.exception()  # marks it as retrieved, because a cancelled task does not
         self._begin()
 
     def _give_up(self, problem: Exception) -> None:
-        """Undo what was begun, so that the file is as after the last commit."""
         if isinstance(problem, RunGone):
             self._broken = problem
             return
         self._broken = self._broken or WriteFailed(
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix that and rerun to resume."
         )
-        try:
+        with suppress(sqlite3.Error):  # otherwise the next process that opens the file rolls back
             self._connection.rollback()
-        except sqlite3.Error:
-            return  # the next process that opens the file undoes it
-
-
-def _settle(durable: asyncio.Future[None], broken: WriteFailed | None) -> None:
-    if broken is None:
-        durable.set_result(None)
-    else:
-        durable.set_exception(broken)
-        durable.exception()  # marked as seen: who was cancelled meanwhile does not look

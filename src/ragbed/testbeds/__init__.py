@@ -1,7 +1,7 @@
-"""Testbeds: from a dataset to cases ready to be asked, one file per ability.
+"""Testbeds: from a dataset to cases, one file per ability.
 
-To add one: a module with an object that has `name` and `cases`, and one line in TESTBEDS. Other packages bring such
-objects as entry points `ragbed.testbeds` (docs/plugins.md).
+To add one, write a module with an object that has the attributes of `BuiltinTestbed`, and add a line to TESTBEDS.
+Plug-ins provide testbeds through the entry point group `ragbed.testbeds` (docs/plugins.md).
 """
 
 from __future__ import annotations
@@ -13,30 +13,39 @@ from ragbed import plugins
 from ragbed.data import Dataset
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
-from ragbed.schema import Case
+from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
-from ragbed.testbeds.integration import INTEGRATION
+from ragbed.testbeds.integration import INTEGRATION, PARTS
 from ragbed.testbeds.noise import NOISE, REJECTION
-from ragbed.testbeds.parts import PARTS
 from ragbed.testbeds.settings import Settings
 
 
 class Testbed(Protocol):
-    """A way to turn a dataset into cases; a dataset, because positions and random documents look past one item."""
+    """A way to turn a dataset into cases."""
 
     @property
     def name(self) -> str:
-        """What it is called everywhere."""
-        ...
+        """The name in options, cases and tables."""
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields the cases of a dataset."""
-        ...
+        """Yield the cases of a dataset."""
 
 
-TESTBEDS: dict[str, Testbed] = {
+class BuiltinTestbed(Testbed, Protocol):
+    """A testbed that declares its headline metric."""
+
+    @property
+    def headline(self) -> ScoreName:
+        """The score whose rate is the headline metric; a trial is right if this score is true."""
+
+    @property
+    def secondary(self) -> tuple[ScoreName, ...]:
+        """Other scores of which a higher rate is better."""
+
+
+TESTBEDS: dict[str, BuiltinTestbed] = {
     "noise": NOISE,
     "rejection": REJECTION,
     "integration": INTEGRATION,
@@ -47,16 +56,35 @@ TESTBEDS: dict[str, Testbed] = {
     "own-retrieval": OWN_RETRIEVAL,
     "own-rejection": OWN_REJECTION,
 }
-CONTROLS = ("no-documents", "parts", "own-retrieval", "own-rejection")
-"""Asked only if they are named: what they tell is of interest beside other testbeds, or of systems alone."""
-USUAL = tuple(name for name in TESTBEDS if name not in CONTROLS)
+DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
+
+
+def headline_score(testbed: str) -> ScoreName:
+    """Return the score whose rate is a testbed's headline metric; `correct` for a testbed of a plug-in."""
+    return TESTBEDS[testbed].headline if testbed in TESTBEDS else "correct"
+
+
+def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
+    """Return all scores of a testbed of which a higher rate is better, the headline score first."""
+    secondary = TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()
+    return (headline_score(testbed), *secondary)
+
+
+def right_score(case: Case) -> ScoreName:
+    """Return the score that must be true for a trial of a case to be right.
+
+    This is the headline score of its testbed. Testbeds of plug-ins declare none, so there the case decides.
+    """
+    if case.testbed not in TESTBEDS and case.expect == "refuse":
+        return "refused"
+    return headline_score(case.testbed)
 
 
 def find_testbed(name: str) -> Testbed:
-    """The testbed of a name: one of ours, or a plug-in's.
+    """Return the built-in testbed or the plug-in's testbed of a name.
 
     Raises:
-        PluginFailed: It calls itself otherwise, and so would its cases: they might pass for another's.
+        PluginFailed: The testbed has another name, so its cases could be mistaken for those of another testbed.
     """
     testbed = find_part(plugins.TESTBEDS, name, TESTBEDS)
     if testbed.name != name:

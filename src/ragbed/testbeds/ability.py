@@ -1,4 +1,4 @@
-"""What the four abilities have in common: items × conditions → cases."""
+"""Testbeds with documents: every item under every condition becomes a case."""
 
 from __future__ import annotations
 
@@ -6,83 +6,114 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
+from statistics import median_low
+from typing import NamedTuple
 
 from ragbed.data import Dataset, kind_of
-from ragbed.schema import Case, Document, Expectation, Item, Kind
+from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
 from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvidence, plan_original, plan_ours
 from ragbed.testbeds.names import name_case
-from ragbed.testbeds.settings import CaseCondition, Settings
-from ragbed.testbeds.supply import Supply, fit_conditions
+from ragbed.testbeds.settings import Arm, CaseCondition, Settings
 
-_FIXED_LADDER = (0, 1, 2, 4, 9)
-"""Distracting documents beside the one supporting in the `fixed` arm."""
-_LOOKED_AT = 1_000
-"""Items from which the default conditions of a dataset follow."""
+_FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # beside one supporting document, in the distractor condition `fixed`
+_MAX_SAMPLED = 1_000  # items that decide the default conditions of a dataset
+
+# Default conditions are kept if at least half of them are feasible for this share of items. RGB's en_fact has 0.38.
+_MIN_FEASIBLE_DEFAULT = 0.25
+_MIN_FEASIBLE_REPLACEMENT = 0.5
+_REPLACEMENT_DISTRACTORS = (0, 1, 2, 4)  # beside the least evidence that answers a question
+
+
+class Supply(NamedTuple):
+    """How many documents an item has for a testbed."""
+
+    bearing: int  # documents that contain an answer
+    fewest: int  # how many of these every case needs
+    distracting: int
+
+    def mixes(self, docs: int) -> range:
+        """Return the possible numbers of distractors among this many documents."""
+        return range(max(0, docs - self.bearing), min(self.distracting, docs - self.fewest) + 1)
 
 
 @dataclass(frozen=True)
 class Ability:
-    """A testbed with documents."""
+    """A testbed with documents.
+
+    `noise` has the default ratios; `draw` and `choose_original` select the documents.
+    """
 
     name: str
     takes: Kind
     expect: Expectation
     noise: tuple[Fraction, ...]
-    """The ratios asked when none are given."""
     draw: DrawEvidence
     choose_original: ChooseOriginal
+    headline: ScoreName
+    secondary: tuple[ScoreName, ...] = ()
 
     def allows(self, noise: Fraction, original: bool) -> bool:
-        """Whether a ratio makes sense: all of it for rejection, else less; the original code takes 1 for more."""
+        """Return whether the testbed accepts a noise ratio: only 1 for rejection, below 1 for the others.
+
+        The original code also accepts 1 for integration and counterfactual items.
+        """
         if self.expect == "refuse":
             return noise == 1
         return noise < 1 or (original and self.takes != "base")
 
-    def conditions(self, settings: Settings) -> tuple[CaseCondition, ...]:
-        """All ways in which an item is asked."""
-        return _rotate(self._unrotated(settings), settings)
+    def conditions(self, settings: Settings, dataset: Dataset | None = None) -> tuple[CaseCondition, ...]:
+        """Return all conditions; with a dataset, defaults that most of its items cannot supply are replaced."""
+        conditions = self._requested(settings)
+        if dataset is not None and settings.fits_defaults and conditions:
+            items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
+            own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
+            conditions = fit_conditions(conditions, [self._supply(item) for item in islice(own, _MAX_SAMPLED)])
+        return tuple(
+            replace(condition, rotation=rotation)
+            for condition in conditions
+            for rotation in range(condition.docs if settings.all_positions else 1)
+        )
 
-    def conditions_for(self, dataset: Dataset, settings: Settings) -> tuple[CaseCondition, ...]:
-        """The same for a dataset: defaults that most of its items cannot supply are replaced by some that they can."""
-        usual = self._unrotated(settings)
-        if not settings.fits_defaults or not usual:
-            return _rotate(usual, settings)
-        items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
-        own = (item for item in items if kind_of(item) == self.takes and item.lang in settings.langs)
-        return _rotate(fit_conditions(usual, [self._supply(item) for item in islice(own, _LOOKED_AT)]), settings)
-
-    def _unrotated(self, settings: Settings) -> list[CaseCondition]:
+    def _requested(self, settings: Settings) -> list[CaseCondition]:
         ratios = self.noise if settings.noise is None else settings.noise
         ratios = tuple(noise for noise in ratios if self.allows(noise, settings.original is not None))
         shares = settings.correct if self.takes == "counterfactual" else (Fraction(0),)
-        asked: list[CaseCondition] = []
-        for arm in settings.arms:
-            if arm == "fixed":
-                asked += _fixed_conditions() if self.name == "noise" else ()
-            else:
-                asked += [CaseCondition(noise, settings.docs, correct, arm) for correct in shares for noise in ratios]
-        return asked
+        conditions: list[CaseCondition] = []
+        for arm in settings.distractors:
+            if arm != "fixed":
+                conditions += [
+                    CaseCondition(noise, settings.num_docs, correct, arm) for correct in shares for noise in ratios
+                ]
+            elif self.name == "noise":
+                conditions += _fixed_conditions()
+        return conditions
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields every item that this testbed takes, under every condition."""
-        return (case for _, case in self.laid_out(dataset, settings))
+        """Yield a case for every item of the testbed's kind and every condition."""
+        return (case for _, case in self.cases_with_items(dataset, settings))
 
-    def laid_out(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
-        """The cases, each with the item that it is made of."""
-        conditions = self.conditions_for(dataset, settings)
+    def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
+        """Yield the cases, each with its item."""
+        conditions = self.conditions(settings, dataset)
         for item, around, turns in self._items(dataset, settings, conditions):
-            for condition, plan in self._plans(item, around, turns, conditions, settings):
+            ordered = order_item(item, settings.seed)
+            bank = DocumentBank(ordered, around)
+            for condition in conditions:
+                if settings.original is None:
+                    plan = plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
+                else:
+                    plan = plan_original(item, condition, self.choose_original, settings.original)
                 yield item, self._case(dataset.name, item, condition, plan, settings)
 
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
     ) -> Iterator[tuple[Item, NearbyItems, dict[int, int]]]:
-        """The items with those around them and their turns, by number of documents.
+        """Yield the items with their neighbours and their position turns by number of documents.
 
-        Neither a limit nor a choice of languages changes an item's neighbours or turns, and so no case. An item
-        that follows its twin has those of the twin, so that nothing but the dial differs between the two.
+        Limit and languages do not affect the neighbours and turns of an item, so cases do not depend on them. An item
+        that follows its twin has the twin's, so that the pair differs only in the perturbation.
         """
         needs_others = any(condition.arm in ("random", "control") for condition in conditions)
         items = (
@@ -109,23 +140,6 @@ class Ability:
         bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
         return Supply(bearing, max(1, len(parts)), distracting)
 
-    def _plans(
-        self,
-        item: Item,
-        around: NearbyItems,
-        turns: dict[int, int],
-        conditions: tuple[CaseCondition, ...],
-        settings: Settings,
-    ) -> Iterator[tuple[CaseCondition, DocumentPlan]]:
-        if settings.original is not None:
-            for condition in conditions:
-                yield condition, plan_original(item, condition, self.choose_original, settings.original)
-            return
-        ordered = order_item(item, settings.seed)
-        bank = DocumentBank(ordered, around)
-        for condition in conditions:
-            yield condition, plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
-
     def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
@@ -141,7 +155,7 @@ class Ability:
             k=condition.docs,
             correct=float(condition.correct),
             arm=condition.arm,
-            profile=settings.way,
+            profile=settings.full_profile,
             seed=settings.seed,
             feasible=feasible,
             documents=plan.documents,
@@ -158,35 +172,48 @@ class Ability:
         )
 
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
-        """The share of distracting documents, nearest to the one asked for, that the item could supply."""
         supply = self._supply(item)
         if condition.arm in ("random", "control"):
             supply = supply._replace(distracting=condition.docs)
-        mixes, all_there_are = supply.mixes(condition.docs), supply.bearing + supply.distracting
+        mixes, available = supply.mixes(condition.docs), supply.bearing + supply.distracting
         if mixes:
             return min(mixes, key=lambda count: abs(count - condition.distracting)) / condition.docs
-        return supply.distracting / all_there_are if 0 < all_there_are < condition.docs else None
+        return supply.distracting / available if 0 < available < condition.docs else None
 
     def _expected(self, documents: tuple[Document, ...]) -> Expectation:
-        """What the testbed expects; where counterfactual documents were asked for and none is false, no flag."""
+        """Return what the testbed expects; a counterfactual case without false documents expects no correction."""
         if self.expect != "correct" or not documents:
             return self.expect
         stances = {document.stance for document in documents}
         return "correct" if "contradicts" in stances else "answer" if "supports" in stances else "refuse"
 
 
+def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
+    """Return the default conditions, or replacements if most of them are infeasible for most items."""
+
+    def share(condition: CaseCondition) -> float:
+        return sum(condition.distracting in supply.mixes(condition.docs) for supply in supplies) / len(supplies)
+
+    if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
+        return list(default)
+    if len({condition.noise for condition in default}) == 1:  # the same ratio of fewer documents
+        smaller = (replace(default[0], docs=docs) for docs in range(default[0].docs, 0, -1))
+        found = list(islice((one for one in smaller if share(one) >= _MIN_FEASIBLE_REPLACEMENT), 1))
+    else:
+        evidence = median_low([supply.fewest for supply in supplies])
+        arm: Arm = "fixed" if evidence == 1 else "related"
+        more = (
+            CaseCondition(Fraction(count, evidence + count), evidence + count, default[0].correct, arm)
+            for count in _REPLACEMENT_DISTRACTORS
+        )
+        found = [one for one in more if share(one) >= _MIN_FEASIBLE_REPLACEMENT]
+    return found or list(default)
+
+
 def _fixed_conditions() -> Iterator[CaseCondition]:
-    """One supporting document and ever more distracting ones; beside each, as much text about other things."""
-    for count in _FIXED_LADDER:
+    """Yield one supporting document with more and more distractors, each with a control of unrelated text."""
+    for count in _FIXED_DISTRACTORS:
         noise = Fraction(count, count + 1)
         yield CaseCondition(noise, count + 1, arm="fixed")
         if count:
             yield CaseCondition(noise, count + 1, arm="control")
-
-
-def _rotate(conditions: Sequence[CaseCondition], settings: Settings) -> tuple[CaseCondition, ...]:
-    return tuple(
-        replace(condition, rotation=rotation)
-        for condition in conditions
-        for rotation in range(condition.docs if settings.rotate else 1)
-    )

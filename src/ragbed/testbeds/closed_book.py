@@ -1,34 +1,87 @@
-"""Closed book: the question alone, to see what a model knows without documents.
+"""Closed-book testbeds: the question without documents.
 
-`no-documents` asks the same with the instruction that belongs to documents, and none of them: whether a model declines
-may hang on being told how to (claim C9).
+`no-documents` uses the instruction for documents, which says how to decline, with an empty list of documents (claim
+C9).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ragbed.data import Dataset
-from ragbed.schema import Case
-from ragbed.testbeds.no_documents import bare_case, items_of
+from ragbed.schema import Case, Expectation, Item, Message, ScoreName
+from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import Settings
 
 
 @dataclass(frozen=True)
 class ClosedBook:
-    """A testbed without documents; takes every item."""
+    """A testbed without documents for items of every kind; `documents` are those of the prompt."""
 
     name: str
     documents: Sequence[str] | None
-    """For the prompt."""
+    headline: ScoreName
+    secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields every item once."""
-        for item in items_of(dataset, settings):
+        """Yield one case for every item."""
+        for item in selected_items(dataset, settings):
             messages = settings.instructions.messages(item.lang, item.question, self.documents)
-            yield bare_case(dataset, item, settings, self.name, messages)
+            yield case_without_documents(dataset, item, settings, self.name, messages)
 
 
-CLOSED_BOOK = ClosedBook("closed-book", None)
-NO_DOCUMENTS = ClosedBook("no-documents", ())
+def selected_items(dataset: Dataset, settings: Settings) -> Iterator[Item]:
+    """Yield the items within the limit and in the languages of the settings."""
+    items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
+    return (item for item in items if item.lang in settings.langs)
+
+
+def case_without_documents(  # noqa: PLR0913 - the differences between these testbeds
+    dataset: Dataset, item: Item, settings: Settings, testbed: str, messages: tuple[Message, ...],
+    *, expect: Expectation = "answer", k: int = 0, corpus: str | None = None,
+) -> Case:  # fmt: skip
+    """Return the case of an item in a testbed without documents.
+
+    Args:
+        dataset: The item's dataset.
+        item: The item.
+        settings: The settings of the cases.
+        testbed: The testbed's name.
+        messages: The messages to send.
+        expect: What the testbed expects.
+        k: The number of documents that a RAG system shall retrieve.
+        corpus: ID of the corpus that the system searches.
+    """
+    label = f"k={k},{settings.label}" if k else settings.label
+    return Case(
+        case=name_case(dataset.name, item.id, testbed, label),
+        data=dataset.name,
+        item=item.id,
+        lang=item.lang,
+        testbed=testbed,
+        question=item.question,
+        noise=None,
+        noise_real=None,
+        k=k,
+        correct=0.0,
+        arm="related",
+        profile=settings.full_profile,
+        seed=settings.seed,
+        feasible=True,
+        documents=(),
+        slots=(),
+        messages=messages,
+        answer=item.answer,
+        fake=item.fake,
+        expect=expect,
+        event=item.event,
+        dial=item.dial,
+        twin=item.twin,
+        corpus=corpus,
+    )
+
+
+CLOSED_BOOK = ClosedBook("closed-book", None, headline="correct")
+NO_DOCUMENTS = ClosedBook("no-documents", (), headline="refused", secondary=("correct",))

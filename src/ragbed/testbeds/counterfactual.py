@@ -1,4 +1,4 @@
-"""Counterfactual robustness: the model knows the answer, the documents tell another, and a warning is given."""
+"""Counterfactual robustness: documents contradict the answer that the model knows, and the prompt warns of errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.testbeds.settings import CaseCondition, show_ratio
 
 
 def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
-    """Edited passages from the front, true ones from the back, never both forms of one passage."""
+    """Draw edited passages from the front and true ones from the back, never both versions of one passage."""
     true = condition.correct * condition.docs
     if true.denominator != 1:
         raise Infeasible(f"correct {show_ratio(condition.correct)} of {condition.docs} documents is no whole number")
@@ -23,17 +23,14 @@ def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, 
     used = {ordered.item.passages[index].edit_of for index in front}
     if true and None in used:
         raise Infeasible("an edited document does not say which true one it falsifies (edit_of)")
-    back = [index for index in _true_from_the_back(ordered) if index not in used][: int(true)]
+    # The reverse order of the edits, so that a larger share of true documents contains the smaller one.
+    originals = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
+    available = dict.fromkeys([index for index in originals if index is not None] + list(ordered.supports))
+    back = [index for index in available if index not in used][: int(true)]
     if len(front) < edited or len(back) < true:
         beside = f" beside {true} true ones" if true else ""
         raise Infeasible(f"needs {edited} edited documents{beside}, has {len(ordered.contradicts)} pairs")
     return (*front, *back[::-1])
-
-
-def _true_from_the_back(ordered: Ordered) -> list[int]:
-    """True passages in the reverse order of their edits, so that each next one is drawn after those before."""
-    edited = [ordered.item.passages[index].edit_of for index in reversed(ordered.contradicts)]
-    return list(dict.fromkeys([index for index in edited if index is not None] + list(ordered.supports)))
 
 
 COUNTERFACTUAL = Ability(
@@ -43,4 +40,6 @@ COUNTERFACTUAL = Ability(
     noise=(Fraction(0),),
     draw=_draw,
     choose_original=choose_counterfactual,
+    headline="correct",
+    secondary=("flagged",),
 )

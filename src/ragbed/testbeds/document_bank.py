@@ -1,17 +1,17 @@
-"""Documents of other questions: the `random` arm, and the length-matched `control` of the `fixed` one.
+"""Documents of other questions, for the distractor condition `random` and the length-matched `control` of `fixed`.
 
-They are drawn from a bounded neighbourhood, so that a dataset of any size streams; from items before an
-item in an order that hangs on its content, and, for the first few items, from those after it in file order.
-Appending items therefore changes no older draw.
+They are drawn from a limited number of neighbours, so datasets of any size can be streamed. An item draws from the
+items before it, in an order that depends on its content; the first few items also draw from the items after them, in
+file order. So items that are added later do not change earlier draws.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,23 +19,21 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.document_order import Ordered, digest
 from ragbed.text import mentions_answer
 
+# With more earlier items, the first ones are used too often: with all of a file of 300, the first thirty provide a
+# third of all documents; with 32 they provide a sixth, and all later ones equally many.
 BEFORE = 32
-"""How many earlier items a draw looks at. The more, the more often early items lend: with all of a file of 300 the
-first thirty lent a third of all documents; with 32 they lend a sixth, and all later ones equally often."""
-AFTER = 64
-"""How many later items: enough for the first item of a file to fill the largest prompts."""
+AFTER = 64  # enough for the first item of a file to fill the largest prompts
 
 
-@dataclass(frozen=True)
-class NearbyItems:
-    """The items around one, in file order."""
+class NearbyItems(NamedTuple):
+    """The items around an item, in file order."""
 
     before: tuple[Item, ...] = ()
     after: tuple[Item, ...] = ()
 
 
 def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]:
-    """Yields every item with those around it, holding no more than these."""
+    """Yield every item with its neighbours, which are all that is kept in memory."""
     source = iter(items)
     before: deque[Item] = deque(maxlen=BEFORE)
     ahead = deque(islice(source, AFTER + 1))
@@ -47,19 +45,19 @@ def with_neighbours(items: Iterable[Item]) -> Iterator[tuple[Item, NearbyItems]]
 
 
 class DocumentBank:
-    """What an item can borrow from its neighbours: one document of each, in an order of its own."""
+    """The documents that an item can take from its neighbours: one of each, in an order of its own."""
 
     def __init__(self, ordered: Ordered, around: NearbyItems) -> None:
         self._item, self._key, self._around = ordered.item, ordered.key, around
         self._mentions: dict[str, bool] = {}
 
     def random(self, count: int) -> list[Document]:
-        """The first so many documents, or all if there are fewer."""
+        """Return the first `count` documents, or all if there are fewer."""
         found = (self._first(other) for other in self._others)
         return list(islice((document for document in found if document is not None), count))
 
     def control(self, lengths: Sequence[int]) -> list[Document]:
-        """For each length in characters a document cut to it, no two of one question, as far as there are."""
+        """Return a document of each length in characters, each of another question, as far as there are any."""
         found: dict[str, Document] = {}
         for length in lengths:
             for other in self._others:
@@ -79,7 +77,7 @@ class DocumentBank:
         ]
 
     def _first(self, other: Item, min_chars: int = 0) -> Document | None:
-        """A document of another question that does not mention the gold; which one comes first is up to chance."""
+        """Return a document of another question that does not mention the answer, from a random start."""
         pool = [index for index, passage in enumerate(other.passages) if passage.stance != "contradicts"]
         start = int.from_bytes(digest(self._key, other.id), "big") % max(1, len(pool))
         for index in pool[start:] + pool[:start]:
@@ -89,13 +87,13 @@ class DocumentBank:
         return None
 
     def _mentions_gold(self, text: str) -> bool:
-        if text not in self._mentions:  # several conditions ask about the same text
+        if text not in self._mentions:  # several conditions check the same text
             self._mentions[text] = mentions_answer(text, self._item.answer)
         return self._mentions[text]
 
 
 def _cut(text: str, length: int) -> str:
-    """The first so many characters, or up to a word less where that would cut a word in two."""
+    """Truncate a text, before a word that would be cut in two."""
     cut = text[:length]
     splits_a_word = cut[-1:].isascii() and cut[-1:].isalnum() and text[length : length + 1].isalnum()
     return cut[: cut.rfind(" ")] if splits_a_word and " " in cut else cut

@@ -1,4 +1,4 @@
-"""Which documents a case gets and where each stands, or why it cannot be had."""
+"""The documents of a case and their positions, or the reason why the case is infeasible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
 
 
 class Infeasible(Exception):
-    """The item cannot supply what a condition asks; says what is wanting."""
+    """An item cannot supply the documents of a condition; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -27,46 +27,46 @@ class DocumentPlan:
     reason: str | None = None
 
 
+# Return the indexes of the given number of passages with an answer, or raise Infeasible.
 DrawEvidence = Callable[[Ordered, CaseCondition, int], tuple[int, ...]]
-"""Our own draw: the passages, by index, that bear an answer, so many of them; or raises Infeasible."""
 
+# Select documents like the original code of a year, or raise ValueError where the original code does.
 ChooseOriginal = Callable[[Item, CaseCondition, int], Chosen]
-"""The original code's choice, of a year; or raises ValueError as it does."""
 
 
 def plan_ours(
     ordered: Ordered, bank: DocumentBank, condition: CaseCondition, draw: DrawEvidence, turn: int
 ) -> DocumentPlan:
-    """Lays out a condition exactly as asked, or says why not.
+    """Plan the documents of a condition: the exact mix, or the reason why it is infeasible.
 
-    Documents that bear an answer take the ranks from the first on, distracting ones those from the last back: at the
-    next ratio one of them gives way to one of the others, and all the rest stay where they are.
+    Documents with an answer get the first ranks and distractors the last ones, in reverse order. So the next ratio
+    replaces one document and leaves all others in their positions.
 
     Args:
-        ordered: The item, its pools in drawing order.
+        ordered: The item, its passages in drawing order.
         bank: Documents of other questions.
-        condition: What is asked.
-        draw: The testbed's choice of documents that bear an answer.
+        condition: The condition.
+        draw: The testbed's selection of documents with an answer.
         turn: The item's turn of the Latin square.
     """
     try:
-        distracting = _whole(condition)
+        distracting = _distractor_count(condition)
         evidence = draw(ordered, condition, condition.docs - distracting)
         distractors = _distractors(ordered, bank, condition.arm, distracting)
     except Infeasible as why:
         return DocumentPlan(reason=str(why))
     ranked = [ordered.documents[index] for index in evidence] + distractors[::-1]
     slots = [slot_of(rank, turn + condition.rotation, condition.docs) for rank in range(condition.docs)]
-    placed = sorted(zip(slots, ranked, strict=True), key=lambda pair: pair[0])
+    placed = dict(zip(slots, ranked, strict=True))
     return DocumentPlan(
-        documents=tuple(document for _, document in placed),
+        documents=tuple(placed[slot] for slot in range(condition.docs)),
         slots=tuple(slots[: len(evidence)]),
         noise_real=distracting / condition.docs,
     )
 
 
 def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, year: int) -> DocumentPlan:
-    """Repeats the original code's choice, whatever mix comes of it."""
+    """Plan the documents that the original code selects, whatever mix results."""
     try:
         chosen = choose(item, condition, year)
     except ValueError as error:
@@ -81,7 +81,7 @@ def plan_original(item: Item, condition: CaseCondition, choose: ChooseOriginal, 
     )
 
 
-def _whole(condition: CaseCondition) -> int:
+def _distractor_count(condition: CaseCondition) -> int:
     exact = condition.distracting
     if exact.denominator == 1:
         return int(exact)
@@ -96,12 +96,11 @@ def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> 
     if not count:
         return []
     related = [ordered.documents[index] for index in ordered.distracts[:count]]
-    if arm in ("related", "fixed", "control") and len(related) < count:
+    if arm != "random" and len(related) < count:
         raise Infeasible(f"needs {count} distracting documents, has {len(related)}")
     if arm in ("related", "fixed"):
         return related
-    lengths = [len(document.text) for document in related]
-    found = bank.control(lengths) if arm == "control" else bank.random(count)
+    found = bank.random(count) if arm == "random" else bank.control([len(document.text) for document in related])
     if len(found) < count:
         raise Infeasible(f"needs {count} documents of other questions without the answer, found {len(found)}")
     return found

@@ -1,7 +1,7 @@
-"""Own retrieval: a system gets the question and the id of a corpus, and finds documents by itself.
+"""End-to-end RAG: a system gets the question and the ID of a corpus, and retrieves documents itself.
 
-`own-retrieval` searches all passages of the dataset; `own-rejection` a corpus from which those that bear an answer are
-withheld, so that it ought to decline. Only a system can be asked (`python/…`, `http/…`): a model has nothing to search.
+The corpus of `own-retrieval` has all passages of the dataset. The corpus of `own-rejection` lacks the passages that
+contain an answer, so the system should decline. Only systems can be evaluated (`python/…`, `http/…`).
 """
 
 from __future__ import annotations
@@ -11,36 +11,38 @@ from dataclasses import dataclass
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Edition
-from ragbed.schema import Case, Expectation, Message
-from ragbed.testbeds.no_documents import bare_case, items_of
+from ragbed.schema import Case, Expectation, Message, ScoreName
+from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.settings import Settings
 
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """A testbed without documents, but with a corpus."""
+    """A testbed with a corpus instead of documents."""
 
     name: str
     edition: Edition
     expect: Expectation
+    headline: ScoreName
+    secondary: tuple[ScoreName, ...] = ()
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields every item once; where the answer is withheld base items only, as `rejection` does."""
+        """Yield one case for every item; only for base items if the testbed expects a refusal, as in `rejection`."""
         corpus = Corpus(dataset, self.edition).id
-        for item in items_of(dataset, settings):
+        for item in selected_items(dataset, settings):
             if self.expect == "answer" or kind_of(item) == "base":
-                asked = (Message(role="user", content=item.question),)
-                yield bare_case(
-                    dataset, item, settings, self.name, asked, expect=self.expect, k=settings.docs, corpus=corpus
+                messages = (Message(role="user", content=item.question),)
+                yield case_without_documents(
+                    dataset, item, settings, self.name, messages, expect=self.expect, k=settings.num_docs, corpus=corpus
                 )
 
 
 def open_corpora(datasets: Iterable[Dataset], testbeds: Iterable[object]) -> dict[str, Corpus]:
-    """What the testbeds among these have systems search, by id."""
+    """Return the corpora that systems search in these testbeds, by ID."""
     editions = [testbed.edition for testbed in testbeds if isinstance(testbed, EndToEnd)]
     corpora = (Corpus(dataset, edition) for dataset in datasets for edition in editions)
     return {corpus.id: corpus for corpus in corpora}
 
 
-OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer")
-OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse")
+OWN_RETRIEVAL = EndToEnd("own-retrieval", "corpus", "answer", headline="correct")
+OWN_REJECTION = EndToEnd("own-rejection", "withheld-corpus", "refuse", headline="refused")

@@ -1,7 +1,8 @@
-"""Counts of laid-out cases per condition: what is feasible, what is not and why."""
+"""Counts of feasible and infeasible cases per condition, with the reasons."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 
 from ragbed.schema import Case
@@ -9,7 +10,7 @@ from ragbed.schema import Case
 
 @dataclass
 class FeasibilityRow:
-    """One condition of one testbed on one dataset."""
+    """The counts of one condition of one testbed on one dataset."""
 
     data: str
     testbed: str
@@ -20,44 +21,37 @@ class FeasibilityRow:
     arm: str
     feasible: int = 0
     infeasible: int = 0
-    noise_real: float | None = None
-    """Mean over the feasible cases that have documents."""
-    reasons: dict[str, int] = field(default_factory=dict)
-    """Why cases are infeasible, and how many."""
+    noise_real: float | None = None  # mean over the feasible cases with documents
+    reasons: dict[str, int] = field(default_factory=dict)  # number of infeasible cases by reason
 
 
 class FeasibilityCounts:
-    """Adds up cases as they pass."""
+    """Count cases by condition."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[object, ...], FeasibilityRow] = {}
-        self._measured: dict[tuple[object, ...], int] = {}
-        self._sums: dict[tuple[object, ...], float] = {}
+        self._noise: dict[tuple[object, ...], list[float]] = defaultdict(lambda: [0.0, 0])  # sum and count
 
     def add(self, case: Case) -> None:
-        """Counts one case."""
+        """Count one case."""
         key = (case.data, case.testbed, case.lang, case.noise, case.correct, case.k, case.arm)
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = FeasibilityRow(*key)
-        if case.feasible:
-            row.feasible += 1
-            if case.noise_real is not None:
-                self._measured[key] = count = self._measured.get(key, 0) + 1
-                self._sums[key] = self._sums.get(key, 0.0) + case.noise_real
-                row.noise_real = round(self._sums[key] / count, 6)
-        else:
+        row = self._rows.get(key) or self._rows.setdefault(key, FeasibilityRow(*key))
+        if not case.feasible:
             row.infeasible += 1
-            reason = case.reason or ""
-            row.reasons[reason] = row.reasons.get(reason, 0) + 1
+            row.reasons[case.reason or ""] = row.reasons.get(case.reason or "", 0) + 1
+            return
+        row.feasible += 1
+        if case.noise_real is not None:
+            noise = self._noise[key] = [self._noise[key][0] + case.noise_real, self._noise[key][1] + 1]
+            row.noise_real = round(noise[0] / noise[1], 6)
 
     @property
     def rows(self) -> list[FeasibilityRow]:
-        """All conditions, in the order in which they came."""
+        """All conditions, in the order of their first case."""
         return list(self._rows.values())
 
     def summary(self) -> dict[str, object]:
-        """The counts as plain values, for JSON."""
+        """Return the counts as plain values for JSON."""
         return {
             "feasible": sum(row.feasible for row in self.rows),
             "infeasible": sum(row.infeasible for row in self.rows),

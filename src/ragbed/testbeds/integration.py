@@ -1,15 +1,24 @@
-"""Information integration: the answer has several parts, which stand in different documents."""
+"""Information integration: the parts of the answer are in different documents.
+
+The testbed `parts` has the sub-questions, each with the documents of the complete question. The difference between the
+two is the cost of integration.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
+from msgspec import structs
+
+from ragbed.data import Dataset
+from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.document_order import Ordered
 from ragbed.testbeds.document_plan import Infeasible
 from ragbed.testbeds.noise import draw_supporting
 from ragbed.testbeds.original_code import choose_integration
-from ragbed.testbeds.settings import CaseCondition
+from ragbed.testbeds.settings import CaseCondition, Settings
 
 
 def _draw(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
@@ -26,4 +35,32 @@ INTEGRATION = Ability(
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4)),
     draw=_draw,
     choose_original=choose_integration,
+    headline="correct",
 )
+
+
+class Parts:
+    """The testbed; it takes integration items that have a question for each part of the answer."""
+
+    name = "parts"
+    headline: ScoreName = "correct"
+    secondary: tuple[ScoreName, ...] = ()
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yield one case per part for every integration case."""
+        for item, case in INTEGRATION.cases_with_items(dataset, settings):
+            texts = [document.text for document in case.documents]
+            prefix, _, condition = case.case.rpartition(f"/{INTEGRATION.name}@")
+            # Published items have no sub-questions; all others have one for each part.
+            for part, (question, aliases) in enumerate(zip(item.sub_questions, item.answer, strict=False)):
+                yield structs.replace(
+                    case,
+                    case=f"{prefix}/{self.name}@part={part},{condition}",
+                    testbed=self.name,
+                    question=question,
+                    answer=(aliases,),
+                    messages=settings.instructions.messages(item.lang, question, texts) if case.feasible else (),
+                )
+
+
+PARTS = Parts()

@@ -1,4 +1,4 @@
-"""What a case is called: `data/item/testbed@noise=0.6,k=5,…`, a name that parses back."""
+"""The name of a case, e.g. `data/item/testbed@noise=0.6,k=5,…`, which can be parsed."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class CaseName(NamedTuple):
 
 
 def name_case(data: str, item: str, testbed: str, settings: str) -> str:
-    """The name; characters that separate its parts are written as %2F where they stand inside one."""
+    """Return the name of a case; separators inside a part are escaped, e.g. as %2F."""
     return f"{_quote(data)}/{_quote(item)}/{testbed}@{settings}"
 
 
 def parse_case(name: str) -> CaseName:
-    """The parts again.
+    """Parse the name of a case.
 
     Raises:
-        ValueError: It is no name of a case.
+        ValueError: The text is not the name of a case.
     """
     place, at, settings = name.partition("@")
     parts = place.split("/")
     if not at or len(parts) != 3:
-        raise ValueError(f"{name!r} is no name of a case, as data/item/testbed@profile=robust,seed=0")
+        raise ValueError(f"{name!r} is not the name of a case, e.g. data/item/testbed@profile=robust,seed=0")
     pairs = dict(pair.split("=", 1) for pair in settings.split(","))
     return CaseName(unquote(parts[0]), unquote(parts[1]), parts[2], pairs)
 

@@ -1,4 +1,4 @@
-"""Noise robustness: some documents hold the answer, the others are about the matter but do not hold it."""
+"""Noise robustness and negative rejection: some documents, or none, contain the answer; the others are distractors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.testbeds.settings import CaseCondition
 
 
 def draw_supporting(ordered: Ordered, condition: CaseCondition, count: int) -> tuple[int, ...]:
-    """The first so many supporting passages."""
+    """Return the first `count` supporting passages."""
     if count > len(ordered.supports):
         raise Infeasible(f"needs {count} supporting documents, has {len(ordered.supports)}")
     return ordered.supports[:count]
@@ -26,7 +26,6 @@ NOISE = Ability(
     noise=tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8)),
     draw=draw_supporting,
     choose_original=choose_base,
+    headline="correct",
 )
-
-
-REJECTION = replace(NOISE, name="rejection", expect="refuse", noise=(Fraction(1),))
+REJECTION = replace(NOISE, name="rejection", expect="refuse", noise=(Fraction(1),), headline="refused")

@@ -24,9 +24,9 @@ class Chosen(NamedTuple):
     placed: list[int]
 
 
-def choose_base(item: Item, asked: CaseCondition, year: int) -> Chosen:
+def choose_base(item: Item, condition: CaseCondition, year: int) -> Chosen:
     """Choose documents for noise and rejection: the front of both lists, with one kind of shortage filled."""
-    docs, noise = asked.docs, float(asked.noise)
+    docs, noise = condition.docs, float(condition.noise)
     positive, negative = _pool(item, "supports"), _pool(item, "distracts")
     wanted_negative = ceil(docs * noise)
     wanted_positive = docs - wanted_negative
@@ -41,10 +41,10 @@ def choose_base(item: Item, asked: CaseCondition, year: int) -> Chosen:
     return _shuffle(random.Random(_RESET), positive[:wanted_positive] + negative[:wanted_negative])
 
 
-def choose_integration(item: Item, asked: CaseCondition, year: int) -> Chosen:
+def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chosen:
     """Choose one document per sub-question, then further ones in rounds, then distractors."""
     rng = random.Random(_RESET)
-    wanted = asked.docs - ceil(asked.docs * float(asked.noise))
+    wanted = condition.docs - ceil(condition.docs * float(condition.noise))
     parts: dict[int, list[int]] = {}
     for index in _pool(item, "supports"):
         parts.setdefault(item.passages[index].part or 0, []).append(index)
@@ -63,11 +63,11 @@ def choose_integration(item: Item, asked: CaseCondition, year: int) -> Chosen:
         drawn += further[: wanted - len(drawn)]
     elif year == 2023:
         drawn += further
-    drawn += _pool(item, "distracts")[: max(0, asked.docs - len(drawn))]
+    drawn += _pool(item, "distracts")[: max(0, condition.docs - len(drawn))]
     return _shuffle(rng, drawn)
 
 
-def choose_counterfactual(item: Item, asked: CaseCondition, year: int) -> Chosen:
+def choose_counterfactual(item: Item, condition: CaseCondition, year: int) -> Chosen:
     """Choose edited documents at random, true ones from the rest, and the front of the distractors.
 
     Raises:
@@ -79,8 +79,10 @@ def choose_counterfactual(item: Item, asked: CaseCondition, year: int) -> Chosen
     edits = {passage.edit_of: index for index, passage in enumerate(item.passages) if passage.edit_of is not None}
     if not edits.keys() >= set(true):
         raise ValueError("a supporting document has no edited form")
-    wanted_negative, wanted_true = (ceil(asked.docs * float(share)) for share in (asked.noise, asked.correct))
-    wrong = rng.sample(range(len(true)), min(len(true), asked.docs - wanted_negative - wanted_true))
+    wanted_negative, wanted_true = (
+        ceil(condition.docs * float(share)) for share in (condition.noise, condition.correct)
+    )
+    wrong = rng.sample(range(len(true)), min(len(true), condition.docs - wanted_negative - wanted_true))
     drawn = [edits[true[position]] for position in wrong]
     left = [position for position in range(len(true)) if position not in wrong]
     if wanted_true > 0 and left:

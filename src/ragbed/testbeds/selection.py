@@ -1,114 +1,113 @@
-"""From what a user asks for to settings and testbeds that can deliver it, or a clear refusal."""
+"""Choose testbeds for a user's settings and generate their cases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from ragbed.data import Dataset
 from ragbed.errors import UsageError
 from ragbed.schema import Case
-from ragbed.testbeds import USUAL, Testbed, find_testbed
+from ragbed.testbeds import DEFAULT_TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.parts import Parts
+from ragbed.testbeds.integration import Parts
 from ragbed.testbeds.settings import Settings, show_ratio
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
-    """Return the testbeds that are named, or those that have cases for the noise ratios and distractor conditions."""
-    chosen = [find_testbed(name) for name in dict.fromkeys(names or USUAL)]
+    """Return the named testbeds, or the default ones that have cases for the noise ratios and distractor conditions."""
+    chosen = [find_testbed(name) for name in dict.fromkeys(names or DEFAULT_TESTBEDS)]
+    abilities = [testbed for testbed in chosen if isinstance(testbed, Ability)]
     for noise in settings.noise or ():
-        if not any(_takes(testbed, noise, settings) for testbed in chosen):
-            raise UsageError(f"--noise {show_ratio(noise)}: {_allowed(chosen)}.")
-    idle = [testbed for testbed in chosen if isinstance(testbed, Ability) and not testbed.conditions(settings)]
-    if names and idle:
-        if set(settings.arms) == {"fixed"}:
+        if not any(testbed.allows(noise, settings.original is not None) for testbed in abilities):
+            raise UsageError(f"--noise {show_ratio(noise)}: {_allowed_noise(abilities)}.")
+    unused = [testbed for testbed in abilities if not testbed.conditions(settings)]
+    if names and unused:
+        if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"--testbeds {idle[0].name}: --distractors fixed applies only to noise; add related to --distractors."
+                f"--testbeds {unused[0].name}: --distractors fixed applies only to noise; add related to --distractors."
             )
-        raise UsageError(f"--testbeds {idle[0].name}: {_allowed(idle)}; --noise gives none of these.")
-    return [testbed for testbed in chosen if testbed not in idle]
+        raise UsageError(f"--testbeds {unused[0].name}: {_allowed_noise(unused)}; --noise gives none of these.")
+    return [testbed for testbed in chosen if testbed not in unused]
 
 
-def lay_out(
+def generate_cases(
     datasets: Sequence[Dataset],
     testbeds: Sequence[Testbed],
     settings: Settings,
     *,
     named: bool,
-    remedies: Sequence[str] = (),
+    strategies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Case]:
-    """Yields the cases of datasets, and those with documents again for every remedy.
+    """Yield the cases of datasets, and those with documents again for every prompting strategy.
 
-    Each dataset is asked by the testbeds that it has items for. Of testbeds that were named, those that a dataset
-    leaves to others are told in the end.
+    Each dataset is evaluated with the testbeds for which it has items. If the testbeds were `named` by the user, `tell`
+    gets a message for each testbed that a dataset has no items for.
 
     Raises:
-        UsageError: A dataset has no item for any testbed, or none of them has one for a testbed that was named.
+        UsageError: A dataset has no item for any testbed, or no dataset has an item for a named testbed.
     """
-    idle: dict[str, list[Testbed]] = {}
+    unused: dict[str, list[Testbed]] = {}
     for dataset in datasets:
-        if fitted := _describe_fitted(dataset, testbeds, settings):
-            tell(fitted)
-        served = yield from _lay_out_one(dataset, testbeds, settings, remedies)
-        idle[dataset.name] = [testbed for testbed in testbeds if testbed.name not in served]
-        if not served:
-            raise UsageError(_lack([dataset.name], testbeds if named else (), settings))
+        if message := _describe_replaced(dataset, testbeds, settings):
+            tell(message)
+        used = yield from _dataset_cases(dataset, testbeds, settings, strategies)
+        unused[dataset.name] = [testbed for testbed in testbeds if testbed.name not in used]
+        if not used:
+            raise UsageError(_describe_lack([dataset.name], testbeds if named else (), settings))
     for testbed in testbeds if named else ():
-        lacking = [data for data, left in idle.items() if testbed in left]
-        if len(lacking) == len(idle):
-            raise UsageError(_lack(lacking, [testbed], settings))
+        lacking = [data for data, without in unused.items() if testbed in without]
+        if len(lacking) == len(unused):
+            raise UsageError(_describe_lack(lacking, [testbed], settings))
         for data in lacking:
-            tell(f"Left out: {testbed.name} of {data}, which has no {_wanted([testbed])}{_where(settings)}.")
+            tell(f"Skipped {testbed.name} for {data}, which has no {_item_kinds([testbed])}{_where(settings)}.")
 
 
-def _lay_out_one(
-    dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, remedies: Sequence[str]
+def _dataset_cases(
+    dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings, strategies: Sequence[str]
 ) -> Generator[Case, None, set[str]]:
-    """The cases of one dataset; returns the testbeds that it has items for."""
-    served: set[str] = set()
+    """Yield the cases of one dataset; return the testbeds for which it has items."""
+    used: set[str] = set()
     for testbed in testbeds:
         for case in testbed.cases(dataset, settings):
-            served.add(testbed.name)
+            used.add(testbed.name)
             yield case
-    for remedy in remedies:
+    for strategy in strategies:
         for testbed in testbeds:
             if isinstance(testbed, Ability | Parts):
-                yield from testbed.cases(dataset, replace(settings, remedy=remedy))
-    return served
+                yield from testbed.cases(dataset, replace(settings, strategy=strategy))
+    return used
 
 
-def _describe_fitted(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
-    """Say which conditions replace the default ones, if a dataset has too few documents for these."""
-    told = []
+def _describe_replaced(dataset: Dataset, testbeds: Sequence[Testbed], settings: Settings) -> str:
+    replaced = []
+    plain = replace(settings, all_positions=False)
     for testbed in testbeds if settings.fits_defaults else ():
-        if not isinstance(testbed, Ability):
-            continue
-        plain = replace(settings, rotate=False)
-        if (found := testbed.conditions_for(dataset, plain)) != testbed.conditions(plain):
-            mixes = (f"{one.docs} ({one.distracting} distracting)" for one in found)
-            told.append(f"{testbed.name} {', '.join(mixes)}")
-    if not told:
+        if isinstance(testbed, Ability):
+            found = testbed.conditions(plain, dataset)
+            if found != testbed.conditions(plain):
+                mixes = (f"{condition.docs} ({condition.distracting} distracting)" for condition in found)
+                replaced.append(f"{testbed.name} {', '.join(mixes)}")
+    if not replaced:
         return ""
     return (
         f"{dataset.name} has too few documents for the default conditions. Documents per question used instead: "
-        f"{'; '.join(told)}. Choose others with --num-docs and --noise."
+        f"{'; '.join(replaced)}. Choose others with --num-docs and --noise."
     )
 
 
-def _lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:
-    """Says that datasets have no items for testbeds; these are named if the user named them."""
-    who = f"{', '.join(datasets)} {'has' if len(datasets) == 1 else 'have'}"
+def _describe_lack(datasets: Sequence[str], named: Sequence[Testbed], settings: Settings) -> str:
+    have = f"{', '.join(datasets)} {'has' if len(datasets) == 1 else 'have'}"
     if not named:
-        return f"{who} no item for these testbeds{_where(settings)}."
-    return f"--testbeds {','.join(one.name for one in named)}: {who} no {_wanted(named)}{_where(settings)}."
+        return f"{have} no item for these testbeds{_where(settings)}."
+    names = ",".join(testbed.name for testbed in named)
+    return f"--testbeds {names}: {have} no {_item_kinds(named)}{_where(settings)}."
 
 
-def _wanted(testbeds: Sequence[Testbed]) -> str:
-    kinds = dict.fromkeys(f"{one.takes} item" if isinstance(one, Ability) else "item" for one in testbeds)
-    return " or ".join(kinds)
+def _item_kinds(testbeds: Sequence[Testbed]) -> str:
+    kinds = (f"{testbed.takes} item" if isinstance(testbed, Ability) else "item" for testbed in testbeds)
+    return " or ".join(dict.fromkeys(kinds))
 
 
 def _where(settings: Settings) -> str:
@@ -116,14 +115,6 @@ def _where(settings: Settings) -> str:
     return langs if settings.limit is None else f"{langs} among the first {settings.limit}"
 
 
-def _takes(testbed: Testbed, noise: Fraction, settings: Settings) -> bool:
-    return isinstance(testbed, Ability) and testbed.allows(noise, settings.original is not None)
-
-
-def _allowed(testbeds: Sequence[Testbed]) -> str:
-    rules = (
-        f"{testbed.name} takes {'1 only' if testbed.expect == 'refuse' else 'ratios below 1'}"
-        for testbed in testbeds
-        if isinstance(testbed, Ability)
-    )
+def _allowed_noise(testbeds: Sequence[Ability]) -> str:
+    rules = (f"{bed.name} takes {'1 only' if bed.expect == 'refuse' else 'ratios below 1'}" for bed in testbeds)
     return "; ".join(rules) or "closed-book has no documents and so no noise"

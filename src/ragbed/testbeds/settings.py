@@ -1,4 +1,4 @@
-"""What is asked of the testbeds: ratios, number of documents, arms, profile, seed."""
+"""The settings of cases: noise ratios, number of documents, distractor conditions, profile and seed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
 
 @dataclass(frozen=True)
 class Profile:
-    """Which benchmark is meant where paper, code and good sense differ."""
+    """A version of the benchmark: the paper's, the original code's, or ours."""
 
-    prompts: tuple[str, ...]
-    """Sets of instruction texts, the first that has a file wins."""
-    original: int | None = None
-    """Year of the original code whose choice of documents is repeated; None for our own."""
+    prompts: tuple[str, ...]  # sets of instructions; a file is taken from the first set that has it
+    original: int | None = None  # year of the original code whose document selection is reproduced
 
 
 PROFILES = {
@@ -33,13 +31,13 @@ PROFILES = {
     "code-2024": Profile(prompts=("code",), original=2024),
     "robust": Profile(prompts=("robust", "paper")),
 }
+# The distractor conditions that a user can choose; `fixed` includes its length-matched `control`.
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
-"""The arms a user can name; `fixed` brings its length-matched `control` along."""
 
 
 @dataclass(frozen=True)
 class CaseCondition:
-    """One way to ask an item."""
+    """The condition of a case."""
 
     noise: Fraction
     docs: int
@@ -49,12 +47,12 @@ class CaseCondition:
 
     @cached_property
     def distracting(self) -> Fraction:
-        """How many distracting documents that is, exactly."""
+        """The exact number of distractors, which may not be an integer."""
         return self.noise * self.docs
 
     @cached_property
     def label(self) -> str:
-        """The condition's part of a case's name."""
+        """The condition's part of the name of a case."""
         parts = {
             "noise": show_ratio(self.noise),
             "correct": show_ratio(self.correct) if self.correct else None,
@@ -67,51 +65,44 @@ class CaseCondition:
 
 @dataclass(frozen=True)
 class Settings:
-    """How cases are to be laid out; the defaults are the paper's conditions under our own profile."""
+    """How cases are generated; the defaults are the paper's conditions with the profile `robust`."""
 
-    noise: tuple[Fraction, ...] | None = None
-    """Shares of distracting documents; None for each testbed's own."""
-    docs: int = 5
-    fits_defaults: bool = False
-    """Whether defaults may be replaced by conditions that the dataset can supply; false once the user sets one."""
-    correct: tuple[Fraction, ...] = (Fraction(0),)
-    """Counterfactual: shares of true documents."""
-    arms: tuple[Arm, ...] = ("related",)
-    rotate: bool = False
-    """Ask every item with its documents at every slot."""
+    noise: tuple[Fraction, ...] | None = None  # shares of distractors; None for the testbed's default
+    num_docs: int = 5
+    fits_defaults: bool = False  # whether default conditions are replaced if the dataset has too few documents
+    correct: tuple[Fraction, ...] = (Fraction(0),)  # counterfactual: shares of true documents
+    distractors: tuple[Arm, ...] = ("related",)
+    all_positions: bool = False  # whether every item is evaluated with its documents in every position
     profile: str = "robust"
     seed: int = 0
     langs: tuple[Lang, ...] = ("en", "zh")
-    limit: int | Fraction | None = None
-    """The first N items of a dataset, or that fraction of them."""
-    prompt: Path | None = None
-    """A user's own instruction files, which go before the profile's."""
-    remedy: str | None = None
-    """Another way to ask than by these texts alone (`ragbed.testbeds.prompts.strategies`)."""
+    limit: int | Fraction | None = None  # the first N items of a dataset, or that fraction of them
+    prompt: Path | None = None  # a folder with the user's own instructions
+    strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
 
     @cached_property
     def instructions(self) -> Instructions:
-        """The texts of the profile, or the user's own."""
-        return Instructions(PROFILES[self.profile].prompts, self.prompt, self.remedy)
+        """The instructions of the profile, or the user's own."""
+        return Instructions(PROFILES[self.profile].prompts, self.prompt, self.strategy)
 
     @cached_property
-    def way(self) -> str:
-        """What a case is asked under: the profile, and the remedy if there is one."""
-        return self.profile if self.remedy is None else f"{self.profile}{MARK}{self.remedy}"
+    def full_profile(self) -> str:
+        """The profile with the prompting strategy, if there is one."""
+        return self.profile if self.strategy is None else f"{self.profile}{MARK}{self.strategy}"
 
     @cached_property
     def original(self) -> int | None:
-        """Year of the original code to repeat, if any."""
+        """The year of the original code to reproduce, if any."""
         return PROFILES[self.profile].original
 
     def as_options(self) -> dict[str, str]:
         """Return everything that determines the cases, by the names that a run stores; see `show_setting`."""
         return {
             "noise": "default" if self.noise is None else ",".join(map(show_ratio, self.noise)),
-            "docs": "default" if self.fits_defaults else str(self.docs),
+            "docs": "default" if self.fits_defaults else str(self.num_docs),
             "correct": ",".join(map(show_ratio, self.correct)),
-            "arms": ",".join(self.arms),
-            "rotations": "all" if self.rotate else "1",
+            "arms": ",".join(self.distractors),
+            "rotations": "all" if self.all_positions else "1",
             "profile": self.profile,
             "seed": str(self.seed),
             "lang": ",".join(sorted(self.langs)),
@@ -121,11 +112,12 @@ class Settings:
 
     @cached_property
     def label(self) -> str:
-        """The part of a case's name that all conditions share."""
+        """The part of the name of a case that all conditions share."""
         own = self.instructions.own
-        return f"profile={self.way},seed={self.seed}" + (f",prompt={own}" if own else "")
+        return f"profile={self.full_profile},seed={self.seed}" + (f",prompt={own}" if own else "")
 
 
+# Settings that a run stores under another name than their option, so that runs of earlier versions can be resumed.
 _STORED_AS = {
     "docs": "num-docs",
     "correct": "true-ratio",
@@ -133,7 +125,6 @@ _STORED_AS = {
     "rotations": "positions",
     "remedies": "strategies",
 }
-"""The options of settings that a run stores under another name, so that runs of earlier versions can be resumed."""
 
 
 def show_setting(name: str, value: str | None) -> str:
@@ -150,16 +141,16 @@ _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,9}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
 
 
 def parse_ratio(text: str, what: str) -> Fraction:
-    """Reads `0.4`, `40%` or `2/5` exactly; anything outside 0 to 1 is a usage error."""
+    """Parse `0.4`, `40%` or `2/5` exactly; a value outside 0 to 1 is a usage error."""
     if not _RATIO.fullmatch(text):
-        raise UsageError(f"{what} {text!r} is not a share; give one between 0 and 1, as 0.4, 40% or 2/5.")
+        raise UsageError(f"{what} {text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
     ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= ratio <= 1:
-        raise UsageError(f"{what} {text} is out of range; allowed are shares between 0 and 1, as 0.4 or 2/5.")
+        raise UsageError(f"{what} {text} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
     return ratio
 
 
 def show_ratio(ratio: Fraction) -> str:
-    """The shortest text that parses back: `0.4` where the decimals end, else `2/3`."""
+    """Return the shortest text that parses to the ratio, e.g. `0.4` or `2/3`."""
     decimal = f"{float(ratio):.6g}"
     return decimal if _RATIO.fullmatch(decimal) and Fraction(decimal) == ratio else str(ratio)

@@ -19,7 +19,7 @@ from ragbed.analysis.linting.samples import Samples
 from ragbed.analysis.linting.statistics import Distribution
 from ragbed.data import Dataset, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
-from ragbed.testbeds.selection import choose_testbeds, lay_out
+from ragbed.testbeds.selection import choose_testbeds, generate_cases
 from ragbed.testbeds.settings import Settings
 from tests.analysis.linting.records import check_file
 from tests.items import base_item, fact_item, integration_item
@@ -60,7 +60,10 @@ def test_reading_goes_on_after_a_bad_line(tmp_path: Path) -> None:
         (b"\n \n", "is empty"),
         (b"\xef\xbb\xbf{}", "byte order mark"),
         ('{"id": 1}'.encode("utf-16"), "is UTF-16"),
-        (b'{"id": 1, "text": "?"}', "is neither format: a record needs 'question' (native) or 'query' (rgb); found id"),
+        (
+            b'{"id": 1, "text": "?"}',
+            "has an unknown format: a record needs 'question' (native) or 'query' (rgb); found id",
+        ),
         (b'{"query":"\\ud800"}', "each line must be one JSON object"),
         (b"[" * 100_000, "expected `object`, got `array`"),
     ],
@@ -142,8 +145,8 @@ def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction
     path = tmp_path / "data.jsonl"
     path.write_bytes(b"".join(map(native.to_line, items)))
     dataset = Dataset("data", path)
-    asked = Settings(noise=noise, docs=docs, correct=(Fraction(0), Fraction(1, 5)))
-    cases = lay_out([dataset], choose_testbeds(None, asked), asked, named=False)
+    asked = Settings(noise=noise, num_docs=docs, correct=(Fraction(0), Fraction(1, 5)))
+    cases = generate_cases([dataset], choose_testbeds(None, asked), asked, named=False)
     infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
     found = DatasetCheck(dataset, [RULES["mix"]], asked).findings()
     assert Counter((finding.item, finding.message) for finding in found) == infeasible

@@ -26,9 +26,9 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
     ours = profile in ("robust", "paper")
     settings = Settings(
         profile=profile,
-        arms=("related", "random", "fixed") if ours and not rotate else ("related",),
+        distractors=("related", "random", "fixed") if ours and not rotate else ("related",),
         correct=_CORRECT if ours and not rotate else (Fraction(0),),
-        rotate=rotate,
+        all_positions=rotate,
     )
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     kept = {item.id for data in datasets for item in untwinned(data.items())}

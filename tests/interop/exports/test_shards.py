@@ -58,7 +58,7 @@ def test_parts_of_a_run_hold_its_lines_and_keep_questions_whole(tmp_path: Path) 
     items = [{json.loads(line)["item"] for line in part} for part in parts]
     assert sum(map(len, items)) == len(set.union(*items)) == 60
     done = type_command("run", "-m", "scripted/oracle", "-d", str(tmp_path / "parts"), "--no-cache")
-    assert (done.code, "holds trials, no items" in done.err) == (2, True)
+    assert (done.code, "has trials, not items" in done.err) == (2, True)
 
 
 def test_cases_are_written_in_parts(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_samples_that_inspect_could_not_get_are_errors_and_later_epochs_are_name
     code, told, said = _import(path, "inspect", testbed)
     assert (code, told["matched"], told["failed"], told["missing"]) == (3, 5, 2, 0)
     assert len(told["problems"]) == 5
-    assert "was asked more than once; the first epoch is taken" in told["problems"][0]
+    assert "has several epochs; only the first is imported" in told["problems"][0]
     assert "3 of 5 cases have their answer" in said
     assert "2 cases failed there and count as errors (harness-error)" in said
     status = json.loads(type_command("status", str(path.with_name("run")), "--json").out)
@@ -96,6 +96,6 @@ def test_files_that_are_no_logs_are_named(testbed: Path, tmp_path: Path) -> None
     words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))
     done = type_command("import", str(path), *words)
     assert done.code == 1
-    assert f"{path}: is no log of Inspect" in done.err
+    assert f"{path}: is not a log of Inspect" in done.err
     assert "no such file" in type_command("import", str(tmp_path / "none.eval"), *words).err
     assert not (tmp_path / "run" / "run.sqlite").exists()

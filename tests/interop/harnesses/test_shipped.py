@@ -77,5 +77,5 @@ def test_lm_eval_finds_the_tasks_in_the_folder(cassette: Path) -> None:
 
 def test_data_that_are_not_here_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
-    with pytest.raises(Exception, match="en_refine is not downloaded yet; bring it with: ragbed data get rgb"):
+    with pytest.raises(Exception, match="en_refine is not downloaded yet; download it with: ragbed data get rgb"):
         lay_out_shipped("rgb_en_noise")

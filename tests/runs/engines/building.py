@@ -1,4 +1,4 @@
-"""The parts of a build that an engine does: pages read, passages cut and encoded."""
+"""The parts of a build that an engine runs: reading pages, and chunking and encoding passages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ place = "{place}"
 
 
 def write_pages(folder: Path, count: int) -> None:
-    """Pages of which no two are alike."""
+    """Write pages that all differ."""
     folder.mkdir()
     for number in range(count):
         told = (f"In the year {number} the bridge number {place} was built over the river." for place in range(60))
@@ -41,7 +41,7 @@ def write_pages(folder: Path, count: int) -> None:
 
 
 def build_with(engine: Engine, pages: Path, folder: Path, encoded: int = 0) -> tuple[str, int, int]:
-    """Reads, cuts and, as far as wanted, encodes pages, as the steps do: a hash of all that, articles and passages."""
+    """Read, chunk and optionally encode pages as a build does; return a hash and the numbers of articles and chunks."""
     (folder / "steps").mkdir(parents=True)
     (folder / "recipe.toml").write_text(_RECIPE.format(place=pages))
     build = Build(

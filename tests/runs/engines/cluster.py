@@ -1,4 +1,4 @@
-"""A real cluster on this machine: a head and nodes, each with a raylet and workers of its own; nodes can be killed."""
+"""A real cluster on this machine: a head and nodes, each with its own raylet and workers; nodes can be killed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from unittest.mock import patch
 
 from ray.cluster_utils import Cluster
 
+from ragbed.runs.engines.worker_actor import WorkerActor
+
 _STORE_BYTES = 80 << 20
 _TRIES = 5
-"""Ray gives a node thirty seconds to start, which a crowded machine may exceed."""
+"""Ray waits thirty seconds for a node, which is too short on a busy machine."""
 _QUICK = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 2000,
     "health_check_failure_threshold": 3,
 }
-"""A dead node is noticed within seconds instead of half a minute."""
+"""Ray notices a dead node within seconds instead of half a minute."""
 
 
 class Nodes:
-    """The nodes of a cluster beside its head, which only holds it together."""
+    """The nodes of a cluster; its head runs no workers."""
 
     def __init__(self) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -44,7 +46,7 @@ class Nodes:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Make this cluster the one that Ray finds on this machine, by a record in a folder of its own.
+        """Make Ray find this cluster on this machine, by a record in its own folder.
 
         Ray's default folder may not exist, and may hold the record of a cluster that somebody works on.
         """
@@ -52,7 +54,7 @@ class Nodes:
             yield
 
     def add(self, cpus: int = 1, **more: Any) -> Any:
-        """Starts a node."""
+        """Start a node."""
         for _ in range(_TRIES):
             try:
                 node = self._cluster.add_node(num_cpus=cpus, object_store_memory=_STORE_BYTES, **more)
@@ -64,17 +66,17 @@ class Nodes:
         raise last
 
     def kill(self, node: Any = None) -> None:
-        """Ends a node as a power cut does: the first one if none is named."""
+        """Kill a node as a power failure does; the first one by default."""
         node = node or self._nodes[0]
         self._nodes.remove(node)
         self._cluster.remove_node(node, allow_graceful=False)
 
     def kill_any(self, draw: Random) -> None:
-        """Ends one of them."""
+        """Kill a random node."""
         self.kill(draw.choice(self._nodes))
 
     def close(self) -> None:
-        """Ends all."""
+        """End the cluster."""
         with self.recorded():
             self._cluster.shutdown()  # type: ignore[no-untyped-call]  # Ray
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -82,7 +84,7 @@ class Nodes:
 
 @contextmanager
 def running_cluster(nodes: int) -> Iterator[Nodes]:
-    """A cluster of so many nodes, each with one core: for each core that a node has Ray starts processes."""
+    """Start a cluster with nodes of one core each, because Ray starts processes for every core."""
     cluster = Nodes()
     try:
         for _ in range(nodes):
@@ -92,13 +94,13 @@ def running_cluster(nodes: int) -> Iterator[Nodes]:
         cluster.close()
 
 
-def stations() -> list[int]:
-    """Processes of workers that hold something, on all nodes."""
+def worker_processes() -> list[int]:
+    """Return the processes of all workers of pools, on all nodes."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            is_one = path.read_bytes().startswith(b"ray::Station")
-        except OSError:  # it has just ended
+            is_one = path.read_bytes().startswith(f"ray::{WorkerActor.__name__}".encode())
+        except OSError:  # the process has just ended
             continue
         if is_one:
             found.append(int(path.parent.name))
@@ -106,7 +108,7 @@ def stations() -> list[int]:
 
 
 def wait_for(what: str, holds: Any, seconds: float = 60.0) -> None:
-    """Waits until something holds, and fails if it never does."""
+    """Wait until a condition holds, and fail after a time-out."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"{what} did not happen within {seconds} s"

@@ -1,4 +1,4 @@
-"""Systems that do to a worker what nobody wishes for."""
+"""Systems that end their worker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import signal
 
 
 def end_process(question: str, documents: list[str], lang: str) -> str:
-    """What the kernel does to a process when memory runs out."""
+    """End the process as the kernel does when memory runs out."""
     os.kill(os.getpid(), signal.SIGKILL)
     return ""

@@ -1,4 +1,4 @@
-"""This machine as an engine: in this process first, then in several, always in order."""
+"""The local engine: work starts in this process and continues in several, in order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_more_is_taken_than_is_needed() -> None:
 
 
 def _fail(number: int) -> int:
-    if number == 2:  # the first is done in this process
+    if number == 2:  # the first job runs in this process
         raise DataError("run.sqlite", f"case {number} is damaged")
     return number
 
@@ -82,7 +82,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"at work\n"
         parent.kill()
-        parent.communicate(timeout=30)  # ends when nobody holds the pipe any more, workers included
+        parent.communicate(timeout=30)  # ends when all processes, including workers, have closed the pipe
 
 
 def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel() -> None:
@@ -101,24 +101,24 @@ def test_an_unknown_engine_is_named_with_the_known_ones() -> None:
     ("words", "told"),
     [
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
-        (["--engine", "ray", "--cluster", "ray://head:10001"], "write the head node's own address"),
+        (["--engine", "ray", "--cluster", "ray://head:10001"], "is not the address of a head node"),
         (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),
         (["--engine", "local", "--replicas", "2"], "--replicas is for a cluster; add --engine ray"),
         (["--cluster", "127.0.0.1:1"], "--cluster is for a cluster; add --engine ray"),
     ],
 )
-def test_what_cannot_be_is_said_at_once(words: list[str], told: str) -> None:
+def test_impossible_options_are_refused_immediately(words: list[str], told: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", *words)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
 
 
-def test_a_server_that_is_no_cluster_is_told_apart_within_seconds() -> None:
+def test_a_server_that_is_not_a_cluster_is_detected_within_seconds() -> None:
     own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
     with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         done = type_command("score", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
         server.shutdown()
-    assert (done.code, "answers, but not as a Ray cluster" in done.err) == (2, True), done.err
+    assert (done.code, "responds, but is not a Ray cluster" in done.err) == (2, True), done.err
 
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:
@@ -128,7 +128,7 @@ def test_without_the_library_the_command_that_installs_it_is_named() -> None:
 
 
 def test_a_record_that_comes_back_is_written_as_before() -> None:
-    """A default that is left out of a line is known by its identity, which no copy has."""
+    """msgspec recognises default values by identity, which a copy does not have."""
     for record in (Passage(text="a \ud800", stance="supports"), Passage(text="b", stance="distracts", kind="partial")):
         back = pickle.loads(pickle.dumps(record))
         assert back == record

@@ -1,4 +1,4 @@
-"""The same work on a cluster: same bytes, nothing lost and nothing twice, whoever dies."""
+"""Work on a cluster gives the same bytes as locally; nothing is lost or repeated when a process dies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
 from tests.runs.engines.building import build_with, write_pages
-from tests.runs.engines.cluster import Nodes, running_cluster, stations, wait_for
+from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
 ROOT = Path(__file__).parents[3]
@@ -61,13 +61,13 @@ def _copies(count: int) -> list[str]:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> list[str]:
-    """What the endpoint is asked: cases of which no two are alike, so that its log tells them apart."""
+    """Cases that all differ, so that the log of the server distinguishes them."""
     (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
     return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--no-cache"]
 
 
 def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
-    """A run as a process of its own, which can be ended."""
+    """Start a run in a separate process, which can be killed."""
     words = [sys.executable, "-m", "ragbed", "run", *asked, "--out", str(run), *more]
     return subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
 
@@ -103,14 +103,15 @@ def test_a_node_that_is_killed_costs_no_reply_and_doubles_none(
     assert canonical(tmp_path / "run") == canonical(tmp_path / "here")
 
 
-def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_was(
+def test_a_killed_driver_leaves_no_workers_and_its_run_resumes_locally(
     nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path
 ) -> None:
     process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2), "--max-connections", "8"))
     wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 40 or process.poll() is not None)
+    assert worker_processes()
     process.kill()
     process.communicate()
-    wait_for("the workers' end", lambda: not stations())
+    wait_for("the workers' end", lambda: not worker_processes())
     before = read_status(tmp_path / "run")
     assert 40 - 8 <= before.models[0].ok < CASES
     resumed = type_command("run", *asked, "--out", str(tmp_path / "run"))
@@ -123,10 +124,11 @@ def test_a_driver_that_is_killed_leaves_nobody_behind_and_here_goes_on_where_it_
 def test_ctrl_c_ends_the_workers_too(nodes: Nodes, endpoint: Endpoint, asked: list[str], tmp_path: Path) -> None:
     process = _start(asked, tmp_path / "run", *_on(nodes, *_copies(2)))
     wait_for("the run's beginning", lambda: endpoint_size(endpoint) > 10 or process.poll() is not None)
+    assert worker_processes()
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert (process.returncode, "every reply is kept" in said) == (130, True)
-    wait_for("the workers' end", lambda: not stations())
+    wait_for("the workers' end", lambda: not worker_processes())
 
 
 def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
@@ -138,7 +140,7 @@ def test_a_worker_that_runs_out_of_memory_each_time_ends_the_run_with_advice(
     assert (done.code, done.out) == (1, "")
     assert "a worker ended 5 times" in done.err
     assert "fewer --replicas" in done.err
-    assert "goes on" in done.err
+    assert "rerun the same command to resume" in done.err
 
 
 _NO_RAGBED = """
@@ -155,8 +157,8 @@ ragbed.__version__ = "0.0.1"
 """
 
 
-def test_a_worker_without_the_package_is_told_how_to_get_it(nodes: Nodes, tmp_path: Path) -> None:
-    """Only the one with a GPU has none, and a GPU is asked for."""
+def test_a_worker_without_the_package_is_reported_with_the_install_command(nodes: Nodes, tmp_path: Path) -> None:
+    """Nodes without a GPU, of which a GPU is requested."""
     (tmp_path / "sitecustomize.py").write_text(_NO_RAGBED)
     bare = nodes.add(num_gpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
     words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
@@ -192,7 +194,7 @@ def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
         assert head.stdout is not None
         done = type_command("score", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
         head.communicate("\n", timeout=60)
-    assert (done.code, "wants a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
+    assert (done.code, "needs a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
 
 
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes
 
 
 def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
-    """What a cluster says of itself lies in its own store, and is changed there."""
+    """Change what a cluster reports about itself, which is in its own store."""
     gcs = GcsClient(address=nodes.address)
     key, space = b"CLUSTER_METADATA", b"cluster"
     real = gcs.internal_kv_get(key, space)
@@ -241,7 +243,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
 
 
 class _Odd:
-    """A hand that is another one in every process."""
+    """A worker with a different identity in every process."""
 
     room, spare = 1, 0
 

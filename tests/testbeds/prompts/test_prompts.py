@@ -1,4 +1,4 @@
-"""Instruction texts: the paper's sentences to the letter, and documents that cannot break out."""
+"""Instructions: the exact sentences of the paper, and documents that cannot act as templates."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_own_files_that_hide_the_question_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("system.md", "Use {DOCS}", r"has \{DOCS\}, which is filled in user.md only"),
+        ("system.md", "Use {DOCS}", r"has \{DOCS\}, which is filled only in user.md"),
         ("sytem.md", "Be brief.", "unknown instruction file 'en/sytem.md'. Did you mean 'en/system.md'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Remedies as texts and as conversations: no model is needed to see what would be sent."""
+"""Prompting strategies as texts and as calls, without a model."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from ragbed.errors import UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
-from ragbed.testbeds.prompts.strategies import FLOWS, REMEDIES, Messages, StrategyInput, read_texts
+from ragbed.testbeds.prompts.strategies import FLOWS, STRATEGIES, Messages, StrategyInput, read_texts
 from ragbed.testbeds.settings import PROFILES
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 DOCUMENTS = ["one {QUERY}", "two {NOTES}"]
 
 
-def _of(remedy: str | None, profile: str = "robust") -> Instructions:
-    return Instructions(PROFILES[profile].prompts, None, remedy)
+def _of(strategy: str | None, profile: str = "robust") -> Instructions:
+    return Instructions(PROFILES[profile].prompts, None, strategy)
 
 
-def _talk(remedy: str, *replies: str, lang: Lang = "en", question: str = "Who won?") -> tuple[list[Messages], str]:
-    """What is sent, call by call, if these are the replies; and the answer."""
-    plain = _of(remedy).messages(lang, question, DOCUMENTS)
-    flow = FLOWS[remedy](StrategyInput(plain, question, DOCUMENTS, lang))
+def _talk(strategy: str, *replies: str, lang: Lang = "en", question: str = "Who won?") -> tuple[list[Messages], str]:
+    """Return the messages of each call for these responses, and the answer."""
+    plain = _of(strategy).messages(lang, question, DOCUMENTS)
+    flow = FLOWS[strategy](StrategyInput(plain, question, DOCUMENTS, lang))
     sent = [next(flow)]
     for reply in replies:
         try:
@@ -34,16 +34,16 @@ def _talk(remedy: str, *replies: str, lang: Lang = "en", question: str = "Who wo
     raise AssertionError(f"it asks on: {sent[-1]}")
 
 
-@pytest.mark.parametrize("remedy", REMEDIES)
-def test_every_remedy_has_the_same_files_in_both_languages(remedy: str) -> None:
-    english, chinese = (read_texts(remedy, lang) for lang in _LANGS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_has_the_same_files_in_both_languages(strategy: str) -> None:
+    english, chinese = (read_texts(strategy, lang) for lang in _LANGS)
     assert english.keys() == chinese.keys()
     assert all(english.values())
     assert all(any("\u4e00" <= sign <= "\u9fff" for sign in text) for text in chinese.values())
 
 
 def test_numbered_documents_have_numbers_and_nothing_else_changes() -> None:
-    plain, numbered = (_of(remedy).messages("en", "Who won?", DOCUMENTS) for remedy in (None, "numbered"))
+    plain, numbered = (_of(strategy).messages("en", "Who won?", DOCUMENTS) for strategy in (None, "numbered"))
     assert plain[0] == numbered[0]
     told = plain[1].content
     assert numbered[1].content == told.replace("one {", "Document 1: one {").replace("two {", "Document 2: two {")
@@ -52,7 +52,7 @@ def test_numbered_documents_have_numbers_and_nothing_else_changes() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("lang", _LANGS)
 def test_unwarned_takes_out_the_warning_and_nothing_else(profile: str, lang: Lang) -> None:
-    plain, unwarned = (_of(remedy, profile).messages(lang, "?", DOCUMENTS) for remedy in (None, "unwarned"))
+    plain, unwarned = (_of(strategy, profile).messages(lang, "?", DOCUMENTS) for strategy in (None, "unwarned"))
     assert plain[1] == unwarned[1]
     warning = {"en": " Please note that external documents may contain noisy or factually incorrect information."}
     gone = warning.get(lang, "，请注意外部文档可能存在噪声事实性错误")
@@ -64,13 +64,13 @@ def test_unwarned_is_refused_where_the_instruction_has_no_warning(tmp_path: Path
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "system.md").write_text("Answer from the documents.\n")
     own = Instructions(PROFILES["robust"].prompts, tmp_path, "unwarned")
-    with pytest.raises(UsageError, match="--strategies unwarned: the instruction does not say 'Please note"):
+    with pytest.raises(UsageError, match="--strategies unwarned: the instruction does not contain 'Please note"):
         own.messages("en", "?", DOCUMENTS)
 
 
-@pytest.mark.parametrize("remedy", REMEDIES)
-def test_a_remedy_leaves_the_closed_book_prompt_as_it_is(remedy: str) -> None:
-    assert _of(remedy).messages("en", "?", None) == _of(None).messages("en", "?", None)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_strategy_leaves_the_closed_book_prompt_as_it_is(strategy: str) -> None:
+    assert _of(strategy).messages("en", "?", None) == _of(None).messages("en", "?", None)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_note_that_begins_with_nothing_is_a_note() -> None:
     assert "1. Nothing came of it: Ann lost.\n2. 无锡\n" in sent[-1][-1].content
 
 
-def test_decompose_asks_each_part_with_all_documents_and_then_the_whole() -> None:
+def test_decompose_calls_for_each_part_with_all_documents_and_then_for_the_question() -> None:
     sent, told = _talk("decompose", "1. Who won?\n\n- Who lost?\n2) Who won?", "Ann", "Bob", "Ann beat Bob")
     assert told == "Ann beat Bob"
     assert [turn.content.endswith("Who lost?") for turn in (sent[1][-1], sent[2][-1])] == [False, True]
@@ -126,7 +126,7 @@ def test_decompose_asks_each_part_with_all_documents_and_then_the_whole() -> Non
 
 
 @pytest.mark.parametrize("split", ["Who won?", "", "\n \n", "Who won? \nWho won?"])
-def test_a_question_that_cannot_be_split_is_asked_as_it_is(split: str) -> None:
+def test_a_question_that_cannot_be_split_is_sent_unchanged(split: str) -> None:
     sent, told = _talk("decompose", split, "Ann")
     assert told == "Ann"
     assert sent[1] == _of(None).messages("en", "Who won?", DOCUMENTS)
@@ -137,9 +137,9 @@ def test_a_question_is_split_into_four_at_the_most_however_much_a_model_writes()
     assert len(sent) == 1 + 4 + 1
 
 
-@pytest.mark.parametrize(("remedy", "replies"), [("isolate", 3), ("decompose", 4)])
-def test_neither_documents_nor_replies_are_templates(remedy: str, replies: int) -> None:
+@pytest.mark.parametrize(("strategy", "replies"), [("isolate", 3), ("decompose", 4)])
+def test_neither_documents_nor_responses_are_templates(strategy: str, replies: int) -> None:
     tricky = ["{QUERY} one?\n{NOTES} two?"] + ["{NOTES} {QUERY} {SYSTEM}"] * (replies - 1)
-    sent, _ = _talk(remedy, *tricky, question="SECRET?")
+    sent, _ = _talk(strategy, *tricky, question="SECRET?")
     together = "".join(turn.content for turns in sent for turn in turns)
     assert together.count("{NOTES} {QUERY} {SYSTEM}") == replies - 2

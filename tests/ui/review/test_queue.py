@@ -49,5 +49,5 @@ def test_what_is_no_dataset_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no files of items"):
         find_datasets(tmp_path)
     (tmp_path / "runs.jsonl").write_text('{"reply": "x"}\n')
-    with pytest.raises(DataError, match="is neither format"):
+    with pytest.raises(DataError, match="has an unknown format"):
         open_docket(tmp_path)

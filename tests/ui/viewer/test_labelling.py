@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from ragbed.analysis.judging.labels import Label, LabelledUnit, read_labels
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.file_lock import lock_file
 from ragbed.runs.store import StoredResult
 from ragbed.ui.viewer.labelling import asked_of, put_label, read_all
 from tests.runs.harness import make_case
@@ -87,10 +87,9 @@ def test_a_label_is_refused_while_another_process_does_not_finish_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragbed.ui.viewer.labelling._WAIT_S", 0.1)
-    with open(tmp_path / "labels.lock", "ab") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(RagbedError, match=r"labels\.jsonl is being written by another process"):
-            put_label(tmp_path, STORED, "refusal", True, "ada")
+    told = pytest.raises(RagbedError, match=r"labels\.jsonl is being written by another process")
+    with lock_file(tmp_path / "labels.lock"), told:
+        put_label(tmp_path, STORED, "refusal", True, "ada")
     put_label(tmp_path, STORED, "refusal", True, "ada")
     assert len(read_all(tmp_path)) == 1
 

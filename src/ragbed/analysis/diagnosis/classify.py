@@ -25,6 +25,7 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import paper
 from ragbed.scoring.robust.verdict import RobustVerdict, judge
+from ragbed.testbeds import right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -136,16 +137,13 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
 
 
 def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
-    """Whether a trial did what was wanted, on the robust track: refused where it should, else answered rightly."""
-    if judged is None:
-        return False
-    return judged.refused if stored.case.expect == "refuse" else judged.correct is True
+    """Return whether a trial is right on the robust track, as its testbed declares."""
+    return judged is not None and getattr(judged, right_score(stored.case)) is True
 
 
 def _is_right_by_paper(look: TrialContext) -> bool:
-    score = "paper.refused" if look.case.expect == "refuse" else "paper.correct"
     told = look.values["flagged"] and not look.values["paper.flagged"]
-    return bool(look.values[score]) and not told
+    return bool(look.values[f"paper.{right_score(look.case)}"]) and not told
 
 
 def _attribute(look: TrialContext) -> tuple[Source | None, int | None, str | None]:

@@ -20,6 +20,7 @@ from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring.robust.gold import prepare
 from ragbed.scoring.robust.verdict import as_read, judge
+from ragbed.testbeds import right_score
 
 FOLDER = "diagnose"
 """In the folder of the run that is diagnosed."""
@@ -117,7 +118,7 @@ def hang(one: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Dia
 
 def _is_wanted(stored: StoredResult) -> bool:
     judged = judge(stored.case, stored.completion.reply or "")
-    return judged.refused if stored.case.expect == "refuse" else judged.correct is True
+    return getattr(judged, right_score(stored.case)) is True
 
 
 def _says(stored: StoredResult, case: Case, said: str) -> bool:

@@ -15,9 +15,10 @@ from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns, TrialGroup
 from ragbed.analysis.statistics.paired import paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import clustered_mean
+from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
 
-WANTED = {"noise": "correct", "rejection": "refused", "integration": "correct", "counterfactual": "correct"}
+WANTED = {name: headline_score(name) for name in ("noise", "rejection", "integration", "counterfactual")}
 """The score that a testbed is about."""
 COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 

@@ -1,6 +1,6 @@
-"""What `ragbed data` can bring, and which file the name of a dataset means.
+"""The datasets and models that can be downloaded or are bundled, and their names.
 
-To add something: one entry in CATALOG. What ships with ragbed is a file in `bundled/` and an entry without a source.
+To add one, add an entry to CATALOG. A bundled dataset is a file in `bundled/` and an entry without a source.
 """
 
 from __future__ import annotations
@@ -23,36 +23,28 @@ from ragbed.text import storable_name
 
 @dataclass(frozen=True)
 class CatalogFile:
-    """One file of an entry."""
+    """A file of an entry; `pin` is the hash of its bytes (see `ragbed.io.pins`), empty for a bundled file."""
 
     name: str
     pin: str = ""
-    """What its bytes must be (see `ragbed.io.pins`); empty for what ships with ragbed."""
-    size: int | None = None
-    """In bytes, where it has been measured."""
+    size: int | None = None  # bytes, if measured
 
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """Something that can be had under a name."""
+    """A dataset or model that has a name; the stems of a dataset's files are names too."""
 
     name: str
     about: str
     kind: Literal["dataset", "model"]
-    """The stems of a dataset's files are names that commands take."""
     licence: str
     files: tuple[CatalogFile, ...]
-    megabytes: float
-    """In all, rounded: so that people know before they begin."""
-    terms: str = ""
-    """What the licence asks, in a line."""
+    megabytes: float  # total, rounded
+    terms: str = ""  # what the licence demands, in one line
     cite: str = ""
-    source: str | None = None
-    """Address of the folder that the files lie in; None for what ships with ragbed."""
-    version: str = ""
-    """What the source is pinned to; files of another version lie in another folder."""
-    package: str = ""
-    """A Python package that has the files inside, where it is installed."""
+    source: str | None = None  # URL of the folder with the files; None for bundled ones
+    version: str = ""  # the pinned version of the source; each version has its own folder
+    package: str = ""  # a Python package that includes the files
 
 
 _SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
@@ -124,20 +116,16 @@ CATALOG: dict[str, CatalogEntry] = {
     )
 }
 
-_FILES = (".jsonl", ".json", ".ndjson", ".parquet")
-"""How files of items end, where nobody can look whether something is a folder."""
-
-_NAMED = 5
-"""Files of a folder that a message names."""
-
+_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # endings of dataset files, to recognise folders behind URLs
+_MAX_SHOWN = 5  # files of a folder that a message names
 _PACKAGE = Path(__file__).parent.parent
+# Folders of ragbed that other programs need.
 PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
-"""Folders of ragbed that other programs are pointed to."""
 
 
 def default_root() -> Path:
-    """Where downloaded files live if nobody says otherwise: the platform's folder for a user's data."""
-    from platformdirs import user_data_path  # noqa: PLC0415 - only who looks for downloaded data needs it
+    """Return the platform's folder for a user's data."""
+    from platformdirs import user_data_path  # noqa: PLC0415 - only downloaded data need it
 
     return user_data_path("ragbed", appauthor=False)
 
@@ -154,16 +142,14 @@ def open_data(specs: list[str]) -> list[Dataset]:
 
 
 def folder_of(entry: CatalogEntry, root: Path) -> Path:
-    """Where the files of an entry lie, or would."""
-    if entry.source is None:
-        return _PACKAGE / "bundled"
-    return root / entry.name / entry.version
+    """Return the folder of an entry's files, which may not exist yet."""
+    return _PACKAGE / "bundled" if entry.source is None else root / entry.name / entry.version
 
 
 def files_here(entry: CatalogEntry, root: Path) -> list[Path]:
-    """The files of an entry that are there: in its package, or downloaded, and then checked when they came."""
+    """Return the installed files of an entry: those in its package, or the downloaded ones."""
     for folder in (*package_folders(entry), folder_of(entry, root)):
-        if found := [path for path in (folder / file.name for file in entry.files) if _is_file(path)]:
+        if found := [path for path in (folder / file.name for file in entry.files) if os.path.isfile(path)]:  # noqa: PTH113 - Path.is_file may raise
             return found
     return []
 
@@ -176,50 +162,50 @@ def package_folders(entry: CatalogEntry) -> list[Path]:
 
 
 def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
-    """The names that stand for one dataset file, here or not."""
+    """Return the names of all dataset files, installed or not."""
     datasets = (entry for entry in CATALOG.values() if entry.kind == "dataset")
     return {Path(file.name).stem: (entry, file) for entry in datasets for file in entry.files}
 
 
 def open_datasets(specs: list[str], root: Path | None = None) -> list[Dataset]:
-    """Datasets from what a user types: a path or an address, `NAME=PATH`, or a name that `ragbed data list` shows.
+    """Open datasets by path, URL, `NAME=PATH`, or a name that `ragbed data list` shows.
 
-    A file wins over a name of the catalogue.
+    A file takes precedence over a name of the catalogue.
 
     Args:
-        specs: What was typed.
-        root: Where downloaded data lives; the platform's folder if None.
+        specs: The datasets, as the user typed them.
+        root: The folder of downloaded data; the platform's folder if None.
 
     Raises:
-        UsageError: There is no such file, it is not downloaded yet, or two datasets have one name.
+        UsageError: A file does not exist or is not downloaded yet, or two datasets have the same name.
     """
     datasets = [_open_dataset(spec, root) for spec in specs]
     for dataset in datasets:
         if not dataset.name.isprintable():
-            raise UsageError(f"{dataset.name!r} is no name that can be written down; rename it, as NAME=PATH.")
+            raise UsageError(f"the dataset name {dataset.name!r} is not printable; rename it with NAME=PATH.")
     for name, count in Counter(dataset.name for dataset in datasets).items():
         if count > 1:
-            raise UsageError(f"{count} datasets are called {name!r}; rename one, as NAME=PATH.")
+            raise UsageError(f"{count} datasets have the name {name!r}; rename one with NAME=PATH.")
     return datasets
 
 
 def _open_dataset(spec: str, root: Path | None) -> Dataset:
     name, equals, target = spec.partition("=")
-    if not equals or "://" in name or _is_there(Path(spec)):  # an address may hold signs of its own
+    if not equals or "://" in name or _exists(Path(spec)):  # a URL may contain "="
         return _open_place(None, spec, root)
     if not name or "/" in name:
-        raise UsageError(f"{spec!r}: the name before '=' must not be empty or hold a '/'.")
+        raise UsageError(f"{spec!r}: the name before '=' must not be empty or contain '/'.")
     return _open_place(name, target, root)
 
 
 def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
-    """A file, or a folder of shards: here known by its list, elsewhere by having no file's ending."""
+    """Open a file, or a folder of shards: a local one has a list, a remote one has no file ending."""
     place = parse_place(spec)
     if isinstance(place, Path):
-        found = find_dataset(spec, root)
-        is_sharded, place = (found / LIST).is_file(), found
+        place = find_dataset(spec, root)
+        is_sharded = (place / LIST).is_file()
         if not is_sharded:
-            _check_file(found)
+            _check_file(place)
     else:
         is_sharded = not place.name.endswith(_FILES)
     called = storable_name(name or (place.name if is_sharded else place.stem))
@@ -227,28 +213,28 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
 
 
 def _check_file(path: Path) -> None:
-    """Refuses what nobody can read, and the folder of a world or a build, whose files are datasets of their own."""
+    """Refuse unreadable files and folders, e.g. of synthetic data or a build, whose files are separate datasets."""
     if path.is_dir():
         with naming(path, "read"):
-            inside = sorted(str(one) for one in path.iterdir() if one.name.endswith(_FILES))
-        inside = [one for one in inside if not one.endswith(".json")] or inside  # those tell of the build beside them
-        named = f": {', '.join(inside[:_NAMED])}{', …' if len(inside) > _NAMED else ''}" if inside else ""
-        raise UsageError(f"{path} is a directory, and no dataset in parts (no {LIST} in it); name a file of it{named}.")
+            inside = sorted(str(file) for file in path.iterdir() if file.name.endswith(_FILES))
+        inside = [file for file in inside if not file.endswith(".json")] or inside  # builds have .json summaries
+        named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""
+        raise UsageError(f"{path} is a directory without shards (no {LIST} in it); name a file of it{named}.")
     check_file(path)
 
 
 def find_dataset(spec: str, root: Path | None = None) -> Path:
-    """The file that a path or a name of the catalogue means."""
+    """Return the file of a path or a name of the catalogue."""
     path, names = Path(spec), dataset_names()
-    # A folder cannot be a dataset, so one that happens to be called like a dataset does not hide it.
-    if _is_there(path) and not (path.is_dir() and spec in names):
+    # A folder cannot be a dataset, so a folder with the name of a dataset does not hide it.
+    if _exists(path) and not (path.is_dir() and spec in names):
         return path
     if spec not in names:
         raise UsageError(f"{spec}: no such file.{_hint(spec, names)}")
     entry, file = names[spec]
     found = folder_of(entry, root or default_root()) / file.name
-    if not _is_file(found):
-        raise UsageError(f"{spec} is not downloaded yet; bring it with: ragbed data get {entry.name}")
+    if not os.path.isfile(found):  # noqa: PTH113
+        raise UsageError(f"{spec} is not downloaded yet; download it with: ragbed data get {entry.name}")
     return found
 
 
@@ -260,18 +246,11 @@ def _hint(spec: str, names: dict[str, tuple[CatalogEntry, CatalogFile]]) -> str:
     return f" Did you mean {near[0]!r}, a name that `ragbed data list` shows?" if near else ""
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         path.stat()
     except PermissionError:
-        return True  # whoever reads it will say so
+        return True  # reading it reports the error
     except (OSError, ValueError):
         return False
     return True

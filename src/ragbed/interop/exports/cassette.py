@@ -25,7 +25,7 @@ from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.lock import holder
 from ragbed.runs.store import RECORD, CallKey, RunStore, StoredResult, open_store
-from ragbed.runs.trials import kind_of_error, without_luck
+from ragbed.runs.trials import kind_of_error, without_cached_tokens
 from ragbed.schema import Case
 
 _RUNS = (f"{JUDGES}/*", f"{DIAGNOSES}/**")
@@ -105,10 +105,10 @@ def _result(stored: StoredResult, models: dict[str, int], cases: dict[str, int],
     said = stored.completion
     if canonical:
         steps = tuple(
-            msgspec.structs.replace(step, usage=without_luck(step.usage), latency_s=None, cached=False)
+            msgspec.structs.replace(step, usage=without_cached_tokens(step.usage), latency_s=None, cached=False)
             for step in said.steps
         )
-        changes = {"error": kind_of_error(said), "usage": without_luck(said.usage), "steps": steps}
+        changes = {"error": kind_of_error(said), "usage": without_cached_tokens(said.usage), "steps": steps}
         said = msgspec.structs.replace(said, **changes, latency_s=None, attempts=1)
     return CassetteResult(
         model=models[stored.model],

@@ -26,7 +26,7 @@ from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.testbeds import Testbed
 from ragbed.testbeds.end_to_end import EndToEnd
-from ragbed.testbeds.selection import lay_out
+from ragbed.testbeds.selection import generate_cases
 from ragbed.testbeds.settings import Settings
 
 MANIFEST = "testbed.json"
@@ -49,7 +49,7 @@ class Layout:
 
     def cases(self) -> Iterator[Case]:
         """Every case, infeasible ones too."""
-        return lay_out(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
+        return generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
 
     def need_documents(self, to: str) -> None:
         """Ends where a format would ask for documents that a case does not have.

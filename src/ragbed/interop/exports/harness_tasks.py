@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ragbed.interop.exports.frozen import Layout, freeze
 from ragbed.interop.exports.records_base import Written
+from ragbed.testbeds import wanted_scores
 
 _INSPECT_FILE = "tasks.py"
 _INSPECT_HEAD = '''"""Tasks of a frozen testbed (testbed.json says of what), for Inspect AI with ragbed installed.
@@ -50,8 +51,6 @@ METRICS = (
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
 )
 """The metrics that harnesses average."""
-_BETTER: dict[str, str | tuple[str, ...]] = {"rejection": "refused", "counterfactual": ("correct", "flagged")}
-"""The metrics of which more is better, by testbed, where that is not `correct` alone."""
 
 
 def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
@@ -110,7 +109,7 @@ def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader
             f"    {metadata}\n"
             for condition in conditions
         )
-    better = _BETTER.get(testbed, "correct")
+    better = wanted_scores(testbed)
     metrics = "".join(
         f"  - {{metric: {metric}, aggregation: mean, higher_is_better: {str(metric.endswith(better)).lower()}}}\n"
         for metric in METRICS

@@ -1,9 +1,9 @@
-"""Where long work is done: one file per engine, chosen by name. The results are the same, to the byte.
+"""Engines, which run long work on this machine or on a cluster; the results are the same, byte by byte.
 
-To add one: a module with a class that has what `Engine` asks for, and one line in ENGINES.
+To add one, write a module with a class that has the methods of `Engine`, and add a line to ENGINES.
 """
 
-# ruff: noqa: PLC0415  # an engine is imported when it is asked for: their libraries take time to load
+# ruff: noqa: PLC0415  # an engine is imported when it is used, because the libraries load slowly
 
 from __future__ import annotations
 
@@ -18,41 +18,37 @@ __all__ = ["ENGINES", "Engine", "EngineSpec", "ReplicaSpec", "open_engine"]
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """Where work is to be done, as the user asks for it."""
+    """The engine that the user chose, with its options."""
 
     engine: str = "local"
-    cluster: str | None = None
-    """The address of a Ray cluster, or auto for this user's cluster on this machine; None: a new cluster."""
-    share: ReplicaSpec = field(default_factory=ReplicaSpec)
-    """Of the copies of a model."""
-    workers: int | None = None
-    """Of the local engine: processes."""
-    tell: Callable[[str], None] = print
-    """Told what the user should know and the work survives."""
+    cluster: str | None = None  # address of a Ray cluster; auto: this user's cluster here; None: a new cluster
+    share: ReplicaSpec = field(default_factory=ReplicaSpec)  # the replicas of a model
+    workers: int | None = None  # processes of the local engine
+    tell: Callable[[str], None] = print  # called with messages for the user
 
 
-def _local(plan: EngineSpec) -> Engine:
+def _local(spec: EngineSpec) -> Engine:
     from ragbed.runs.engines.local import LocalEngine
 
-    return LocalEngine(plan.workers)
+    return LocalEngine(spec.workers)
 
 
-def _ray(plan: EngineSpec) -> Engine:
+def _ray(spec: EngineSpec) -> Engine:
     from ragbed.runs.engines.ray import RayEngine
 
-    return RayEngine(plan.cluster, plan.share, plan.tell)
+    return RayEngine(spec.cluster, spec.share, spec.tell)
 
 
 ENGINES: dict[str, Callable[[EngineSpec], Engine]] = {"local": _local, "ray": _ray}
 
 
-def open_engine(plan: EngineSpec) -> Engine:
-    """The engine that a plan names, ready for work.
+def open_engine(spec: EngineSpec) -> Engine:
+    """Open the engine of a spec.
 
     Raises:
-        UnknownName: There is none of that name.
-        UsageError: Its library is not installed, or there is no cluster where one was named.
+        UnknownName: There is no engine of that name.
+        UsageError: Its library is not installed, or the cluster does not exist.
     """
-    if plan.engine not in ENGINES:
-        raise UnknownName("engine", plan.engine, ENGINES)
-    return ENGINES[plan.engine](plan)
+    if spec.engine not in ENGINES:
+        raise UnknownName("engine", spec.engine, ENGINES)
+    return ENGINES[spec.engine](spec)

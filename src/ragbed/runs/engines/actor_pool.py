@@ -1,8 +1,8 @@
-# ruff: noqa: ANN401
-"""The driver's side of a crew: workers of a cluster, each with a hand, that look like one.
+# ruff: noqa: ANN401  # Ray is imported where it is used and has no types for actors
+"""A pool of workers on a cluster, which appears as one worker.
 
-Ray starts workers, finds places for them and starts them again elsewhere when they end. What a worker had when it
-ended is told of as lost: only who gave it knows whether it may be done again.
+Ray starts workers, places them and restarts them elsewhere when they end. The jobs of a worker that ended are reported
+as lost, because only the caller knows whether they may be repeated.
 """
 
 from __future__ import annotations
@@ -17,39 +17,28 @@ from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.models.base import WorkerLost
 from ragbed.runs.engines.base import ReplicaSpec, Worker
-from ragbed.runs.engines.worker_actor import WorkerActor, WorkerReady, WorkerUpdate
-from ragbed.runs.engines.worker_errors import brief, check_version, explain_missing
+from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
 
-# The library is imported where it is asked for and has no types for what it makes of a class.
-
-
-_ENDS = 5
-"""So often in a row a worker may end without having done anything before it is given up."""
-_LOOK_S, _PATIENCE_S = 0.5, 60.0
-"""Between two looks whether a worker has a place, and until the user hears that it has none."""
-_HOLD_S = 0.02
-"""So long a job waits for others to travel with, to a worker that has enough to do."""
-_AT_ONCE = 100
-"""Calls that a worker's process takes at a time: one that waits for results, and those that bring jobs."""
+_MAX_ENDS = 5  # times in a row that a worker may end without a finished job
+_RETRY_S, _WARN_AFTER_S = 0.5, 60.0  # between checks for a free node, and until the user is warned that there is none
+_HOLD_S = 0.02  # time that a job for a busy worker waits for others, to be sent together
+_MAX_CALLS = 100  # concurrent calls to a worker's process: one waits for results, the others send jobs
+_MAX_MESSAGE = 300  # characters of Ray's messages that are shown
 
 
 @dataclass(eq=False)
 class _Member:
-    """One worker."""
+    """A worker of the pool; `room` is 0 until it is ready, `ends` counts ends in a row without a finished job."""
 
     actor: Any
-    give: Callable[[list[tuple[int, object]]], object]
-    """Hands jobs over, and nobody waits for an answer."""
     room: int = 0
-    """0 as long as it is not ready."""
     spare: int = 0
-    """How many of its jobs only wait."""
     jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
-    """What it has, by number."""
-    outbox: list[tuple[int, object]] = field(default_factory=list)
-    """What it is given when the loop comes round."""
+    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs that are sent in the next iteration
     ends: int = 0
-    """In a row, without anything done in between."""
+
+    def __post_init__(self) -> None:
+        self._give = self.actor.give.options(num_returns=0).remote
 
     @property
     def free(self) -> int:
@@ -57,59 +46,70 @@ class _Member:
 
     @property
     def is_busy(self) -> bool:
-        """Whether it has jobs for a while yet."""
+        """Whether the worker has jobs for a while."""
         return len(self.jobs) - len(self.outbox) > self.room - self.spare // 2
 
-    def settle(self, taken: WorkerUpdate, given: int) -> None:
-        """Results came; what it was given before it seemed to be lost is known no more, and nobody waits for it.
+    def send(self) -> None:
+        jobs, self.outbox = self.outbox, []
+        if jobs:
+            self._give(jobs)
+
+    def settle(self, update: WorkerUpdate, given: int) -> None:
+        """Process a worker's report; jobs that it does not know, because it seemed to be lost before, are lost.
 
         Args:
-            taken: What the worker says.
-            given: The number of the last job before it was asked; younger ones may be on their way.
+            update: The report.
+            given: The number of the last job before the request; younger ones may be on their way.
         """
-        self.room = taken.room
-        if taken.ended:
+        self.room = update.room
+        if update.ended:
             self.ends = 0
-        if taken.held is not None:
-            gone = {number for number in self.jobs if number <= given} - taken.held
-            self._end({number: self.jobs.pop(number) for number in gone}, WorkerLost("it never arrived"))
-        for number, result, error in taken.ended:
-            future = self.jobs.pop(number, None)
-            if future is None or future.done():
-                continue
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
+        if update.held is not None:
+            for number in {number for number in self.jobs if number <= given} - update.held:
+                self._finish(number, None, WorkerLost("it never arrived"))
+        for number, result, error in update.ended:
+            self._finish(number, result, error)
 
     def lose(self, why: Exception) -> None:
-        """It is gone, with all it had."""
-        jobs, self.jobs, self.outbox, self.room = self.jobs, {}, [], 0
-        self._end(jobs, why)
+        """Drop all jobs, because the worker ended."""
+        self.outbox, self.room = [], 0
+        for number in list(self.jobs):
+            self._finish(number, None, why)
 
-    @staticmethod
-    def _end(jobs: dict[int, asyncio.Future[Any]], why: Exception) -> None:
-        for future in jobs.values():
-            if not future.done():
-                future.set_exception(why)
+    def _finish(self, number: int, result: Any, error: Exception | None) -> None:
+        future = self.jobs.pop(number, None)
+        if future is None or future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
 
 
 class ActorPool:
-    """Hands on a cluster as one hand.
+    """Workers on a cluster as one worker.
 
     Args:
         ray: The library.
-        make: Makes a hand; called where a worker is.
-        share: How many there are to be, and what each needs.
-        tell: Told of workers that are given up while others work.
+        make: Creates a worker; called on the cluster.
+        share: The number of workers and the resources of each.
+        tell: Called if a worker is given up while others continue.
+        tries: How many times a job is tried if its worker ends.
+
+    Attributes:
+        changed: Called whenever the room changes.
     """
 
     def __init__(
-        self, ray: Any, make: Callable[[], Worker[Any, Any]], share: ReplicaSpec, tell: Callable[[str], None]
+        self,
+        ray: Any,
+        make: Callable[[], Worker[Any, Any]],
+        share: ReplicaSpec,
+        tell: Callable[[str], None],
+        tries: int = 1,
     ) -> None:
-        self._ray, self._make, self._share, self._say = ray, make, share, tell
+        self._ray, self._make, self._share, self._tell, self._tries = ray, make, share, tell, tries
         self.changed: Callable[[], object] = lambda: None
-        """Called whenever there is more or less room than before."""
         self._members: list[_Member] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[asyncio.Future[None]] = []
@@ -119,46 +119,56 @@ class ActorPool:
 
     @property
     def room(self) -> int:
-        """Of all together."""
+        """The number of concurrent jobs of all workers."""
         return sum(member.room for member in self._members)
 
     @property
     def spare(self) -> int:
-        """Of all together."""
+        """The number of jobs that only wait, of all workers."""
         return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
-        """Starts the workers and waits for the first of them.
+        """Start the workers and wait for the first of them.
 
         Raises:
-            RagbedError: None can work.
+            RagbedError: No worker could be started.
         """
         if not self._tasks:
             needs = {"num_cpus": self._share.cpus, "num_gpus": self._share.gpus, "scheduling_strategy": "SPREAD"}
-            actor = self._ray.remote(**needs, max_restarts=-1, max_concurrency=_AT_ONCE)(WorkerActor)
-            self._members = [_member(actor.remote()) for _ in range(self._share.count)]
+            actor = self._ray.remote(**needs, max_restarts=-1, max_concurrency=_MAX_CALLS)(WorkerActor)
+            self._members = [_Member(actor.remote()) for _ in range(self._share.count)]
             self._tasks = [asyncio.create_task(self._serve(member)) for member in self._members]
         while self._what is None:
             await self._wait()
         return self._what
 
     async def do(self, job: object) -> Any:
-        """Gives a job to who has most room, and waits for what comes of it.
+        """Give a job to the worker with the most room and return its result.
 
         Raises:
-            WorkerLost: Who had it has ended.
-            RagbedError: Nobody is left to do it, or the job itself failed so.
+            WorkerLost: The worker ended, and the pool does not retry.
+            RagbedError: No worker is left, the job failed, or all workers that tried it ended.
         """
+        if self._tries == 1:
+            return await self._do_once(job)
+        for _ in range(self._tries):
+            try:
+                return await self._do_once(job)
+            except WorkerLost as error:
+                last = error
+        raise RagbedError(f"{self._tries} workers ended during one job; the last: {last}")
+
+    async def _do_once(self, job: object) -> Any:
         if not self._tasks:
             await self.begin()
         while True:
-            member = max(self._members, key=lambda one: one.free, default=None)
+            member = max(self._members, key=lambda member: member.free, default=None)
             if member is not None and member.free > 0:
                 return await self._give(member, job)
             await self._wait()
 
     async def close(self) -> None:
-        """Ends the workers, whatever they are doing."""
+        """End the workers, whatever they are doing."""
         tasks, members, self._tasks, self._members, self._what = self._tasks, self._members, [], [], None
         for task in tasks:
             task.cancel()
@@ -168,147 +178,122 @@ class ActorPool:
 
     def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        if not member.outbox and member.is_busy:
-            loop.call_later(_HOLD_S, self._send, member)
-        elif not member.outbox:
-            loop.call_soon(self._send, member)  # with all that comes up before the loop is round
+        if not member.outbox:  # jobs that arise in the meantime are sent together
+            loop.call_later(_HOLD_S if member.is_busy else 0, member.send)
         self._given += 1
         member.outbox.append((self._given, job))
         future = member.jobs[self._given] = loop.create_future()
         return future
 
-    @staticmethod
-    def _send(member: _Member) -> None:
-        jobs, member.outbox = member.outbox, []
-        if jobs:
-            member.give(jobs)
-
     async def _serve(self, member: _Member) -> None:
-        """Looks after one worker for as long as it is of use."""
         try:
-            while member.ends < _ENDS:
+            while member.ends < _MAX_ENDS:
                 try:
                     opened = await self._open(member)
                     while True:
                         given = self._given
                         member.settle(await member.actor.take.remote(opened), given)
-                        self._tell()
+                        self._notify()
                 except self._ray.exceptions.RayError as error:
                     last = error
                     member.ends += 1
-                    member.lose(WorkerLost(brief(error)))
-                    self._tell()
+                    member.lose(WorkerLost(_brief(error)))
+                    self._notify()
             raise RagbedError(
-                f"a worker ended {_ENDS} times without having done anything: {brief(last)}. Most often memory is "
-                "lacking: take fewer --replicas, smaller ones, or larger nodes. What is done is kept, and the same "
-                "command goes on."
+                f"a worker ended {_MAX_ENDS} times without a finished job: {_brief(last)}. The usual cause is too "
+                "little memory: use fewer --replicas, a smaller model or larger nodes. All results are stored; rerun "
+                "the same command to resume."
             )
         except RagbedError as error:
             self._retire(member, error)
-        except Exception as error:  # who waits for its results must hear of it
-            self._retire(member, RagbedError(f"a worker cannot be looked after: {error!r}."))
+        except Exception as error:  # callers that wait for results must get every error
+            self._retire(member, RagbedError(f"a worker failed: {error!r}."))
 
     async def _open(self, member: _Member) -> int:
-        """Has a worker make its hand; gives how often it did.
+        """Let a worker get ready; return how many times it was opened.
 
         Raises:
-            RagbedError: It cannot, or it would be another one.
+            RagbedError: It cannot, or it differs from the others.
         """
-        await self._find(member)
+        await self._find_node(member)
         ready = await member.actor.open.remote(self._make, str(Path.cwd()))
         if isinstance(ready, RagbedError):
             raise RagbedError(f"on a worker: {ready}")
-        self._check(ready)
+        check_version(ready.version, __version__)
+        if self._what and ready.what and ready.what != self._what:  # some models do not always report an identity
+            raise RagbedError(f"workers differ: one has {ready.what}, another {self._what}. Give all the same model.")
         member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
-        self._tell()
+        self._notify()
         return int(ready.opened)
 
-    async def _find(self, member: _Member) -> None:
-        """Waits until Ray has found a place for a worker, and started it there: not to have one yet is no end."""
-        told = "a worker waits for a place on the cluster: all nodes are taken, or one is gone."
-        timer = asyncio.get_running_loop().call_later(_PATIENCE_S, self._say, told)
+    async def _find_node(self, member: _Member) -> None:
+        message = "a worker waits for a free node of the cluster: all nodes are busy, or one has gone."
+        timer = asyncio.get_running_loop().call_later(_WARN_AFTER_S, self._tell, message)
         try:
             while True:
                 try:
                     await member.actor.is_there.remote()
                     return
                 except self._ray.exceptions.ActorUnavailableError:
-                    await asyncio.sleep(_LOOK_S)
+                    await asyncio.sleep(_RETRY_S)
         except self._ray.exceptions.ActorDiedError as error:
-            raise RagbedError(explain_missing(error)) from None
+            raise RagbedError(explain_start_failure(error)) from None
         finally:
             timer.cancel()
 
-    def _check(self, ready: WorkerReady) -> None:
-        check_version(ready.version, __version__)
-        if self._what and ready.what and ready.what != self._what:  # some do not always say what they are
-            raise RagbedError(f"workers differ: one has {ready.what}, another {self._what}. Give all the same.")
-
     def _retire(self, member: _Member, why: RagbedError) -> None:
-        """Goes on without a worker; without the last one it cannot."""
         self._members.remove(member)
         self._ray.kill(member.actor)
         member.lose(WorkerLost(str(why)))
         if self._members:
-            self._say(f"{why} The other {len(self._members)} go on.")
+            self._tell(f"{why} The other {len(self._members)} continue.")
         else:
             self._broken = why
-        self._tell()
+        self._notify()
 
     async def _wait(self) -> None:
-        """Until something changes."""
         if self._broken is not None:
             raise self._broken
         change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(change)
         await change
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            if not one.done():
-                one.set_result(None)
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)
         self.changed()
 
 
-def _member(actor: Any) -> _Member:
-    return _Member(actor, actor.give.options(num_returns=0).remote)
+def check_version(worker: str, driver: str) -> None:
+    """Refuse a worker with another version of ragbed, whose results might differ.
 
-
-class RetryingPool:
-    """A crew that does again what a worker had when it ended.
-
-    Args:
-        crew: Does it.
-        tries: For one job.
+    Raises:
+        RagbedError: The versions differ.
     """
+    if worker != driver:
+        raise RagbedError(
+            f"a worker has ragbed {worker}, this is {driver}; install the same version everywhere: "
+            f"pip install 'ragbed[ray]=={driver}'"
+        )
 
-    def __init__(self, crew: ActorPool, tries: int) -> None:
-        self._crew, self._tries = crew, tries
 
-    @property
-    def room(self) -> int:
-        """Of the crew."""
-        return self._crew.room
+def lacks_ragbed(error: Exception) -> bool:
+    """Return whether a worker could not start because ragbed is not installed there."""
+    return "No module named 'ragbed'" in str(error)
 
-    @property
-    def spare(self) -> int:
-        """Of the crew."""
-        return self._crew.spare
 
-    async def begin(self) -> str:
-        """Starts the crew."""
-        return await self._crew.begin()
+def explain_start_failure(error: Exception) -> str:
+    """Return why a worker could not start, and the fix."""
+    if lacks_ragbed(error):
+        return f"the workers have no ragbed; install it on every node: pip install 'ragbed[ray]=={__version__}'"
+    return f"a worker cannot start: {_brief(error)}. All results are stored; rerun the same command to resume."
 
-    async def do(self, job: object) -> Any:  # whatever the hand gives
-        """Has a job done."""
-        for _ in range(self._tries):
-            try:
-                return await self._crew.do(job)
-            except WorkerLost as error:
-                last = error
-        raise RagbedError(f"{self._tries} workers ended over one piece of work; the last: {last}")
 
-    async def close(self) -> None:
-        """Ends the crew."""
-        await self._crew.close()
+def _brief(error: Exception) -> str:
+    """Return Ray's message in one line; for a killed process Ray only reports a lost connection."""
+    message = " ".join(str(error).split())
+    if "Socket closed" in message or "unavailable" in message or "unexpectedly" in message:
+        return "its process was ended, or its node is gone"
+    return message[:_MAX_MESSAGE]

@@ -1,4 +1,4 @@
-"""What an engine is: something that does long work, here or on many machines, with the same results to the byte."""
+"""The interfaces of engines and of their workers."""
 
 from __future__ import annotations
 
@@ -16,38 +16,33 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Worker(Protocol[Job_contra, Result_co]):
-    """Does one kind of job and holds what it takes: a model, or a child that reads documents."""
+    """Does one kind of job with what it needs for that, e.g. a model or a process that reads documents."""
 
     @property
     def room(self) -> int:
-        """How many jobs it takes at once; may grow."""
-        ...
+        """The number of concurrent jobs, which may grow."""
 
     @property
     def spare(self) -> int:
-        """How many of these wait so that it never runs dry; their results can travel together."""
-        ...
+        """How many of these jobs only wait, so that the worker is never idle; their results can be sent together."""
 
     async def begin(self) -> str:
-        """Gets ready, and tells what it is: hands that do the same work must be the same."""
-        ...
+        """Get ready and return the worker's identity, which must be the same for all workers of a pool."""
 
     async def do(self, job: Job_contra) -> Result_co:
-        """Does a job.
+        """Do a job.
 
         Raises:
-            WorkerLost: Who had it is gone, and nobody knows how far it came; it can be given again.
+            WorkerLost: The worker ended, and it is unknown how far it got; the job can be repeated.
         """
-        ...
 
     async def close(self) -> None:
-        """Gives back what it holds."""
-        ...
+        """Release all resources."""
 
 
 @dataclass(frozen=True)
 class ReplicaSpec:
-    """What one worker of a cluster needs, and how many there are to be."""
+    """The number of workers on a cluster, and the resources of each."""
 
     count: int = 1
     cpus: float = 1.0
@@ -55,34 +50,31 @@ class ReplicaSpec:
 
 
 class Engine(Protocol):
-    """Where long work is done. The process that holds it stays the only one that writes."""
+    """Runs long work; the process that uses it is the only one that writes.
+
+    `shares_disk` says whether workers can open the files of this process.
+    """
 
     shares_disk: bool
-    """Whether who does the work can open the files that this process can."""
 
     @property
     def workers(self) -> int:
-        """How many things are done at once."""
-        ...
+        """The number of concurrent workers."""
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """What a pure function makes of jobs, in their order; few are ahead of who takes the results.
+        """Apply a pure function to jobs and yield the results in their order, computed only a little ahead.
 
-        The function must be one of a module, and jobs and results must be able to travel.
+        The function must be at module level, and jobs and results must be picklable.
         """
-        ...
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """One hand that stands for all workers: `make` makes one where a worker is, for so many cores.
+        """Return one worker that represents all; `make` creates a worker for a number of cores.
 
-        A job whose worker ends is done again by another: it must not matter how often it is done.
+        A job whose worker ends is repeated by another one, so it must be idempotent.
         """
-        ...
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """The model that a string names; limits of the wish hold for all its copies together."""
-        ...
+        """Open the model of a model string; the limits of the configuration hold for all its replicas together."""
 
     def close(self) -> None:
-        """Ends whatever it began."""
-        ...
+        """Release all resources."""

@@ -1,4 +1,4 @@
-"""This machine: work in this process, and in more of them once it turns out to be long."""
+"""The local engine: work in this process and, if it takes long, in further processes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ from ragbed.runs.engines.base import Worker
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
-_ALONE_S = 1.0
-"""A process takes about so long to start and to import what it needs: shorter work is done before it would begin."""
-_AHEAD = 3
-"""Jobs for each process that are under way or done and not taken: bounds the memory whatever who takes them does."""
+_ALONE_S = 1.0  # about the time that a process takes to start; shorter work is finished before
+_AHEAD = 3  # jobs per process that run or wait to be taken, to bound memory
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
 class LocalEngine:
-    """The default.
+    """The default engine.
 
     Args:
-        workers: Processes; None: as many as there are cores. Results do not depend on it.
-        alone_s: Seconds of work before others are started.
+        workers: Number of processes, which does not affect the results; None for the number of cores.
+        alone_s: Seconds of work before further processes are started.
     """
 
     shares_disk = True
@@ -44,30 +42,29 @@ class LocalEngine:
         """See `Engine`."""
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
-            begun = time.monotonic()
+            started = time.monotonic()
             result = work(job)
-            spent_s += time.monotonic() - begun
+            spent_s += time.monotonic() - started
             yield result
             if self.workers > 1 and spent_s >= self._alone_s:
                 yield from self._spread_wide(work, remaining)
 
     def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """See `Engine`: one hand for all cores."""
+        """Return one worker for all cores."""
         return make(self.workers)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """See `Engine`: the model itself."""
+        """See `Engine`."""
         return open_model(spec, lambda name: replace(wish, model=name))
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
     def _spread_wide(self, work: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
-        if self._pool is None:
-            self._pool = _start_pool(self.workers)
+        self._pool = self._pool or _start_pool(self.workers)
         waiting: deque[Future[Result]] = deque()
         try:
             for job in jobs:
@@ -77,8 +74,8 @@ class LocalEngine:
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for left in waiting:
-                left.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 def _start_pool(workers: int) -> ProcessPoolExecutor:
@@ -92,13 +89,13 @@ def _start_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin_worker() -> None:
-    """Leaves Ctrl-C to the parent, which stops the workers (they would each print a traceback), and ends with it."""
+    """Ignore Ctrl-C, which the parent handles (workers would print tracebacks), and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed stops nobody, and its workers would wait for work for ever."""
+    """End when the parent ends; a killed parent does not stop its workers, which would wait for work for ever."""
     from multiprocessing import parent_process  # noqa: PLC0415 - as above
 
     parent = parent_process()

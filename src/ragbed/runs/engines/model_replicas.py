@@ -1,64 +1,47 @@
-"""A model whose copies are on a cluster: it looks like one model, and what the user limits holds for all together."""
+"""Replicas of a model on a cluster, which appear as one model; the user's limits hold for all together."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion
 
+if TYPE_CHECKING:
+    from ragbed.runs.engines.actor_pool import ActorPool
+
+# Endings of the environment variables that are sent to the workers: keys and URLs. The others are the worker's own.
 _CARRIED = ("_API_KEY", "_BASE_URL", "HF_TOKEN", "HF_ENDPOINT")
-"""Ends of the names in the environment that travel to the workers: who may ask, and where. The rest is the worker's."""
 _FLAGS = ("reuses_prefixes", "answers_afresh")
 
 
-class _Crew(Protocol):
-    changed: Callable[[], object]
-
-    @property
-    def room(self) -> int: ...
-    async def begin(self) -> str: ...
-    async def do(self, job: tuple[Case, int]) -> Completion: ...
-    async def close(self) -> None: ...
-
-
 class ModelWorker:
-    """A model on a worker."""
+    """A model on a worker; every finished case makes room for another at once, so none is spare."""
+
+    spare = 0
 
     def __init__(self, spec: str, wish: ModelConfig) -> None:
-        # The edge of another machine: what is not carried there is as it is set there.
+        # This runs on another machine, whose environment is used for everything that is not sent.
         environ = dict(os.environ) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
+        self.begin, self.close = self._model.identity, self._model.close
 
     @property
     def room(self) -> int:
-        """What the model takes; cases that it has set aside do not count."""
+        """The concurrency of the model; parked cases are additional."""
         return self._model.concurrency + getattr(self._model, "parked", 0)
 
-    @property
-    def spare(self) -> int:
-        """None: a case that has ended makes room for another at once."""
-        return 0
-
-    async def begin(self) -> str:
-        """The model's identity."""
-        return await self._model.identity()
-
     async def do(self, job: tuple[Case, int]) -> Completion:
-        """Asks about a case, for the n-th time."""
+        """Call the model for a case and a repeat."""
         return await self._model.complete(*job)
-
-    async def close(self) -> None:
-        """Gives back what the model holds."""
-        await self._model.close()
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
-    """What each of several copies is asked for, so that all together keep to what the user limits."""
+    """Return the configuration of each of several replicas, with its share of the user's limits."""
     carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
     return replace(
         wish,
@@ -70,42 +53,36 @@ def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
 
 
 class ReplicatedModel:
-    """Copies of a model as one.
+    """Replicas of a model as one.
 
     Args:
-        model: The same model here, which says what would be asked and loads nothing.
-        crew: Those who ask.
-        most: Cases at once, where the user names a number.
+        model: The same model in this process, which makes the requests but loads nothing.
+        pool: The replicas.
+        max_cases: The maximum concurrency, if the user sets one.
     """
 
     parked = 0
 
-    def __init__(self, model: Model, crew: _Crew, most: int | None) -> None:
+    def __init__(self, model: Model, pool: ActorPool, max_cases: int | None) -> None:
         self.name, self.advice, self.request = model.name, model.advice, model.request
-        self._crew, self._most = crew, most
+        self._pool, self._max_cases = pool, max_cases
+        self.identity, self.close = pool.begin, pool.close
         self.concurrency = 1
         self.make_room: Callable[[], object] = lambda: None
-        crew.changed = self._fit
+        pool.changed = self._fit
         for flag in _FLAGS:
             if hasattr(model, flag):
                 setattr(self, flag, True)
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Has a copy complete the case."""
-        return await self._crew.do((case, repeat))
-
-    async def identity(self) -> str:
-        """What the copies say they are: all the same."""
-        return await self._crew.begin()
-
-    async def close(self) -> None:
-        """Ends the copies."""
-        await self._crew.close()
+        """Call a replica for a case."""
+        completion: Completion = await self._pool.do((case, repeat))
+        return completion
 
     def _fit(self) -> None:
-        """Takes as many cases as there is room; at least one, which waits while all copies are being started again."""
-        room = max(1, self._crew.room)
-        fits = room if self._most is None else min(room, self._most)
+        """Set the concurrency; it is at least 1, so that a case waits while all replicas are restarted."""
+        room = max(1, self._pool.room)
+        fits = room if self._max_cases is None else min(room, self._max_cases)
         has_grown, self.concurrency = fits > self.concurrency, fits
         if has_grown:
             self.make_room()

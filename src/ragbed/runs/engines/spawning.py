@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-_VARIABLE = "PYTHONSAFEPATH"
-
 
 @contextmanager
-def safe_path() -> Iterator[None]:
-    """Keep the current folder off the import path of every Python process that is started inside."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = "1"
+def environment(**variables: str) -> Iterator[None]:
+    """Set environment variables inside."""
+    before = {name: os.environ[name] for name in variables if name in os.environ}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_VARIABLE]
-        else:
-            os.environ[_VARIABLE] = before
+        for name in variables:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def safe_path() -> AbstractContextManager[None]:
+    """Keep the current folder off the import path of every Python process that is started inside."""
+    return environment(PYTHONSAFEPATH="1")
 
 
 class _SafeProcess(SpawnProcess):

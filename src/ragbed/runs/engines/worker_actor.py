@@ -1,7 +1,7 @@
-"""The worker's side of a crew: a hand, jobs that come in and results that wait to be fetched, many at a time.
+"""The worker of a pool as an actor of the cluster: it takes jobs and returns results in batches.
 
-A call between two processes costs a good part of a millisecond, a job in it next to nothing: so jobs that come up
-together travel together, and so do results that are ready when somebody asks for them.
+A call between two processes takes most of a millisecond, a job in it almost nothing. So jobs that arise together are
+sent together, and so are results that are ready.
 """
 
 from __future__ import annotations
@@ -17,32 +17,27 @@ from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Worker
 
-_GATHER_S = 0.005
-"""After a result others are waited for: answers often come in bursts, and none is later by more than this."""
-
-_TOGETHER_S = 0.5
-"""So long where its next jobs are there already: half of those that wait may end before somebody must bring others."""
-
-_QUIET_S = 20.0
-"""Without a result; then a worker at least says what it has."""
+_GATHER_S = 0.005  # time to wait for further results after the first, because results often come in bursts
+_GATHER_SPARE_S = 0.5  # the same if further jobs are waiting: half of them may end before new ones are needed
+_QUIET_S = 20.0  # time without a result after which a worker reports its jobs
 
 
 class WorkerReady(NamedTuple):
-    """What a worker says of itself."""
+    """The report of an opened worker.
+
+    `version` is that of ragbed, `what` the worker's identity, and `opened` how many times it was opened: answers to
+    older requests are stale.
+    """
 
     version: str
-    """Of ragbed."""
     what: str
-    """What its hand is."""
     room: int
     opened: int
-    """How often it was opened: the answers to older questions are stale."""
     spare: int = 0
-    """How many of its jobs only wait."""
 
 
 class FinishedJob(NamedTuple):
-    """How a job ended: with a result, or with an error."""
+    """The result or the error of a job."""
 
     number: int
     result: Any
@@ -50,63 +45,59 @@ class FinishedJob(NamedTuple):
 
 
 class WorkerUpdate(NamedTuple):
-    """What a worker has to say."""
+    """The report of a running worker; after a quiet time `held` has its jobs, so that lost ones are noticed."""
 
     room: int
-    """How many jobs it takes at once."""
     ended: list[FinishedJob]
     held: frozenset[int] | None = None
-    """Where nothing has ended for long: the jobs that it has, so that one that never arrived is missed."""
 
 
 class WorkerActor:
-    """A worker; it becomes an actor of the cluster."""
+    """A worker in a process of the cluster."""
 
     def __init__(self) -> None:
-        self._hand: Worker[Any, Any] | None = None
+        self._worker: Worker[Any, Any] | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._ended: list[FinishedJob] = []
         self._some, self._many = asyncio.Event(), asyncio.Event()
         self._opened = 0
 
     async def is_there(self) -> bool:
-        """Whether the worker has a place and a process; it need not be of use yet."""
+        """Return True once the worker has a node and a process, before it is opened."""
         return True
 
     async def open(self, make: Callable[[], Worker[Any, Any]], folder: str) -> WorkerReady | RagbedError:
-        """Makes the hand; told so again, because it seemed to be lost, a worker forgets what it was doing.
+        """Create the worker; if it is opened again, because it seemed to be lost, it drops its jobs.
 
         Args:
-            make: Makes it.
-            folder: Where the command was typed: paths are meant from there, if there is such a folder here.
+            make: Creates the worker.
+            folder: The current folder of the driver, for relative paths, if it exists here.
         """
         for task in self._tasks.values():
             task.cancel()
-        self._tasks.clear()
-        self._ended.clear()
-        self._some.clear()
-        self._many.clear()
+        for collection in (self._tasks, self._ended, self._some, self._many):
+            collection.clear()
         self._opened += 1
         with suppress(OSError):
             os.chdir(folder)
         try:
-            if self._hand is None:
-                self._hand = await asyncio.to_thread(make)
-            what = await self._hand.begin()
-            return WorkerReady(__version__, what, self._hand.room, self._opened, self._hand.spare)
+            if self._worker is None:
+                self._worker = await asyncio.to_thread(make)
+            what = await self._worker.begin()
+            return WorkerReady(__version__, what, self._worker.room, self._opened, self._worker.spare)
         except RagbedError as error:
             return error
 
     async def give(self, jobs: Sequence[tuple[int, object]]) -> None:
-        """Takes jobs in, each with its number."""
+        """Start jobs, each with its number."""
         for number, job in jobs:
             self._tasks[number] = asyncio.create_task(self._do(number, job))
 
     async def take(self, opened: int) -> WorkerUpdate:
-        """What has ended since the last time, once there is anything, or in any case after a while.
+        """Return the finished jobs once there are any, or a report after a while.
 
         Args:
-            opened: The opening that it is about; who asks about an earlier one is waited for by nobody any more.
+            opened: The opening that the caller knows; nobody waits for the results of earlier ones.
         """
         try:
             async with asyncio.timeout(_QUIET_S):
@@ -114,7 +105,7 @@ class WorkerActor:
         except TimeoutError:
             return WorkerUpdate(self._room, [], frozenset(self._tasks).union(ended.number for ended in self._ended))
         with suppress(TimeoutError):
-            async with asyncio.timeout(_TOGETHER_S if self._spare else _GATHER_S):
+            async with asyncio.timeout(_GATHER_SPARE_S if self._spare else _GATHER_S):
                 await self._many.wait()
         if opened != self._opened:
             return WorkerUpdate(0, [])
@@ -125,16 +116,16 @@ class WorkerActor:
 
     @property
     def _room(self) -> int:
-        return 0 if self._hand is None else self._hand.room
+        return 0 if self._worker is None else self._worker.room
 
     @property
     def _spare(self) -> int:
-        return 0 if self._hand is None else self._hand.spare
+        return 0 if self._worker is None else self._worker.spare
 
     async def _do(self, number: int, job: object) -> None:
-        assert self._hand is not None  # noqa: S101  # for the type checker: nothing is given before it is open
+        assert self._worker is not None  # noqa: S101  # for the type checker: jobs come after the opening
         try:
-            ended = FinishedJob(number, await self._hand.do(job))
+            ended = FinishedJob(number, await self._worker.do(job))
         except RagbedError as error:
             ended = FinishedJob(number, None, error)
         except Exception:

@@ -1,4 +1,4 @@
-"""Texts from outside put into an instruction: fenced, so that what they say is neither a template nor an order."""
+"""Insert untrusted texts into an instruction between fences, so that they are not read as templates or orders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PLACEHOLDER = re.compile(r"\{([A-Z]+)\}")
 
 
 def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
-    """Fills `{NAME}` with the text of that name between two lines with a nonce, and `{FENCE}` with the notice of it.
+    """Replace `{NAME}` by the text of that name between two lines with a nonce, and `{FENCE}` by the fence's notice.
 
-    A single pass: what a text says is not filled in again, and it cannot hold the end of its fence.
+    Placeholders in the texts are not replaced, and no text can contain the end of its fence.
     """
     nonce = _nonce("\0".join((template, *texts.values())))
     values = {name: f"{nonce} begin\n{text}\n{nonce} end" for name, text in texts.items()}
@@ -21,10 +21,10 @@ def fence_in(template: str, fence: str, texts: Mapping[str, str]) -> str:
 
 
 def _nonce(texts: str) -> str:
-    """A word that the texts cannot hold: it is the hash of themselves.
+    """Return a word that the texts cannot contain: their hash.
 
-    It follows from the content, so that equal requests stay equal, and who writes a text cannot know it before
-    the text is written.
+    It depends only on the content, so that equal requests stay equal, and the author of a text cannot know it in
+    advance.
     """
     nonce = hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return nonce if nonce not in texts else _nonce(f"{texts}\0{nonce}")

@@ -1,4 +1,4 @@
-"""A prompt that is no testbed's as a case, so that the same machinery asks it: a judge's, a builder's."""
+"""Cases for prompts that belong to no testbed, such as those of a judge or a builder."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ragbed.schema import Answer, Case, Lang, Message
 def case_of(
     kind: str, task: str, lang: Lang, messages: tuple[Message, ...], *, question: str = "", answer: Answer = ()
 ) -> Case:
-    """A call with its messages as they are, named by the hash of all that is said, so that equal calls are one.
+    """Return a case with the given messages; its name is their hash, so equal calls have the same name.
 
     Args:
-        kind: Who asks, in place of a testbed and a profile.
-        task: What it is for.
-        lang: Of the prompt.
-        messages: What is said.
-        question: What the reply should answer, where it answers a question.
-        answer: The right one, for scoring.
+        kind: The kind of request, used as testbed and profile.
+        task: The task, used as dataset.
+        lang: The language of the prompt.
+        messages: The messages to send.
+        question: The question that the response should answer, if any.
+        answer: The correct answer, for scoring.
     """
-    digest = hash_said(messages)[:32]
+    digest = hash_messages(messages)[:32]
     return Case(
         case=f"{task}/{digest}",
         data=task,
@@ -46,7 +46,7 @@ def case_of(
     )
 
 
-def hash_said(messages: Sequence[Message]) -> str:
-    """Of the texts of messages."""
-    said = "\0".join(message.content for message in messages)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+def hash_messages(messages: Sequence[Message]) -> str:
+    """Return a hash of the contents of messages."""
+    text = "\0".join(message.content for message in messages)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,32 +1,27 @@
-"""Read the verdict that a model was asked for: one word of a closed list, or nothing where it is ambiguous."""
+"""Parse the verdict in a model's response: one word of a list, or nothing if it is ambiguous."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container
 
-# All that follows the word on its line is taken along, so that "VERDICT: yes or no" is no verdict. A line that begins
-# with ">" or "|" is a quotation: "|" marks the lines that a judge is shown.
+# The rest of the line is part of the match, so that "VERDICT: yes or no" is no verdict. A line that starts with ">" or
+# "|" is a quotation; "|" marks the lines that a judge is shown.
 _LINE = re.compile(r"^(?![ \t]*[>|])[^\w\n]*verdict[^\w\n]*?[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*(```|~~~)[^`\n]*$(.*?)(?:^[ \t]*\1[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
-"""A code block, to its end or that of the text."""
-_DRESS = " \t\r\"'“”‘’*_`[]()（）<>.。!！"
-"""What models put around a word without meaning anything by it."""
+_DECORATION = " \t\r\"'“”‘’*_`[]()（）<>.。!！"  # characters around a word that do not change its meaning
 
 
 def find_verdict(reply: str, words: Container[str]) -> str | None:
-    """Return the word of the lines "VERDICT: word", or None where they disagree or the word is not on the list.
+    """Return the word of the lines "VERDICT: word", or None if they disagree or the word is not in the list.
 
-    Quoted lines and code blocks do not count, for they may repeat the text that is judged; a block around the whole
-    reply does. A bare word will do if it is all there is.
+    Quoted lines and code blocks are ignored, because they may repeat the judged text; a code block around the complete
+    response is not. A response that is only the word is accepted.
     """
     text = reply.strip()
     block = _BLOCK.match(text)
     text = block[2] if block and block.end() == len(text) else _BLOCK.sub("", text)
-    found = {_bare(match[1]) for match in _LINE.finditer(text)} or {_bare(text)}
+    candidates = [match[1] for match in _LINE.finditer(text)] or [text]
+    found = {candidate.strip().strip(_DECORATION).lower() for candidate in candidates}
     word = found.pop()
     return word if not found and word in words else None
-
-
-def _bare(text: str) -> str:
-    return text.strip().strip(_DRESS).lower()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +12,14 @@ from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import needs_judge
 from ragbed.analysis.judging.labels import Label, LabelledUnit
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
+from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
-from ragbed.io.locations import check_regular, naming, open_regular
+from ragbed.io.locations import check_regular, naming
 from ragbed.runs.store import StoredResult
 
 NAME = "labels.jsonl"
 _LOCK = "labels.lock"
-_WAIT_S, _RETRY_S = 5.0, 0.005
-"""How long to wait for another viewer that is writing a label, and the time between two attempts."""
+_WAIT_S = 5.0  # how long to wait for another viewer that is writing a label
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
@@ -106,24 +104,14 @@ def _locked(run: Path) -> Iterator[None]:
     """
     path = run / _LOCK
     with naming(path, "opened"):
-        file = open_regular(path, "ab")
-    with file:
-        ends = time.monotonic() + _WAIT_S
-        while not _take(path, file.fileno()):
-            if time.monotonic() > ends:
-                raise RagbedError(f"{run / NAME} is being written by another process; try again when it has finished.")
-            time.sleep(_RETRY_S)
-        yield
-
-
-def _take(path: Path, handle: int) -> bool:
-    """Return whether the lock could be taken at once."""
-    with naming(path, "locked"):
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-    return True
+            lock = lock_file(path, _WAIT_S)
+        except LockHeld:
+            raise RagbedError(
+                f"{run / NAME} is being written by another process; try again when it has finished."
+            ) from None
+    with lock:
+        yield
 
 
 def _unit_of(stored: StoredResult, criterion: str) -> LabelledUnit:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from ragbed.analysis.metrics.trial_columns import full_name
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.runs.condition import Condition
+from ragbed.testbeds import wanted_scores
 from ragbed.ui.viewer.cells import COUNTED, TrialCell
 from ragbed.ui.viewer.run_reader import RunReader
 
@@ -39,6 +40,8 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     differs: int
     """Replies that the original code's or the paper's way of counting sees otherwise."""
     rates: dict[str, ShownRate]
+    wanted: tuple[str, ...]
+    """The scores of which a higher rate is better, as the testbed declares them."""
 
 
 @dataclass
@@ -87,4 +90,5 @@ def _row(run: str, total: _Sum, planned: int, infeasible: int, track: str) -> Ov
     return OverviewRow(
         *total.cell.condition, run=run, asked=total.asked, planned=planned, infeasible=infeasible,
         errors=total.errors, unscored=total.unscored, differs=total.differs, rates=rates,
+        wanted=wanted_scores(total.cell.testbed),
     )  # fmt: skip

@@ -107,7 +107,7 @@ class RunReader:
 
     def progress(self) -> RunReadProgress:
         """How far it is."""
-        results = self.store.noted_results()
+        results = self.store.result_count()
         indexed = int(read_meta(self._index, "rows") or 0)
         return RunReadProgress(results, indexed, holder(self.folder), read_meta(self._index, "problem") or None)
 

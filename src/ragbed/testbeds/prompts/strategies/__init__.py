@@ -1,8 +1,9 @@
-"""Remedies: other ways to ask the same case, to be measured against the plain prompt (claim C10).
+"""Prompting strategies, which are compared with the plain prompt (claim C10).
 
-Some are other texts (`numbered`, `unwarned`), others read the reply or take several calls. Those are generators: each
-yields the messages of a call, is sent the reply, and returns the answer; they know nothing of models, so that whoever
-asks them through keeps the promises of a run. To add one: its texts in `remedies/<name>/{en,zh}`, and one line below.
+Some change the texts only (`numbered`, `unwarned`); others parse the response or make several calls. These are
+generators: each yields the messages of a call, is sent the response, and returns the answer. They do not call models
+themselves, so that the caller can store and resume every call. To add one, put its texts into
+`strategies/<name>/{en,zh}` and add it to the tables below.
 """
 
 from __future__ import annotations
@@ -19,74 +20,73 @@ from ragbed.schema import Case, Lang, Message
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
 
-MARK = "+"
-"""Between profile and remedy in the name of the profile that a case is asked under."""
-_MOST_PARTS = 4
-"""Questions that one is split into, as `split.md` says."""
+MARK = "+"  # separates profile and strategy in the profile of a case
+_MAX_PARTS = 4  # sub-questions, as `split.md` says
+# The summary of a document that has no answer; `each.md` requests the first and the third.
 _NOTHING = re.compile(r"\W*(?:nothing|none|无|没有)?\W*", re.IGNORECASE)
-"""What a document that does not answer is summed up as; `each.md` asks for the first and the third."""
 _ENUMERATED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.)、．：:]|[（(]\d{1,2}[）)])\s*")
 _PLACEHOLDER = re.compile(r"\{(SYSTEM|DOCS|DOC|QUERY|NOTES|NUMBER)\}")
+# The label before the answer, in any Markdown. Signs that belong to an answer (−5, $3) are not part of it.
 _ANSWER = re.compile(r"(?:^|\n)[\s*_#>]*(?:answer|答案)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
-"""The mark before the answer, in whatever Markdown; signs that belong to an answer (−5, $3) are not part of it."""
 
 
 @dataclass(frozen=True)
 class StrategyInput:
-    """What a remedy is applied to."""
+    """The input of a strategy; `plain` are the messages of a single call, with the strategy's instruction."""
 
     plain: Messages
-    """The usual prompt, under the remedy's instruction if it has one."""
     question: str
     documents: Sequence[str]
     lang: Lang
 
     def system(self) -> Messages:
-        """The instruction alone."""
+        """Return the system message alone."""
         return tuple(message for message in self.plain if message.role == "system")
 
 
-def quote(asked: StrategyInput) -> Flow:
-    """The supporting sentence first, then the answer: only what follows is the answer."""
-    reply = yield asked.plain
+def quote(given: StrategyInput) -> Flow:
+    """Request the supporting sentence and then the answer; only the text after the label is the answer."""
+    reply = yield given.plain
     *_, answer = _ANSWER.split(reply)
     return answer.strip() or reply
 
 
-def decompose(asked: StrategyInput) -> Flow:
-    """The question is split, each part is asked with all documents, and the answers are put together."""
-    texts = read_texts("decompose", asked.lang)
-    split = yield _user(texts["split.md"], QUERY=asked.question)
+def decompose(given: StrategyInput) -> Flow:
+    """Split the question, answer each part with all documents, and combine the answers."""
+    texts = read_texts("decompose", given.lang)
+    split = yield _user(texts["split.md"], QUERY=given.question)
     lines = (_ENUMERATED.sub("", line).strip() for line in split.splitlines())
-    parts = list(dict.fromkeys(line for line in lines if line))[:_MOST_PARTS] or [asked.question]
-    if len(parts) == 1:  # nothing to put together
-        return (yield asked.plain)
+    parts = list(dict.fromkeys(line for line in lines if line))[:_MAX_PARTS] or [given.question]
+    if len(parts) == 1:  # there is nothing to combine
+        return (yield given.plain)
+    *before, last = given.plain
+    head, _, tail = last.content.rpartition(given.question)
     notes = []
     for part in parts:
-        reply = yield _asking(asked, part)
+        reply = yield (*before, Message(role=last.role, content=f"{head}{part}{tail}"))
         notes.append(f"{part} {_one_line(reply)}")
-    return (yield (*asked.system(), *_user(texts["join.md"], QUERY=asked.question, NOTES=_listed(notes))))
+    return (yield (*given.system(), *_user(texts["join.md"], QUERY=given.question, NOTES=_numbered(notes))))
 
 
-def isolate(asked: StrategyInput) -> Flow:
-    """Each document is read by itself, and what they say is put together; those that say nothing have no voice."""
-    texts = read_texts("isolate", asked.lang)
+def isolate(given: StrategyInput) -> Flow:
+    """Read each document in a separate call and combine the findings; documents without one are left out."""
+    texts = read_texts("isolate", given.lang)
     notes = []
-    for document in asked.documents:
-        reply = yield _user(texts["each.md"], QUERY=asked.question, DOC=document)
+    for document in given.documents:
+        reply = yield _user(texts["each.md"], QUERY=given.question, DOC=document)
         if not _NOTHING.fullmatch(reply):
             notes.append(_one_line(reply))
-    told = _listed(notes) or texts["none.md"]
-    return (yield (*asked.system(), *_user(texts["join.md"], QUERY=asked.question, NOTES=told)))
+    shown = _numbered(notes) or texts["none.md"]
+    return (yield (*given.system(), *_user(texts["join.md"], QUERY=given.question, NOTES=shown)))
 
 
+# The strategies that do more than change the texts.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {"quote": quote, "decompose": decompose, "isolate": isolate}
-"""Those that do more than word the prompt otherwise."""
-REMEDIES = ("quote", "numbered", "unwarned", "decompose", "isolate")
+STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate")
 
 
 def flow_of(case: Case) -> Flow | None:
-    """How a case is asked, where that is not simply by its messages."""
+    """Return the calls of a case, or None if it is a single call with the case's messages."""
     make = FLOWS.get(case.profile.partition(MARK)[2])
     if make is None:
         return None
@@ -94,15 +94,8 @@ def flow_of(case: Case) -> Flow | None:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Puts the values in, in a single pass and by fixed names: what a document says is never a template."""
+    """Replace the placeholders of a template in one pass, so that documents are never templates."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
-
-
-def _asking(asked: StrategyInput, part: str) -> Messages:
-    """The plain prompt with a part in place of the whole question, which stands at its end."""
-    *before, last = asked.plain
-    head, _, tail = last.content.rpartition(asked.question)
-    return (*before, Message(role=last.role, content=f"{head}{part}{tail}"))
 
 
 def _user(template: str, **values: str) -> Messages:
@@ -113,14 +106,14 @@ def _one_line(reply: str) -> str:
     return " ".join(reply.split())
 
 
-def _listed(notes: Sequence[str]) -> str:
+def _numbered(notes: Sequence[str]) -> str:
     return "\n".join(f"{number}. {note}" for number, note in enumerate(notes, 1))
 
 
 @cache
-def read_texts(remedy: str | None, lang: Lang) -> Mapping[str, str]:
-    """The files of a remedy, by name; none of no remedy."""
-    if remedy is None:
+def read_texts(strategy: str | None, lang: Lang) -> Mapping[str, str]:
+    """Return the text files of a strategy by name; none for no strategy."""
+    if strategy is None:
         return {}
-    folder = Path(__file__).parent / remedy / lang
-    return {one.name: one.read_bytes().decode().removesuffix("\n") for one in folder.iterdir()}
+    folder = Path(__file__).parent / strategy / lang
+    return {path.name: path.read_bytes().decode().removesuffix("\n") for path in folder.iterdir()}

@@ -8,7 +8,6 @@ import { changed, here, learnNames, listLink, nameOf } from "./state.js";
 import { say } from "./words.js";
 
 const TRACKS = ["robust", "code", "paper"];
-const MAIN = { rejection: ["refused"], "own-rejection": ["refused"], counterfactual: ["correct", "flagged"], "no-documents": ["correct", "refused"] };
 const AT_ONCE = 20; // rows that fill a window
 const LANGS = { en: "English", zh: "Chinese" };
 const RATES = ["correct", "refused", "flagged", "misled"];
@@ -57,7 +56,7 @@ function drawRow(row, rates) {
   return el("tr", {},
     el("td", {}, el("a", { href: listLink(filter) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("{0} true", row.correct)}` : null),
     el("td", { class: "number" }, row.noise === null ? "–" : String(Number(row.noise.toFixed(3)))),
-    rates.map((name) => drawRate(row.rates[name], (MAIN[row.testbed] ?? ["correct"]).includes(name))),
+    rates.map((name) => drawRate(row.rates[name], row.wanted.includes(name))),
     el("td", { class: "number" }, count(row.asked - row.unscored)),
     el("td", { class: "number" }, count(row.asked), unasked),
     number(row.errors, listLink({ ...filter, outcome: ["error", "refused"] })), number(row.infeasible),

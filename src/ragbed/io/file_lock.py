@@ -1,0 +1,96 @@
+"""Lock files that allow one process at a time.
+
+`filelock` locks the open file with the system's own lock (`flock`, or `LockFileEx` on Windows), which ends with the
+process, even if it is killed. Its path-based locks are not used: they accept a named pipe as the lock file, and fall
+back to a marker file that survives a killed process. `open_regular` refuses links, pipes and devices and truncates
+nothing. On a system without such a lock, files are not locked.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from ragbed.errors import RagbedError
+from ragbed.io.locations import open_regular
+
+_MAX_PID_BYTES = 20
+_RETRY_S = 0.005
+_PROBE_S = 0.05  # a probe takes the lock for a moment, so others try again for this long
+_PID_WAIT_S = 0.2  # the owner writes its process ID just after it took the lock
+
+
+class LockHeld(RagbedError):
+    """Another process has the lock; `owner` is its process ID, or "unknown"."""
+
+    def __init__(self, path: Path, owner: str) -> None:
+        super().__init__(f"{path} is locked by process {owner}.")
+        self.owner = owner
+
+
+def lock_file(path: Path, wait_s: float = _PROBE_S) -> IO[bytes]:
+    """Create a lock file if necessary, lock it and write this process's ID to it; closing the file releases the lock.
+
+    Raises:
+        LockHeld: Another process still has the lock after the wait.
+        UsageError: The path names a link, a pipe or a device.
+        OSError: The file cannot be opened.
+    """
+    file = open_regular(path, "a+b")
+    try:
+        if not _try_lock(file, wait_s):
+            raise LockHeld(path, _read_owner(file))
+        try:
+            file.truncate(0)
+            file.write(str(os.getpid()).encode())
+            file.flush()
+        except OSError:  # a full disk: the lock works without the process ID
+            file.seek(0)
+    except BaseException:
+        with suppress(OSError):  # the unwritten process ID
+            file.close()
+        raise
+    return file
+
+
+def find_owner(path: Path) -> str | None:
+    """Return the ID of the process that has the lock, or None if no process has it."""
+    try:
+        try:
+            file = open_regular(path, "r+b")  # NFS locks only files that are open for writing
+        except PermissionError:
+            file = open_regular(path)
+    except OSError:
+        return None
+    with file:
+        return None if _try_lock(file, _PROBE_S) else _read_owner(file)
+
+
+def _try_lock(file: IO[bytes], wait_s: float) -> bool:
+    from filelock import lock_descriptor  # noqa: PLC0415 - slow to import
+
+    ends = time.monotonic() + wait_s
+    try:
+        while not lock_descriptor(file.fileno(), blocking=False):
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(_RETRY_S)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise RagbedError(f"{file.name} cannot be locked: {error.strerror}. Use a local disk.") from error
+    return True
+
+
+def _read_owner(file: IO[bytes]) -> str:
+    ends = time.monotonic() + _PID_WAIT_S
+    while time.monotonic() < ends:
+        with suppress(OSError):  # Windows does not let other processes read a locked byte
+            file.seek(0)
+            if owner := file.read(_MAX_PID_BYTES).strip():
+                return owner.decode("ascii", "replace")
+        time.sleep(_RETRY_S)
+    return "unknown"
