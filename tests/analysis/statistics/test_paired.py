@@ -37,7 +37,7 @@ def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: i
 
 def test_odds_are_infinite_where_nothing_is_lost_and_none_where_nothing_flipped() -> None:
     assert flip_odds(6, 0)[0] == math.inf
-    with pytest.raises(ValueError, match="no rate"):
+    with pytest.raises(ValueError, match="is not a rate"):
         flip_odds(0, 0)
 
 

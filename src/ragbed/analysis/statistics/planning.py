@@ -1,9 +1,9 @@
-"""Plans: for a way to compare, the questions that a drop needs, the drop that questions show, the chance to see it."""
+"""Sample size planning: the number of questions, the detectable drop, or the power of a design."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from ragbed.analysis.statistics.power import (
     detectable_drop,
@@ -15,58 +15,41 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
+# Above this, exact sums take too long, and the normal approximation is good enough.
 MOST_ITEMS = 100_000
-"""Exact sums over more outcomes take too long, and so large a plan can rely on the approximation."""
-
-
-class Design(Protocol):
-    """A way to compare two conditions, with what is assumed about it."""
-
-    name: str
-
-    @property
-    def assumes(self) -> str:
-        """In words."""
-
-    @property
-    def most(self) -> float:
-        """The largest drop that can be."""
-
-    def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
-
-    def power(self, n: int, drop: float) -> float:
-        """The exact power of the test."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The same questions twice, tested by exact McNemar."""
+    """The same questions under two conditions, compared with the exact McNemar test.
+
+    `discordance` is the share of questions whose verdict changes, in either direction. If it is None, it is `times`
+    times the drop.
+    """
 
     discordance: float | None = None
-    """Share of questions whose verdict changes, either way; None for a multiple of the drop."""
     times: int = 2
     alpha: float = ALPHA
     name = "paired"
 
     @property
     def assumes(self) -> str:
-        """How many verdicts change."""
+        """Describe the assumption of the design."""
         if self.discordance is None:
             return f"verdicts that change: {self.times} × the drop"
         return f"verdicts that change: {100 * self.discordance:.4g} %"
 
     @property
     def most(self) -> float:
-        """No more can fall than change."""
+        """Return the largest possible drop."""
         return 1 / self.times if self.discordance is None else self.discordance
 
     def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
+        """Return the number of questions by the normal approximation."""
         return paired_size(drop, self._changed(drop), power, self.alpha)
 
     def power(self, n: int, drop: float) -> float:
-        """The exact power of McNemar's test."""
+        """Return the exact power of the test."""
         return paired_power(n, drop, self._changed(drop), self.alpha)
 
     def _changed(self, drop: float) -> float:
@@ -75,52 +58,52 @@ class Paired:
 
 @dataclass(frozen=True)
 class Unpaired:
-    """Different questions in two groups, tested by z; sizes are of each group."""
+    """Different questions in two groups, compared with the z test. Sizes are per group.
+
+    `base` is the accuracy before the drop.
+    """
 
     base: float
-    """Accuracy before the drop."""
     alpha: float = ALPHA
     name = "unpaired, each group"
 
     @property
     def assumes(self) -> str:
-        """Where the drop starts."""
+        """Describe the assumption of the design."""
         return f"accuracy before: {100 * self.base:.4g} %"
 
     @property
     def most(self) -> float:
-        """No more can fall than there is."""
+        """Return the largest possible drop."""
         return self.base
 
     def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
+        """Return the number of questions by the normal approximation."""
         return unpaired_size(self.base, drop, power, self.alpha)
 
     def power(self, n: int, drop: float) -> float:
-        """The exact power of the z test."""
+        """Return the exact power of the test."""
         return unpaired_power(n, self.base, drop, self.alpha)
+
+
+Design: TypeAlias = Paired | Unpaired
 
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """One answer; what is not asked for or cannot be had is None."""
+    """The result of a plan. Values that were not requested or do not exist are None."""
 
     design: str
     assumes: str
-    drop: float | None
-    """As asked, or the least that the textbook says is seen."""
-    items: int | None
-    """As asked, or the textbook's."""
-    power: float | None
-    """Exact, with that drop and number."""
-    exact_drop: float | None = None
-    """The least drop that is seen with the wanted power, exactly."""
-    exact_items: int | None = None
-    """The least number of questions that has the wanted power, exactly."""
+    drop: float | None  # as requested, or the least detectable one by the normal approximation
+    items: int | None  # as requested, or by the normal approximation
+    power: float | None  # exact, for that drop and number of questions
+    exact_drop: float | None = None  # the least drop that reaches the requested power exactly
+    exact_items: int | None = None  # the least number of questions that reaches the requested power exactly
 
 
 def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
-    """How many questions a drop needs."""
+    """Plan how many questions are needed to detect a drop."""
     if drop > design.most:
         return SamplePlan(design.name, design.assumes, drop, None, None)
     size = design.size(drop, power)
@@ -131,14 +114,14 @@ def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
 
 
 def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Which drop so many questions show."""
-    drop = detectable_drop(lambda one: design.size(one, power) <= items, design.most)
-    exact = detectable_drop(lambda one: design.power(items, one) >= power, design.most)
+    """Plan which drop a number of questions can detect."""
+    drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
+    exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
     chance = None if drop is None else design.power(items, drop)
     return SamplePlan(design.name, design.assumes, drop, items, chance, exact_drop=exact)
 
 
 def plan_power(design: Design, items: int, drop: float) -> SamplePlan:
-    """The chance to see a drop with so many questions."""
+    """Plan the probability to detect a drop with a number of questions."""
     chance = design.power(items, drop) if drop <= design.most else None
     return SamplePlan(design.name, design.assumes, drop, items, chance)
