@@ -47,20 +47,20 @@ def _check_alone(row: Comparison) -> GateResult:
 def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
     assert checked.state == state
-    assert f"of {n}; asked for 60.0 %" in checked.told
+    assert f"of {n}, required 60.0 %" in checked.message
 
 
 def test_a_floor_under_which_nothing_was_asked_is_refused_rather_than_undecided_for_ever() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="nothing was asked of which it could tell"):
+    with pytest.raises(UsageError, match="all cases that would measure it are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
 def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
-    assert checked.told.endswith("too few to tell, some 770 questions would do")
+    assert checked.message.endswith("too few questions to decide: about 770 questions would be needed")
     (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
     assert at_that.state == "failed"
 
@@ -68,16 +68,16 @@ def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
 def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"
-    assert lucky.told.endswith("; some 750 questions would show that it is no lower")
+    assert lucky.message.endswith("; about 750 questions would be needed to confirm it")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
-    assert shown.told.endswith("asked for 60.0 %")
+    assert shown.message.endswith(", required 60.0 %")
 
 
 def test_a_few_right_answers_show_little_however_right_they_are() -> None:
     (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
-    assert few.told.endswith("; some 35 questions would show that it is no lower")
+    assert few.message.endswith("; about 35 questions would be needed to confirm it")
     (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
-    assert enough.told.endswith("asked for 90.0 %")
+    assert enough.message.endswith(", required 90.0 %")
 
 
 def test_many_gates_together_err_as_seldom_as_one() -> None:
@@ -129,7 +129,7 @@ def test_what_has_no_interval_is_undecided() -> None:
         )
         (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
         assert checked.state == "inconclusive"
-        assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
+        assert checked.message.endswith("of 2, required 90.0 %; the value has no interval, so it cannot be tested")
 
 
 def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
@@ -183,7 +183,7 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("accuracy=0.5", "write TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
@@ -191,12 +191,12 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
         ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
-        ("noise.accuracy@0.6=0.5", "the run has no such number"),
-        ("rejection.refusal_recall=0.5", "the run has no such number"),
+        ("noise.accuracy@0.6=0.5", "the run has no such value"),
+        ("rejection.refusal_recall=0.5", "the run has no such value"),
     ],
 )
-def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_gate_that_means_nothing_is_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         check_floors([parse_floor(text)], [_cell(9, 10)])
 
 
@@ -209,24 +209,24 @@ def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int
 
 
 def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
-    told = _check_alone(_compared(8, 8, 100, 0.03)).told
-    assert "cannot be excluded; some 1,400 questions would tell" in told
+    message = _check_alone(_compared(8, 8, 100, 0.03)).message
+    assert "cannot be excluded; about 1,400 questions would be needed" in message
     assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "passed"
 
 
 def test_among_many_comparisons_it_takes_more_questions_to_tell() -> None:
     row, alike = _compared(4, 12, 100, 0.03), _compared(10, 10, 100, 0.03)
-    assert _check_alone(row).told.endswith("; some 490 questions would tell")
+    assert _check_alone(row).message.endswith("; about 490 questions would be needed")
     (first, *_) = check_declines([row, *[alike] * 9], 0.03)
-    assert first.told.endswith("; some 820 questions would tell")
+    assert first.message.endswith("; about 820 questions would be needed")
     assert 10 * _compared(round(0.04 * 820), round(0.12 * 820), 820, 0.03).decline_p < 0.05
 
 
 def test_what_would_tell_is_more_than_was_asked() -> None:
-    told = _check_alone(_compared(60, 140, 2000, 0.03)).told
-    assert int(re.findall(r"some ([\d,]+) questions would tell", told)[0].replace(",", "")) > 2000
+    message = _check_alone(_compared(60, 140, 2000, 0.03)).message
+    assert int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", "")) > 2000
     exactly = _check_alone(_compared(4, 7, 100, 0.03))
-    assert exactly.told.endswith("no number of questions that can be had would tell")
+    assert exactly.message.endswith("; more than 1,000,000 questions would be needed")
 
 
 def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:

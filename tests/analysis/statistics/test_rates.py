@@ -44,7 +44,7 @@ def test_clopper_pearson_never_covers_less_than_it_says(n: int) -> None:
 @pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (-1, 5), (6, 5)])
 def test_what_is_no_rate_is_refused(interval: Callable[[int, int], Interval], hits: int, n: int) -> None:
-    with pytest.raises(ValueError, match=f"{hits} hits among {n} trials"):
+    with pytest.raises(ValueError, match=f"{hits} hits in {n} trials"):
         interval(hits, n)
 
 
