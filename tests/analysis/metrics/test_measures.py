@@ -12,7 +12,7 @@ from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.curve import area, ratio_of_loss
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
-from ragbed.analysis.metrics.trial_columns import make_sheets
+from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.paired import mcnemar
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case
@@ -304,7 +304,7 @@ def test_the_event_of_a_case_is_its_cluster() -> None:
 
 
 def test_an_event_that_is_called_like_an_item_is_not_that_item() -> None:
-    (sheet,) = make_sheets([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
+    (sheet,) = group_trials([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
     assert sheet.cluster.tolist() == [0, 1]
 
 

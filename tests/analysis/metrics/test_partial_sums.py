@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragbed.analysis.metrics import measure, measure_sheets, partial_sums
+from ragbed.analysis.metrics import measure, measure_groups, partial_sums
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCounts, pack, unpack
 from ragbed.analysis.metrics.trial import Scored, ScoreValue
@@ -89,7 +89,7 @@ def _fold(trials: Iterator[Scored]) -> dict[TrialGroup, QuestionCounts]:
 
 
 def _cells(summed: dict[TrialGroup, QuestionCounts]) -> list[Cell]:
-    return list(measure_sheets([equal.to_sheet(key) for key, equal in summed.items()], TRACKS, by_name=False))
+    return list(measure_groups([equal.to_columns(key) for key, equal in summed.items()], TRACKS, by_name=False))
 
 
 def _told(cells: list[Cell]) -> dict[tuple[object, ...], list[float | None]]:
