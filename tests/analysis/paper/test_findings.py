@@ -34,7 +34,7 @@ def test_percentages_are_whole_numbers_of_questions(percent: float, n: int, coun
 
 
 def test_a_percentage_of_no_whole_number_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"50\.01 % is no share"):
+    with pytest.raises(ValueError, match=r"50\.01 % is not a share"):
         count_behind(50.01, 10)
 
 
