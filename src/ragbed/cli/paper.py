@@ -11,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.analysis.paper.findings import Findings, DeclineCounts
+    from ragbed.analysis.paper.findings import DeclineCounts, Findings
     from ragbed.analysis.paper.tables import PaperTable, Tables
 
 _TITLES = {
