@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
-from ragbed.analysis.linting.rules import Fault, Survey, View
+from ragbed.analysis.linting.rules import DatasetContext, Fault, View
 from ragbed.data import Dataset, rgb
 from ragbed.schema import Item, Passage
 from ragbed.testbeds.settings import Settings
@@ -37,8 +37,8 @@ def native_item(*passages: Passage, **fields: object) -> Item:
 
 def faults(rule: str, *items: Item) -> list[Fault]:
     """What one rule finds in a dataset of these items."""
-    survey = Survey(Dataset("made", Path("made.json")), Settings())
-    find = RULES[rule].bind(survey)
+    context = DatasetContext(Dataset("made", Path("made.json")), Settings())
+    find = RULES[rule].bind(context)
     views = [
         View("made", line, item, "native" if item.rgb is None else "rgb") for line, item in enumerate(items, start=1)
     ]

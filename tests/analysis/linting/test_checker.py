@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
 from ragbed.analysis.linting.rules import LintFinding
 from ragbed.analysis.linting.samples import Samples
-from ragbed.analysis.linting.statistics import Distribution
+from ragbed.analysis.linting.statistics import summarise
 from ragbed.data import Dataset, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.testbeds.selection import choose_testbeds, lay_out
@@ -129,7 +129,7 @@ def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
         check = DatasetCheck(Dataset(name, path), [RULES["duplicate-question"]], questions=questions)
         found += list(check.findings())
     assert [(finding.data, finding.message, finding.definitions) for finding in found] == [
-        ("b", "is asked by a, item 1 too", ("other dataset",))
+        ("b", "is also the question of a, item 1", ("other dataset",))
     ]
 
 
@@ -239,13 +239,10 @@ def test_samples_keep_the_first_few_or_all(most: int | None, kept: int) -> None:
     ],
 )
 def test_a_spread_is_exact(values: list[int], expected: tuple[float, ...]) -> None:
-    spread = Distribution()
-    for value in values:
-        spread.add(value)
-    summary = spread.summary()
+    summary = summarise(Counter(values))
     assert summary is not None
     assert tuple(summary[name] for name in ("min", "median", "p90", "max", "total")) == expected
 
 
 def test_a_spread_of_nothing_is_none() -> None:
-    assert Distribution().summary() is None
+    assert summarise(Counter()) is None

@@ -173,7 +173,11 @@ def test_every_rule_is_tried_both_ways() -> None:
 def test_a_question_asked_twice_names_the_first_item() -> None:
     again = rgb_item()
     (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
-    assert (fault.where, fault.message, fault.definitions) == ("query", "is asked by item 0 too", ("same dataset",))
+    assert (fault.where, fault.message, fault.definitions) == (
+        "query",
+        "is also the question of item 0",
+        ("same dataset",),
+    )
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -181,7 +185,7 @@ def test_an_item_and_its_twin_may_ask_the_same_and_a_third_may_not(order: tuple[
     pair = (native_item(id="off"), native_item(id="on", twin="off"))
     assert faults("duplicate-question", *(pair[at] for at in order)) == []
     (fault,) = faults("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
-    assert fault.message == f"is asked by item {pair[order[0]].id} too"
+    assert fault.message == f"is also the question of item {pair[order[0]].id}"
 
 
 def test_a_list_typed_false_answer_is_read_as_slots() -> None:
