@@ -78,7 +78,7 @@ def test_a_changed_reply_is_another_request_and_an_equal_one_the_same() -> None:
 def test_a_reply_too_long_to_judge_is_never_sent() -> None:
     case = judge_case(CRITERIA["flag"], _stored("x" * (LONGEST + 1)))
     assert (case.feasible, case.messages) == (False, ())
-    assert (case.reason or "").endswith(f"characters to judge, more than {LONGEST:,}")
+    assert (case.reason or "").endswith(f"characters, more than {LONGEST:,}")
 
 
 def test_the_hash_of_a_prompt_is_that_of_its_criterion() -> None:

@@ -9,7 +9,7 @@ from statistics import fmean
 from msgspec import structs
 
 from ragbed.analysis.judging.labels import AgreedLabel
-from ragbed.analysis.judging.validation import JudgedResult, correct_rates, passports
+from ragbed.analysis.judging.validation import JudgedResult, correct_rates, validate_judge
 from ragbed.analysis.judging.verdict import Verdict
 from ragbed.runs.condition import Condition
 
@@ -74,7 +74,7 @@ def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
         verdict: Verdict = "unparsed" if number == 0 else truth if number != 1 else not truth
         condition = structs.replace(CELL, lang=lang)
         judged.append(JudgedResult(condition, ("data", str(number)), verdict, AgreedLabel(truth, None)))
-    english, chinese = passports("j", "refusal", judged)
+    english, chinese = validate_judge("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
     assert math.isclose(english.agreement.agreed.value, 18 / 19)
     assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
@@ -100,5 +100,5 @@ def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> N
         probability = 0.8 if wrong else 0.1
         said = AgreedLabel(truth, probability) if (number // 20) % 10 < 10 * probability else None
         judged.append(JudgedResult(CELL, ("data", str(number)), truth != wrong, said))
-    (passport,) = passports("j", "refusal", judged)
+    (passport,) = validate_judge("j", "refusal", judged)
     assert abs(passport.agreement.agreed.value - 0.9) < 0.01

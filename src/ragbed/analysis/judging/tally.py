@@ -1,4 +1,4 @@
-"""What judges said, added up by condition: every reply in one column."""
+"""Counts of judgements by condition: every response is in exactly one column."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
+_COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "too-long": "too_long"}
+
 
 @dataclass
 class JudgedCell:
     """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
 
     Attributes:
-        errors: The judged model gave no reply.
-        empty: Of the no, replies without text, which need no judge.
+        errors: The judged model gave no response.
+        empty: The part of `no` with empty responses, which need no judge.
         none: There was nothing to judge.
-        unparsed: The judge answered, and not with a verdict.
-        failed: The judge could not be asked, or its provider declined.
-        too_long: More than a judge is shown.
+        unparsed: The judge's response has no verdict.
+        failed: The call of the judge failed, or its provider declined.
+        too_long: The prompt was too long for the judge.
         pending: Not judged yet.
-        then: Of the yes, those with what a yes should lead to: the right answer after an error was found (CR).
+        then: The part of `yes` with the right answer: corrections of detected errors (CR).
     """
 
     judge: str
@@ -46,50 +48,42 @@ class JudgedCell:
 
     @property
     def rate(self) -> float | None:
-        """Yes among all that was asked: what was not decided is never a yes; None if the judge decided nothing."""
+        """Return the share of yes among all attempted; None if the judge decided nothing."""
         return self.yes / self.asked if self.yes + self.no + self.none > self.empty else None
 
     @property
     def undecided(self) -> int:
-        """Replies without a verdict that should have one."""
+        """Return the number of responses without a verdict that should have one."""
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:
-        """Counts and rate as plain values."""
+        """Return counts and rate as plain values."""
         counts = asdict(self)
         del counts["condition"]
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, verdict: Verdict, *, has_reply: bool) -> None:
-        """Adds one result."""
+        """Add a result."""
         self.asked += 1
-        name = _column(verdict) if has_reply else "errors"
+        name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
 
 
 def tabulate(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
-    """The cells of all judges."""
+    """Return the cells of all judges."""
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:
         condition = condition_of(stored.model, stored.case)
-        for judge, said in judgements.items():
-            cell = cells.get((judge, condition))
-            if cell is None:
-                cell = cells[judge, condition] = JudgedCell(judge, criterion.name, condition)
-            verdict = verdict_on(criterion, stored, said)
-            has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
+        has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
+        for judge, given in judgements.items():
+            cell = cells.setdefault((judge, condition), JudgedCell(judge, criterion.name, condition))
+            verdict = verdict_on(criterion, stored, given)
             cell.count(verdict, has_reply=has_reply)
             cell.empty += has_reply and not needs_judge(criterion, stored)
             if criterion.then is not None:
                 values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
                 cell.then = (cell.then or 0) + bool(values.get(criterion.then))
     return list(cells.values())
-
-
-def _column(verdict: Verdict) -> str:
-    if isinstance(verdict, bool):
-        return "yes" if verdict else "no"
-    return {"refused": "failed", "error": "failed", "too-long": "too_long"}.get(verdict, verdict)
