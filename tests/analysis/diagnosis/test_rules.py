@@ -169,7 +169,7 @@ def test_every_way_of_saying_nothing_is_a_generation_failure() -> None:
     assert types(case, "  ") == ("E13",)
     cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", finish="length")
     assert cut is not None
-    assert cut.evidence[0].what == "the reply was cut at the token limit before it answered anything"
+    assert cut.evidence[0].what == "the response was truncated at the token limit before an answer"
 
 
 def test_a_wrong_answer_is_traced_to_a_document_to_memory_or_to_nothing() -> None:
@@ -239,7 +239,7 @@ def test_evidence_speaks_both_languages() -> None:
     diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
     assert diagnosis is not None
     (evidence,) = diagnosis.evidence
-    assert evidence.what == "“Bo Karlin” is told of something else"
+    assert evidence.what == "“Bo Karlin” is about something else"
     assert evidence.what_zh == "“Bo Karlin”说的是另一件事"
 
 

@@ -1,4 +1,4 @@
-"""What a question is about: the names and qualifiers by which it tells one event from its look-alikes."""
+"""The terms of a question: names and qualifiers that distinguish its subject from similar ones."""
 
 from __future__ import annotations
 
@@ -28,65 +28,65 @@ _CUT_ZH = re.compile(
     r"|[^\u3400-\u9fff·]+"
 )
 _ASKING = re.compile(ASKING_ZH)
+# Verbs, which are not names.
 _DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
-"""What is done, and no name of anything."""
 
 
 @dataclass(frozen=True)
 class QuestionTerms:
-    """A question taken apart."""
+    """The terms of a question.
+
+    `content` are its content words (pairs of characters in Chinese), `names` the normalised names of its subject, and
+    `ordinals` have the counted noun, if there is one, and the number, e.g. ("quarter", "1").
+    """
 
     lang: Lang
     folded: str
     content: frozenset[str]
-    """Its words without grammar; pairs of characters in Chinese."""
     names: tuple[str, ...]
-    """Folded: what it calls the thing asked about."""
     years: frozenset[str]
     ordinals: frozenset[tuple[str, str]]
-    """What is counted, where that is told, and which: ("quarter", "1")."""
 
     def anchors_in(self, folded: str) -> list[str]:
-        """Which names, years and ordinals a folded text has."""
-        found = [name for name in self.names if _has_name(folded, name, self.lang)]
-        found += sorted(self.years & years_in(folded))
+        """Return the names, years and ordinals that a normalised text contains."""
+        found = self.names_in(folded) + sorted(self.years & years_in(folded))
         return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
 
     def names_in(self, folded: str) -> list[str]:
-        """Which names a folded text has."""
+        """Return the names that a normalised text contains."""
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Whether a folded text has none of its names, nor how one begins: 鹭河大水 for 鹭河洪水 is the same river."""
-        begun = self.lang == "zh" and any(name[:2] in folded for name in self.names)
-        return bool(self.names) and not begun and not self.names_in(folded)
+        """Return whether a text has none of the names, nor the start of one (鹭河大水 for 鹭河洪水)."""
+        has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
+        return bool(self.names) and not has_start and not self.names_in(folded)
 
     def coverage(self, folded: str) -> float:
-        """Share of the question's content that a folded text has."""
+        """Return the share of the question's content that a normalised text contains."""
         return len(self.content & content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
 
 
 @lru_cache(maxsize=16_384)
 def take_apart(question: str, lang: Lang) -> QuestionTerms:
-    """Reads a question; it is asked under many conditions, so the work is kept."""
+    """Return the terms of a question. They are cached, because many conditions share it."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
     return QuestionTerms(lang, folded, content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
 
 
 def years_in(folded: str) -> frozenset[str]:
-    """Every year of a folded text."""
+    """Return the years of a normalised text."""
     return frozenset(YEAR.findall(folded))
 
 
 def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
-    """Every ordinal of a folded text, with what it counts."""
+    """Return the ordinals of a normalised text, with the counted noun."""
     return frozenset(_ordinal(match) for match in _ORDINALS.finditer(folded))
 
 
 @lru_cache(maxsize=32_768)
 def content_of(folded: str, lang: Lang) -> frozenset[str]:
-    """Words that say something, stripped of plurals; pairs of characters in Chinese."""
+    """Return the stems of content words; pairs of characters in Chinese."""
     words = tokens(folded)
     if lang == "en":
         return frozenset(stem(word) for word in words if word not in STOP)
@@ -94,7 +94,7 @@ def content_of(folded: str, lang: Lang) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """A word without what grammar hangs on it, roughly: defeated, defeats → defeat."""
+    """Return the approximate stem of a word: defeated, defeats → defeat."""
     word = word.removesuffix("'s").removesuffix("'")
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -119,18 +119,17 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """What stands in title marks, and every other run of characters that is not next to the word that asks."""
-    titles = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
-    names = list(titles)
+    """Return titles in quotation marks, and other runs of characters that are not next to the question word."""
+    names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # the relation stands before 是多少, after 谁 or 哪部电影
+        if asking is not None:  # the relation is before 是多少, but after 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]
-    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 beside 霖阜港区铁路 is none
+    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 next to 霖阜港区铁路 is not
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 
 
