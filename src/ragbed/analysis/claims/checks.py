@@ -152,7 +152,7 @@ def refuse_seldom(inputs: ClaimInputs) -> ClaimFinding:
 def _best(table: PaperTable, column: str, cell: Cell) -> float:
     """Return the best rate of a column of the paper in the language of a cell."""
     place = table.columns.index(column)
-    return max(row[place] for row in getattr(table, cell.key.lang).values()) / 100
+    return max(values[place] for lang, _, values in table.rows() if lang == cell.key.lang) / 100
 
 
 def refuse_in_other_words(inputs: ClaimInputs) -> ClaimFinding:

@@ -15,9 +15,8 @@ from typing import NamedTuple
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.distance import PRONOUN, find_distance
 from ragbed.analysis.diagnosis.evidence_text import tell
-from ragbed.analysis.diagnosis.question_terms import YEAR, QuestionTerms, ordinals_in, stem
+from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem
 from ragbed.analysis.diagnosis.records import Evidence
-from ragbed.analysis.diagnosis.stop_words import FRAME_ZH, STOP
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word inside a sentence; Chinese has none
 _SAME = "other"  # a key of the evidence texts: the sentence itself is about something else

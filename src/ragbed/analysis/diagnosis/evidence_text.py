@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
-
-class EvidenceText(TypedDict):
-    """The texts of a piece of evidence, as its fields."""
-
-    what: str
-    what_zh: str
-
+from typing import Any
 
 _WORDS = {
     "far": (
@@ -77,7 +69,7 @@ _WORDS = {
 }
 
 
-def tell(key: str, **values: object) -> EvidenceText:
-    """Return the texts for a kind of evidence, with values for the fields in braces."""
+def tell(key: str, **values: object) -> dict[str, Any]:
+    """Return the texts for a kind of evidence as fields of `Evidence`, with values for the braces."""
     english, chinese = _WORDS[key]
-    return EvidenceText(what=english.format(**values), what_zh=chinese.format(**values))
+    return {"what": english.format(**values), "what_zh": chinese.format(**values)}

@@ -13,8 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page, tokens
-from ragbed.analysis.diagnosis.question_terms import YEAR, QuestionTerms, stem, take_apart
-from ragbed.analysis.diagnosis.stop_words import FRAME_ZH, STOP
+from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, stem, take_apart
 from ragbed.schema import Case, Completion
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention

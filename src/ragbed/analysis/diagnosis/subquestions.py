@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.stop_words import STOP
+from ragbed.analysis.diagnosis.question_terms import STOP
 from ragbed.schema import Lang
 from ragbed.scoring.robust.alignment import BREAK
 from ragbed.scoring.robust.normalise import fold

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 
 from msgspec import structs
 
@@ -29,6 +30,8 @@ class JudgedCell:
         too_long: The prompt was too long for the judge.
         pending: Not judged yet.
         then: The part of `yes` with the right answer: corrections of detected errors (CR).
+        by_cluster: Trials, `yes` and `then` of each question or event, for intervals.
+        unanswered: Failed calls of the judged model, also if the criterion does not need its response.
     """
 
     judge: str
@@ -45,11 +48,18 @@ class JudgedCell:
     too_long: int = 0
     pending: int = 0
     then: int | None = None
+    by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
+    unanswered: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Return the number of responses that the judge decided."""
+        return self.yes + self.no + self.none - self.empty
 
     @property
     def rate(self) -> float | None:
         """Return the share of yes among all attempted; None if the judge decided nothing."""
-        return self.yes / self.asked if self.yes + self.no + self.none > self.empty else None
+        return self.yes / self.asked if self.judged else None
 
     @property
     def undecided(self) -> int:
@@ -58,15 +68,18 @@ class JudgedCell:
 
     def as_json(self) -> dict[str, object]:
         """Return counts and rate as plain values."""
-        counts = asdict(self)
-        del counts["condition"]
+        internal = ("condition", "by_cluster", "unanswered")
+        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
-    def count(self, verdict: Verdict, *, has_reply: bool) -> None:
+    def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
         """Add a result."""
-        self.asked += 1
         name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
+        self.asked += 1
+        self.unanswered += stored.completion.outcome != "ok"
+        cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
+        cluster.update(trials=1, yes=verdict is True, then=is_then)
 
 
 def tabulate(
@@ -81,9 +94,11 @@ def tabulate(
         for judge, given in judgements.items():
             cell = cells.setdefault((judge, condition), JudgedCell(judge, criterion.name, condition))
             verdict = verdict_on(criterion, stored, given)
-            cell.count(verdict, has_reply=has_reply)
-            cell.empty += has_reply and not needs_judge(criterion, stored)
+            is_then = False
             if criterion.then is not None:
                 values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
-                cell.then = (cell.then or 0) + bool(values.get(criterion.then))
+                is_then = bool(values.get(criterion.then))
+                cell.then = (cell.then or 0) + is_then
+            cell.count(stored, verdict, has_reply=has_reply, is_then=is_then)
+            cell.empty += has_reply and not needs_judge(criterion, stored)
     return list(cells.values())

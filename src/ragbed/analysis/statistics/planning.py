@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ragbed.analysis.statistics.power import (
     detectable_drop,
@@ -20,73 +20,56 @@ MOST_ITEMS = 100_000
 
 
 @dataclass(frozen=True)
-class Paired:
-    """The same questions under two conditions, compared with the exact McNemar test.
+class Design:
+    """A way to compare two conditions.
 
-    `discordance` is the share of questions whose verdict changes, in either direction. If it is None, it is `times`
-    times the drop.
+    `most` is the largest possible drop, `size` returns the number of questions for a drop and a power by the normal
+    approximation, and `power` returns the exact power of a number of questions for a drop.
     """
 
-    discordance: float | None = None
-    times: int = 2
-    alpha: float = ALPHA
-    name = "paired"
-
-    @property
-    def assumes(self) -> str:
-        """Describe the assumption of the design."""
-        if self.discordance is None:
-            return f"verdicts that change: {self.times} × the drop"
-        return f"verdicts that change: {100 * self.discordance:.4g} %"
-
-    @property
-    def most(self) -> float:
-        """Return the largest possible drop."""
-        return 1 / self.times if self.discordance is None else self.discordance
-
-    def size(self, drop: float, power: float) -> int:
-        """Return the number of questions by the normal approximation."""
-        return paired_size(drop, self._changed(drop), power, self.alpha)
-
-    def power(self, n: int, drop: float) -> float:
-        """Return the exact power of the test."""
-        return paired_power(n, drop, self._changed(drop), self.alpha)
-
-    def _changed(self, drop: float) -> float:
-        return self.times * drop if self.discordance is None else self.discordance
+    name: str
+    assumes: str
+    most: float
+    size: Callable[[float, float], int]
+    power: Callable[[int, float], float]
 
 
-@dataclass(frozen=True)
-class Unpaired:
-    """Different questions in two groups, compared with the z test. Sizes are per group.
+def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
+    """Return a design with the same questions under both conditions, compared with the exact McNemar test.
 
-    `base` is the accuracy before the drop.
+    Args:
+        discordance: Share of questions whose verdict changes, in either direction; None for a multiple of the drop.
+        times: The multiple.
+        alpha: Two-sided level of the test.
     """
 
-    base: float
-    alpha: float = ALPHA
-    name = "unpaired, each group"
+    def changed(drop: float) -> float:
+        return times * drop if discordance is None else discordance
 
-    @property
-    def assumes(self) -> str:
-        """Describe the assumption of the design."""
-        return f"accuracy before: {100 * self.base:.4g} %"
-
-    @property
-    def most(self) -> float:
-        """Return the largest possible drop."""
-        return self.base
-
-    def size(self, drop: float, power: float) -> int:
-        """Return the number of questions by the normal approximation."""
-        return unpaired_size(self.base, drop, power, self.alpha)
-
-    def power(self, n: int, drop: float) -> float:
-        """Return the exact power of the test."""
-        return unpaired_power(n, self.base, drop, self.alpha)
+    share = f"{times} × the drop" if discordance is None else f"{100 * discordance:.4g} %"
+    return Design(
+        "paired",
+        f"verdicts that change: {share}",
+        1 / times if discordance is None else discordance,
+        lambda drop, power: paired_size(drop, changed(drop), power, alpha),
+        lambda n, drop: paired_power(n, drop, changed(drop), alpha),
+    )
 
 
-Design: TypeAlias = Paired | Unpaired
+def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
+    """Return a design with different questions in two groups, compared with the z test. Sizes are per group.
+
+    Args:
+        base: Accuracy before the drop.
+        alpha: Two-sided level of the test.
+    """
+    return Design(
+        "unpaired, each group",
+        f"accuracy before: {100 * base:.4g} %",
+        base,
+        lambda drop, power: unpaired_size(base, drop, power, alpha),
+        lambda n, drop: unpaired_power(n, base, drop, alpha),
+    )
 
 
 @dataclass(frozen=True)
