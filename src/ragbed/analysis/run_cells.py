@@ -41,7 +41,7 @@ def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scor
     completion, scores = stored.completion, None
     if completion.outcome == "ok":
         scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
-        scores |= costs_of(completion) if costs else {}
+        scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
 
@@ -50,7 +50,7 @@ def read_infeasible(store: RunStore) -> Iterator[Scored]:
     return (trial for _, trial in _infeasible(store))
 
 
-def costs_of(completion: Completion) -> dict[str, float]:
+def _costs_of(completion: Completion) -> dict[str, float]:
     """Return the calls, tokens and seconds of a response, as scores that prompting strategies are compared by."""
     usage = completion.usage or {}
     costs = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}

@@ -20,7 +20,7 @@ _PATH = Path(FOLDER, FILE)  # in the folder of the run
 NONE = "none"  # the type of unclassified errors, whose share is always shown
 
 
-class StoredDiagnosis(Struct, frozen=True):
+class _StoredDiagnosis(Struct, frozen=True):
     """The fields of a diagnosis that a report needs. The evidence is passed on unchanged."""
 
     case: str
@@ -59,7 +59,7 @@ def share_types(causes: Iterable[Cause]) -> dict[str, int]:
 
 def _read(folder: Path) -> Iterator[Cause]:
     path = folder / _PATH
-    decoder = msgspec.json.Decoder(StoredDiagnosis)
+    decoder = msgspec.json.Decoder(_StoredDiagnosis)
     for number, line in read_lines(path):
         try:
             found = decoder.decode(line)

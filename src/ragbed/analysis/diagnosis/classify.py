@@ -65,8 +65,7 @@ class DiagnosisCounts:
             self.outcomes[outcome] += count
 
 
-def read_closed_book(results: Iterable[StoredResult]) -> Known:
-    """Return the closed-book responses."""
+def _read_closed_book(results: Iterable[StoredResult]) -> Known:
     known: Known = {}
     for stored in results:
         if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
@@ -194,7 +193,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
         UsageError: The run belongs to a judge, or has no trial with documents.
     """
     with open_scored(folder) as store:
-        known = read_closed_book(store.results())
+        known = _read_closed_book(store.results())
         tally, pairs = DiagnosisCounts(known=len(known)), []
         for part, found in (engine or LocalEngine(1)).spread(_diagnose_part, _parts(store.results(), known)):
             tally.add(part)

@@ -84,7 +84,7 @@ class QuestionTerms:
 
     def coverage(self, folded: str) -> float:
         """Return the share of the question's content that a normalised text contains."""
-        return len(self.content & content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
+        return len(self.content & _content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
 
 
 @lru_cache(maxsize=16_384)
@@ -92,7 +92,7 @@ def take_apart(question: str, lang: Lang) -> QuestionTerms:
     """Return the terms of a question. They are cached, because many conditions share it."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
-    return QuestionTerms(lang, folded, content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
+    return QuestionTerms(lang, folded, _content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
 
 
 def years_in(folded: str) -> frozenset[str]:
@@ -106,7 +106,7 @@ def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
 
 
 @lru_cache(maxsize=32_768)
-def content_of(folded: str, lang: Lang) -> frozenset[str]:
+def _content_of(folded: str, lang: Lang) -> frozenset[str]:
     """Return the stems of content words; pairs of characters in Chinese."""
     words = tokens(folded)
     if lang == "en":

@@ -39,9 +39,9 @@ def draw_sample(
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one, because the correction cannot account for one that is never drawn.
-    half = share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
-    shares = share_out(size - sum(half.values()), settled)
-    shares |= share_out(size - sum(shares.values()), disputed)  # including what the settled strata cannot fill
+    half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
+    shares = _share_out(size - sum(half.values()), settled)
+    shares |= _share_out(size - sum(shares.values()), disputed)  # including what the settled strata cannot fill
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
@@ -49,7 +49,7 @@ def draw_sample(
     return sorted(sample, key=lambda label: _hash(label.case, label.model, str(label.repeat)))
 
 
-def share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
+def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
     """Divide a sample equally; what one stratum cannot fill goes to the others."""
     shares = {}
     left = size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
 
 import msgspec
@@ -13,31 +14,26 @@ _IN_MEMORY_BYTES = 256 * 1024  # per rule; the rest goes to a temporary file, so
 _DECODER = msgspec.json.Decoder(LintFinding)
 
 
-class Samples:
-    """Findings by rule.
+class Samples(ExitStack):
+    """Findings by rule. Closing it closes the temporary files.
 
     Args:
         most: How many findings of each rule to keep; None for all.
     """
 
     def __init__(self, most: int | None) -> None:
+        super().__init__()
         self._most = most
         self._kept: dict[str, int] = {}
         self._files: dict[str, SpooledTemporaryFile[bytes]] = {}
-
-    def __enter__(self) -> Samples:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files.values():
-            file.close()
 
     def add(self, finding: LintFinding) -> None:
         """Keep a finding, unless there are enough of its rule."""
         kept = self._kept.get(finding.rule, 0)
         if self._most is None or kept < self._most:
             if finding.rule not in self._files:
-                self._files[finding.rule] = SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - __exit__ closes it
+                file = SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - the stack closes it
+                self._files[finding.rule] = self.enter_context(file)
             self._files[finding.rule].write(msgspec.json.encode(finding) + b"\n")
             self._kept[finding.rule] = kept + 1
 

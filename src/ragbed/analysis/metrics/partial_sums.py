@@ -120,21 +120,15 @@ def unpack(trials: bytes) -> list[list[int]]:
     return found
 
 
-class PartialSumBuilder:
+class PartialSumBuilder(ExitStack):
     """Counts equal questions of trials in any order, in bounded memory. A question is identified by 64 bits."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._groups: dict[TrialGroup, tuple[int, QuestionCounts]] = {}
         self._conditions: dict[tuple[object, ...], int] = {}
         self._rows = array("Q")
         self._files: list[IO[bytes]] = []
-        self._stack = ExitStack()
-
-    def __enter__(self) -> PartialSumBuilder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def add(self, trial: Scored) -> None:
         """Add a trial."""
@@ -174,7 +168,7 @@ class PartialSumBuilder:
 
     def _spill(self) -> None:
         if not self._files:
-            self._files = [self._stack.enter_context(TemporaryFile()) for _ in range(_FILES)]  # noqa: SIM115 - entered
+            self._files = [self.enter_context(TemporaryFile()) for _ in range(_FILES)]  # noqa: SIM115 - entered
         rows = self._take()
         which = (rows["cluster"] % _FILES).astype(np.int64)
         rows = rows[np.argsort(which, kind="stable")]
