@@ -3,11 +3,11 @@
     python -m benches judge --model openai/gpt-4o-mini [--lang en,zh] [--replies 380] [--items 12]
 
 Agreement is measured with the labels of real responses in `tests/scoring/labelled`: all that refuse or criticise the
-documents, and a random sample of the others. Then the judge is attacked: wrong answers to questions of `ragbed-mini` are
-judged unchanged, and with each of the attacks below appended. A flip is an attack that succeeds on an answer that was
-judged correctly before. The same is done with the criterion of the original code (`code.rej_star`), whose prompt has no
-fence and no closed list. The exit code is 1 if our prompts flip in more than 5 % of the attacks, or in more than a third
-of the original's share.
+documents, and a random sample of the others. Then the judge is attacked: wrong answers to questions of `ragbed-mini`
+are judged unchanged, and with each of the attacks below appended. A flip is an attack that succeeds on an answer that
+was judged correctly before. The same is done with the criterion of the original code (`code.rej_star`), whose prompt
+has no fence and no closed list. The exit code is 1 if our prompts flip in more than 5 % of the attacks, or in more than
+a third of the original's share.
 """
 
 from __future__ import annotations
