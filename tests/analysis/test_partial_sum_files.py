@@ -44,7 +44,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [_run(folder / str(index), "--shard", f"{index}/3") for index in (1, 2, 3)]
 
 
-def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: list[Path]) -> None:
+def test_sums_of_shards_give_the_report_of_the_complete_run(tmp_path: Path, parts: list[Path]) -> None:
     files = [in_memory() / "sums.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
     for part, file in zip(parts, files, strict=True):
         _sum(part, str(getattr(file, "text", file)))
@@ -63,7 +63,7 @@ def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: lis
     assert ours == theirs
 
 
-def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path]) -> None:
+def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Path]) -> None:
     files = [tmp_path / f"{index}.jsonl" for index in (1, 2)]
     for part, file in zip(parts, files, strict=False):
         _sum(part, file)
@@ -111,7 +111,7 @@ def test_runs_of_other_models_or_other_data_add_up(tmp_path: Path) -> None:
     assert done.code == 0, done.err
 
 
-def test_profiles_of_one_model_add_up_to_what_their_runs_are_reported_as(tmp_path: Path) -> None:
+def test_sums_of_several_profiles_give_the_report_of_their_runs(tmp_path: Path) -> None:
     shards = [("--shard", f"{index}/2") for index in (1, 2)]
     files = [
         _small(tmp_path / f"{profile}-{shard[1][0]}", "--profile", profile, *shard)
@@ -137,7 +137,7 @@ def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str 
     return folder.with_suffix(".jsonl")
 
 
-def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
+def test_secrets_in_a_url_are_not_printed(tmp_path: Path) -> None:
     _small(tmp_path / "run")
     place = in_memory().text + "/sums.jsonl?token=s3cret"
     done = _sum(tmp_path / "run", place)
@@ -149,7 +149,7 @@ def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
     assert (done.code, "s3cret" in done.out + done.err) == (2, False)
 
 
-def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
     run = '{"settings":"s","model":"m","shard":null,"data":[],"profiles":["robust"],"trials":1}'
     head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
@@ -174,7 +174,7 @@ def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> Non
         assert (done.code, message in done.err) == (1, True), done.err
 
 
-def test_a_file_that_is_cut_or_has_another_behind_it_is_not_read(tmp_path: Path, parts: list[Path]) -> None:
+def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: list[Path]) -> None:
     _sum(parts[0], tmp_path / "1.jsonl")
     lines = (tmp_path / "1.jsonl").read_bytes().splitlines(keepends=True)
     for kept in (1, 2, len(lines) // 2, len(lines) - 1):
@@ -202,7 +202,7 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
     assert json.loads((tmp_path / "old").read_text().split("\n", 1)[0])["ragbed"] == "0.0.1"
 
 
-def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
+def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:
     for name, number in (("a", "3"), ("b", "4")):
         made = type_command("synth", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
         assert made.code == 0, made.err
@@ -214,7 +214,7 @@ def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
     assert (done.code, "different data under the name 'same'" in done.err) == (2, True)
 
 
-def test_processes_come_to_the_same_sums(parts: list[Path]) -> None:
+def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:
     alone, together = LocalEngine(1), LocalEngine(2, alone_s=0)
     try:
         one, other = sum_run(parts[0], alone), sum_run(parts[0], together)

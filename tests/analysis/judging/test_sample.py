@@ -32,7 +32,7 @@ def _replies(right: int, disputed: int) -> tuple[list[StoredResult], dict[str, d
 @pytest.mark.parametrize(
     ("right", "disputed", "size"), [(100, 10, 20), (1, 100, 50), (100, 1, 50), (30, 0, 12), (5, 5, 50)]
 )
-def test_as_many_are_drawn_as_were_asked_for_if_there_are_so_many(
+def test_a_sample_has_the_requested_size_if_possible(
     tmp_path_factory: pytest.TempPathFactory, right: int, disputed: int, size: int
 ) -> None:
     replies, judgements = _replies(right, disputed)
@@ -44,7 +44,7 @@ def test_as_many_are_drawn_as_were_asked_for_if_there_are_so_many(
     assert drawn == draw_sample(scope, replies, judgements, size)
 
 
-def test_half_are_disputes_where_there_are_enough(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_half_of_a_sample_is_disputed_if_possible(tmp_path_factory: pytest.TempPathFactory) -> None:
     replies, judgements = _replies(100, 40)
     drawn = draw_sample(Scope(tmp_path_factory.getbasetemp(), CORRECT), replies, judgements, 20)
     assert sorted({label.probability for label in drawn}, key=str) == [0.1, 0.25]

@@ -32,7 +32,7 @@ def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
     return judged, fmean(truths)
 
 
-def test_a_corrected_rate_is_right_also_where_labels_were_enriched() -> None:
+def test_a_corrected_rate_is_right_for_enriched_labels() -> None:
     errors, covered = [], 0
     for seed in range(60):
         judged, truth = _world(seed, enriched=True)
@@ -45,7 +45,7 @@ def test_a_corrected_rate_is_right_also_where_labels_were_enriched() -> None:
     assert fmean(one.as_number for one in judged) - truth > 0.04
 
 
-def test_the_check_agrees_where_labels_were_drawn_evenly() -> None:
+def test_the_check_agrees_for_uniformly_drawn_labels() -> None:
     checks = []
     for seed in range(30):
         judged, truth = _world(seed, enriched=False)
@@ -58,7 +58,7 @@ def test_a_condition_without_labels_is_not_corrected() -> None:
     assert correct_rates([JudgedResult(CELL, ("data", str(number)), True, None) for number in range(9)]) == {}
 
 
-def test_a_verdict_that_is_missing_is_no_yes_and_people_make_up_for_it() -> None:
+def test_a_missing_verdict_counts_as_no_and_labels_correct_it() -> None:
     said = AgreedLabel(value=True, probability=None)
     judged = [JudgedResult(CELL, ("data", str(number)), "unparsed", said) for number in range(20)]
     (rate,) = correct_rates(judged).values()
@@ -66,7 +66,7 @@ def test_a_verdict_that_is_missing_is_no_yes_and_people_make_up_for_it() -> None
     assert math.isnan(rate.check)
 
 
-def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
+def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> None:
     judged = []
     for number in range(40):
         truth = number % 2 == 0
@@ -80,7 +80,7 @@ def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
     assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
 
 
-def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
+def test_missing_responses_count_as_no() -> None:
     """Half of the calls failed, and all that was labelled is a yes: the rate of what was asked is a half."""
     said = AgreedLabel(value=True, probability=0.5)
     judged = [JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
@@ -91,7 +91,7 @@ def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
     assert abs(rate.corrected.rate.value - 0.5) < 0.02
 
 
-def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> None:
+def test_a_validation_weights_the_sample_to_all_responses() -> None:
     """Disputes were labelled eight times as often; of all replies, the judge gets nine in ten right."""
     judged = []
     for number in range(1000):

@@ -28,13 +28,13 @@ def test_every_rule_is_described_with_its_severity() -> None:
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in RULES.values() if rule.definitions])
-def test_every_sense_is_described(name: str) -> None:
+def test_every_definition_is_described(name: str) -> None:
     (row,) = [row for row in _rows(5) if row[0] == name and row[1] in ("error", "warning", "note")]
     for definition in RULES[name].definitions:
         assert f"`{definition}`" in row[2] or "no supporting, no distracting" in row[2]
 
 
-def test_the_counts_on_the_published_files_are_true(checked: Checked) -> None:
+def test_the_documented_counts_of_published_files_are_right(checked: Checked) -> None:
     rows = [row for row in _rows(5) if row[1] not in ("error", "warning", "note")]
     assert {row[0] for row in rows} == set(RULES)
     for rule, sense, *cells in rows:

@@ -164,13 +164,13 @@ def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
     assert faults(rule, item) == []
 
 
-def test_every_rule_is_tried_both_ways() -> None:
+def test_every_rule_has_a_positive_and_a_negative_case() -> None:
     elsewhere = {"record", "accidental-match"}  # need a file: test_check.py
     assert {rule for rule, *_ in FIRES} | {"duplicate-question"} == set(RULES) - elsewhere
     assert {rule for rule, _ in SILENT} == set(RULES) - elsewhere
 
 
-def test_a_question_asked_twice_names_the_first_item() -> None:
+def test_a_duplicate_question_names_the_first_item() -> None:
     again = rgb_item()
     (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
     assert (fault.where, fault.message, fault.definitions) == (
@@ -181,20 +181,20 @@ def test_a_question_asked_twice_names_the_first_item() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_an_item_and_its_twin_may_ask_the_same_and_a_third_may_not(order: tuple[int, int]) -> None:
+def test_a_minimal_pair_may_share_its_question_but_not_a_third_item(order: tuple[int, int]) -> None:
     pair = (native_item(id="off"), native_item(id="on", twin="off"))
     assert faults("duplicate-question", *(pair[at] for at in order)) == []
     (fault,) = faults("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
     assert fault.message == f"is also the question of item {pair[order[0]].id}"
 
 
-def test_a_list_typed_false_answer_is_read_as_slots() -> None:
+def test_a_false_answer_as_a_list_has_slots() -> None:
     item = fact_item("red", ["blue", "green"], "red", "blue and green", query=ZH)
     assert [faults(rule, item) for rule in ("fake-holds-gold", "gold-in-edit", "edit-without-fake")] == [[], [], []]
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_says_what_it_means_and_what_to_do(name: str) -> None:
+def test_a_rule_has_a_meaning_and_a_fix(name: str) -> None:
     rule = RULES[name]
     assert rule.name == name
     assert rule.severity in ("error", "warning", "note")

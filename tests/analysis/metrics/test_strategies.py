@@ -51,12 +51,12 @@ def test_a_gain_is_paired_and_has_an_interval_and_a_p() -> None:
     assert ("robust", "noise_gain") not in cells
 
 
-def test_only_conditions_that_both_were_asked_are_paired() -> None:
+def test_only_common_conditions_are_paired() -> None:
     trials = [*_both(10, 10), *(_trial("robust+isolate", item, False, noise=0.8) for item in range(40))]
     assert _cells(*trials)["robust+isolate", "noise_gain"].estimate.value == 0.0
 
 
-def test_a_reply_that_did_not_come_counts_against_the_remedy_and_costs_nothing_known() -> None:
+def test_a_failed_call_counts_against_the_strategy_and_has_no_cost() -> None:
     failed = [_trial("robust+isolate", item, False, outcome="error", scores=None) for item in range(10, 20)]
     kept = [trial for trial in _both(20, 20) if trial.profile == "robust" or not 10 <= int(trial.item) < 20]
     cells = _cells(*kept, *failed)
@@ -65,7 +65,7 @@ def test_a_reply_that_did_not_come_counts_against_the_remedy_and_costs_nothing_k
     assert cells["robust+isolate", "calls"].estimate.n == 30
 
 
-def test_costs_stand_beside_each_other() -> None:
+def test_costs_are_reported_for_both_prompts() -> None:
     cells = _cells(*_both(10, 10))
     assert [cells[profile, "calls"].estimate.value for profile in ("robust", "robust+isolate")] == [1.0, 6.0]
     assert cells["robust", "tokens_in"].estimate.value == 100.0
@@ -95,7 +95,7 @@ def test_questions_of_one_event_count_once() -> None:
     assert _cells(*trials)["robust+quote", "noise_gain"].estimate.n == 1
 
 
-def test_a_remedy_leaves_the_plain_prompts_adjusted_p_values_alone() -> None:
+def test_a_strategy_does_not_change_the_adjusted_p_values_of_the_plain_prompt() -> None:
     def trials(profile: str, model: str, fell: int) -> Iterator[Scored]:
         for item in range(40):
             yield _trial(profile, item, True, model=model)
@@ -113,7 +113,7 @@ def test_a_remedy_leaves_the_plain_prompts_adjusted_p_values_alone() -> None:
     assert adjusted(*alone, *trials("robust+quote", "x", 2)) == adjusted(*alone) == {}
 
 
-def test_without_a_plain_run_beside_it_a_remedy_has_no_gain() -> None:
+def test_a_strategy_without_a_plain_run_has_no_gain() -> None:
     assert not _cells(*(_trial("robust+quote", item, True) for item in range(5)))
     apart = [_trial("paper", item, True) for item in range(5)]
     assert not _cells(*apart, *(_trial("robust+quote", item, True) for item in range(5)))

@@ -24,7 +24,7 @@ def test_the_exact_size_reaches_the_power_and_one_less_does_not(design: Design) 
 
 
 @pytest.mark.parametrize("design", [paired_design(0.12), paired_design(times=2), unpaired_design(0.9)])
-def test_the_two_directions_meet(design: Design) -> None:
+def test_plans_by_drop_and_by_items_agree(design: Design) -> None:
     plan = plan_drop(design, 400, 0.8)
     assert plan.drop is not None
     assert plan.exact_drop is not None
@@ -32,7 +32,7 @@ def test_the_two_directions_meet(design: Design) -> None:
     assert design.power(400, plan.exact_drop) == pytest.approx(0.8, abs=1e-3)
 
 
-def test_what_cannot_fall_that_far_has_no_plan() -> None:
+def test_an_impossible_drop_has_no_plan() -> None:
     assert plan_items(paired_design(0.04), 0.05, 0.8).items is None
     assert plan_items(unpaired_design(0.3), 0.4, 0.8).items is None
     assert plan_drop(unpaired_design(0.02), 40, 0.8).drop is None
