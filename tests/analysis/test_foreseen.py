@@ -1,4 +1,4 @@
-"""What a plan lets a run tell, against what real runs tell."""
+"""The cells predicted from a plan against those of real runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDE = [
     *("--positions", "all", "--repeats", "2", "--strategies", "quote"),
 ]
 _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_known", "closed_book_of_known"}
-"""Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""
+"""Metrics over flagged responses or known questions: the oracle flags nothing and has no closed-book knowledge."""
 
 
 @pytest.mark.parametrize("words", [[], _WIDE, ["--profile", "code-2024"]], ids=["plain", "wide", "code"])

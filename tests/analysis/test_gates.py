@@ -1,4 +1,4 @@
-"""Gates: they fail where the numbers show it, and say where they cannot tell."""
+"""Gates fail on significant evidence, and report inconclusive results."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def test_a_true_rate_at_the_floor_fails_at_most_one_of_forty_builds(n: int, leas
 
     most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
     alarm = probabilities(n, least)[: most + 1].sum()
-    assert 1 - (1 - alarm) ** gates <= 0.025  # any of so many, were the truth of each the floor
+    assert 1 - (1 - alarm) ** gates <= 0.025  # the chance that any gate fails if each true rate is at the floor
 
 
 def test_a_floor_of_clustered_rates_counts_independent_questions() -> None:
     alone = clustered_wilson([1] * 45 + [0] * 55, [1] * 100)
-    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question asked twice, and answered alike
+    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question twice, with equal answers
     estimates = [
         Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0)
         for (value, low, high), n in ((alone, 100), (doubled, 200))

@@ -1,4 +1,4 @@
-"""Files of sums, typed as a user types them: what is reported of them is what is reported of the runs."""
+"""Files of partial sums by command line: their report equals that of the runs."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_sums_of_several_profiles_give_the_report_of_their_runs(tmp_path: Path) 
 
 
 def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str = "ragbed-mini-en_base") -> Path:
-    """The sums of a run of six questions."""
+    """Return the sums of a run with six questions."""
     asked = ("-m", model, "-d", data, "--limit", "6", "--no-cache", "--out", str(folder))
     assert type_command("run", *asked, *words).code == 0
     _sum(folder, folder.with_suffix(".jsonl"))

@@ -1,4 +1,4 @@
-"""Claims held against cells that are written out."""
+"""Check claims against constructed cells."""
 
 from __future__ import annotations
 

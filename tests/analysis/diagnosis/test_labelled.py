@@ -1,4 +1,4 @@
-"""Error types against labels, and against causes that are known: floors for what docs/diagnose.md publishes."""
+"""Error types against labels and known causes: minimum values of the figures in docs/diagnose.md."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ RARE_FLOORS = {
     "E10": (1.0, 1.0),
     "E11": (1.0, 1.0),
 }
-"""The same among errors that were drawn so as to have the rarer types."""
+"""The same for errors that were drawn to include rarer types."""
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
-"""The same among all errors of integration that were labelled for these two types."""
+"""The same for all integration errors that were labelled for these two types."""
 TWIN_FLOORS = {
     "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.51), "E3": (0.6, 0.6)},
     "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.64), "E3": (0.56, 0.9)},
@@ -50,7 +50,7 @@ TWIN_FLOORS = {
 "21 Jubilee Trophy", cut from the question's "under-21 Jubilee Trophy", for the answer, and it occurs in a hedged
 sentence."""
 PLANTED_FLOORS = {"smollm2-en": (1.0, 0.83), "qwen-en": (1.0, 0.77), "qwen-zh": (0.96, 0.93)}
-"""Of E2, where the reply has the very value that the dial planted."""
+"""E2 if the response has the planted value."""
 
 
 @pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 48), ("rare", 69)])
@@ -98,7 +98,7 @@ def test_a_planted_uncertain_value_is_found_in_an_uncertain_sentence(which: str)
 
 @pytest.mark.parametrize(("which", "least"), [("smollm2-en", 12), ("qwen-en", 21), ("qwen-zh", 36)])
 def test_a_false_statement_without_a_cue_is_unclassified(which: str, least: int) -> None:
-    """Nothing in such a document tells that it is wrong, so naming a type would be a guess."""
+    """Nothing in such a document shows that it is wrong, so a type would be a guess."""
     plain = [diagnose_line(line) for line in read_twins(which) if line["dial"] == "contradiction" and line["planted"]]
     assert sum(one is not None and one.types == () and one.source == "distracts" for one in plain) >= least
     assert len(plain) - least <= 1

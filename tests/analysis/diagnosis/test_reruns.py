@@ -1,4 +1,4 @@
-"""What is asked again, and what the answers say."""
+"""Further calls that confirm a diagnosis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each rule finds, what it leaves, and the evidence it gives."""
+"""Error types of single trials, and their evidence."""
 
 from __future__ import annotations
 

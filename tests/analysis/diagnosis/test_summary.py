@@ -1,4 +1,4 @@
-"""What diagnoses add up to."""
+"""Summaries of diagnoses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges said, as reports have it."""
+"""Judged metrics in reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _case(number: int) -> Case:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Five replies and a failed call."""
+    """Return a run with five responses and a failed call."""
     failed = Completion(outcome="error", error="timeout: x")
     write_run(
         tmp_path / "run", [_case(n) for n in range(1, 7)], {"made/up": [*(said(reply) for reply in REPLIES), failed]}
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", criterion: str = "flag") -> None:
-    """Judges every reply as `ragbed judge` keeps it."""
+    """Store a judgement of every response, like `ragbed judge`."""
     asked = CRITERIA[criterion]
     scope = Scope(run, asked)
     folder = scope.folder(Sampling())

@@ -1,4 +1,4 @@
-"""Label files: one value a reply, and everything left out has its reason."""
+"""Label files: one value per response, and a reason for every unused label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge is shown."""
+"""Prompts for a judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which replies are drawn for people to label."""
+"""Samples of responses for people to label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORRECT = CRITERIA["correct"]
 
 
 def _replies(right: int, disputed: int) -> tuple[list[StoredResult], dict[str, dict[str, Verdict]]]:
-    """Right replies, some of which the judge takes for wrong."""
+    """Return right responses, some of which the judge counts as wrong."""
     replies = [
         StoredResult(make_case(number), "m", 0, Completion(outcome="ok", reply=f"It is gold-{number}."))
         for number in range(right + disputed)

@@ -1,4 +1,4 @@
-"""A judge against people: agreement, and a rate that its errors no longer bend."""
+"""Validation of a judge: agreement with labels, and corrected rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = 400
 
 
 def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
-    """Replies of a known rate, a judge with known errors, and labels, more where a rule disagrees with it."""
+    """Return responses with a known rate, a judge with known errors, and labels, enriched where a rule disagrees."""
     chance = random.Random(seed)
     judged, truths = [], []
     for number in range(ASKED):
@@ -81,7 +81,7 @@ def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> No
 
 
 def test_missing_responses_count_as_no() -> None:
-    """Half of the calls failed, and all that was labelled is a yes: the rate of what was asked is a half."""
+    """Half of the calls failed, and all labels are yes: the rate over all attempted cases is one half."""
     said = AgreedLabel(value=True, probability=0.5)
     judged = [JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
         JudgedResult(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(50, 100)
@@ -92,7 +92,7 @@ def test_missing_responses_count_as_no() -> None:
 
 
 def test_a_validation_weights_the_sample_to_all_responses() -> None:
-    """Disputes were labelled eight times as often; of all replies, the judge gets nine in ten right."""
+    """Disputed responses were labelled eight times as often; the judge is right on 90 % of all responses."""
     judged = []
     for number in range(1000):
         truth, is_wrong = number % 2 == 0, number % 10 < 1 or number % 10 == 5

@@ -1,4 +1,4 @@
-"""Reading a judge: a verdict or *unparsed*, never a guess."""
+"""Parsing of verdicts: a verdict or `unparsed`, never a guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file looked over: bad lines, counts, statistics, and agreement with what `ragbed cases` lays out."""
+"""Checks of files: invalid lines, counts, statistics, and agreement with `ragbed cases`."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sam
 _ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(deadline=None)  # a busy machine is no fault
+@settings(deadline=None)  # the machine may be busy
 @given(
     question=_TEXTS,
     answer=_ANSWERS,

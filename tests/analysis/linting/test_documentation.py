@@ -1,4 +1,4 @@
-"""docs/lint.md says of every rule what the code says, and of the published files what the linter finds."""
+"""docs/lint.md agrees with the rules, and with their findings on the published files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 
 
 def _rows(cells: int) -> list[list[str]]:
-    """The rows of tables with so many columns whose first cell is a rule."""
+    """Return the rows of tables with this number of columns whose first cell is a rule."""
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
     trimmed = [[cell.strip() for cell in row] for row in rows]
     return [[row[0].strip("`"), *row[1:]] for row in trimmed if len(row) == cells and row[0].startswith("`")]

@@ -1,4 +1,4 @@
-"""Every rule on tiny items: one row that fires, with the place and the senses, and one beside it that does not."""
+"""Every rule on small items: some that trigger it, with place and definitions, and some that do not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PLAIN, BOTH, ALONE = ("plain",), ("plain", "spaceless"), ("plain", "boundary")
 
 
 def spelled(words: str) -> Passage:
-    """A supporting passage that records how it spells the answer."""
+    """Return a supporting passage that records its spelling of the answer."""
     return Passage(text=f"It was {words}.", stance="supports", dials={"states": words})
 
 
 LONG = "The committee met in the old town hall and spoke for many hours."
 
-# rule, item, where and senses of each fault
+# rule, item, place and definitions of each fault
 FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("gold-in-negative", rgb_item(negative=["x", "It was ANN LEE again."]), [("negative[1]", ALONE)]),
     ("gold-in-negative", rgb_item(ZH, "4亿", ["得4亿"], ["共 4 亿"]), [("negative[0]", ("spaceless", "boundary"))]),
@@ -41,7 +41,7 @@ FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("question-holds-gold", rgb_item("Did Ann Lee win?"), [("query", PLAIN)]),
     ("question-holds-gold", rgb_item("谁是第 8 名？", "第8名", ["第8名"]), [("query", ("spaceless",))]),
     ("one-document-holds-all", rgb_item(**PARTS | {"positive": [["Bo Ray, Ann Lee"]]}), [("positive[0][0]", PLAIN)]),
-    # The slips of zh_fact (ids 0, 7, 82, 91, 84), retold: the file is not here, its faults are.
+    # Errors like those of zh_fact (ids 0, 7, 82, 91, 84), in other words.
     ("fake-holds-gold", fact_item("70", "170", "有70间", "有170间", query=ZH), [("fakeanswer", PLAIN)]),
     ("fake-holds-gold", fact_item("2.3%", "12.3%", "升2.3%", "升12.3%", query=ZH), [("fakeanswer", PLAIN)]),
     ("fake-holds-gold", fact_item("Paris", "Paris, Texas", "in Paris", "in Paris, Texas"), [("fakeanswer", ALONE)]),
@@ -165,7 +165,7 @@ def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
 
 
 def test_every_rule_has_a_positive_and_a_negative_case() -> None:
-    elsewhere = {"record", "accidental-match"}  # need a file: test_check.py
+    elsewhere = {"record", "accidental-match"}  # need a file: test_checker.py
     assert {rule for rule, *_ in FIRES} | {"duplicate-question"} == set(RULES) - elsewhere
     assert {rule for rule, _ in SILENT} == set(RULES) - elsewhere
 

@@ -1,4 +1,4 @@
-"""Metrics on a few trials written out, where the arithmetic can be done by eye."""
+"""Metrics of a few constructed trials, with results that are easy to verify."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _full(scores: dict[str, ScoreValue]) -> dict[str, ScoreValue]:
 
 
 def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict[str, Estimate]:
-    """By metric; of those at several places the last."""
+    """Return cells by metric; the last if there are several."""
     cells = [cell for cell in measure(trials) if cell.table == table and cell.scope == scope]
     return {cell.estimate.metric: cell.estimate for cell in cells}
 

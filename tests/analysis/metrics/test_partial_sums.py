@@ -1,4 +1,4 @@
-"""Sums: from equal questions held once come the cells that come from all trials."""
+"""Partial sums give the same cells as all trials."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONDITIONS: list[tuple[str, float | None, int, float]] = [
 
 
 def _trials(questions: int, *, turned: bool = False, events: bool = False, repeats: int = 1) -> Iterator[Scored]:
-    """Made-up trials of every ability: some failed, some infeasible, some without a verdict; in no order."""
+    """Yield random trials of every ability in random order: some failed, infeasible or without a verdict."""
     draw, made = random.Random(questions), []
     for number in range(questions):
         ease = draw.choice((0.1, 0.5, 0.9))

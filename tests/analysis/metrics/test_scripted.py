@@ -1,4 +1,4 @@
-"""Every metric of a scripted model is what arithmetic says, on every testbed and profile (A5)."""
+"""Metrics of scripted models have the computed values, on every testbed and profile."""
 
 from __future__ import annotations
 

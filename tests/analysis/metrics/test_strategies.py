@@ -1,4 +1,4 @@
-"""Remedies against the plain prompt, from trials that are written out."""
+"""Prompting strategies against the plain prompt, with constructed trials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes
 
 
 def _cells(*trials: Scored) -> dict[tuple[str, str], Cell]:
-    """The cells of the table, by profile and metric."""
+    """Return the cells of the table by profile and metric."""
     made = (cell for cell in measure(trials, ["robust"]) if cell.table == "remedies")
     return {(cell.key.profile, cell.estimate.metric): cell for cell in made}
 
@@ -70,7 +70,7 @@ def test_costs_are_reported_for_both_prompts() -> None:
     assert [cells[profile, "calls"].estimate.value for profile in ("robust", "robust+isolate")] == [1.0, 6.0]
     assert cells["robust", "tokens_in"].estimate.value == 100.0
     assert ("robust", "tokens_out") not in cells
-    assert cells["robust", "tokens_in"].estimate.low is None  # all alike: they tell nothing of the spread
+    assert cells["robust", "tokens_in"].estimate.low is None  # equal values have no interval
 
 
 def test_costs_that_vary_have_an_interval_by_question() -> None:

@@ -1,4 +1,4 @@
-"""Agreement of a judge with people, by hand."""
+"""Agreement of a judge with labels, computed by hand."""
 
 from __future__ import annotations
 

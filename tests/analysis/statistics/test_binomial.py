@@ -1,4 +1,4 @@
-"""One-sided bounds: how many of what was not looked at may be wrong."""
+"""One-sided bounds of a rate."""
 
 from __future__ import annotations
 

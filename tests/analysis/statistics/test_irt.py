@@ -1,4 +1,4 @@
-"""The two-parameter logistic model: what was put in comes out, of a handful of models too."""
+"""The two-parameter logistic model recovers known parameters, even from a few models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.statistics.irt import Numbers, fit_2pl
 
 
 def replies(models: int, items: int, a: float, b: float, seed: int) -> Numbers:
-    """Of models with mean 0 and spread 1 to items around a and b."""
+    """Return answers of models with mean 0 and spread 1 to items around a and b."""
     draw = np.random.default_rng(seed)
     ability = draw.normal(size=models)
     ability = (ability - ability.mean()) / ability.std()

@@ -1,4 +1,4 @@
-"""Plans in both directions."""
+"""Plans by drop and by number of questions."""
 
 from __future__ import annotations
 

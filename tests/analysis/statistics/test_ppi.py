@@ -12,7 +12,7 @@ from ragbed.analysis.statistics.rates import wilson
 
 
 def _world(rng: np.random.Generator, share: float = 0.4, n: int = 2_000) -> tuple[np.ndarray, np.ndarray]:
-    """Truth, and a judge that sees 85 % of what is there and calls 12 % of what is not."""
+    """Return the truth, and a judge with a sensitivity of 85 % and a false-alarm rate of 12 %."""
     truth = (rng.random(n) < share).astype(float)
     return truth, np.where(truth == 1, rng.random(n) < 0.85, rng.random(n) < 0.12).astype(float)
 
