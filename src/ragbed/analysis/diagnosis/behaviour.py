@@ -17,7 +17,7 @@ def find_wrong_words(trial: TrialContext) -> Iterator[Evidence]:
     for score, rule, wanted in (("refused", "refusal", REFUSAL), ("flagged", "flag", FLAG)):
         if trial.values[score] and not trial.values[f"paper.{score}"]:
             page = trial.reply.page
-            mention = next((one for one in trial.judged.mentions if one.rule.startswith(rule)), None)
+            mention = next((mention for mention in trial.judged.mentions if mention.rule.startswith(rule)), None)
             start, end = page.place(mention) if mention else (0, len(page.text))
             text = tell("wanted-words", wanted=wanted[trial.case.lang])
             yield Evidence(type="E8", **text, start=start, end=end, cue=page.text[start:end])
@@ -31,7 +31,7 @@ def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
     key = "trusted.flagged" if trial.judged.flagged else "trusted"
     for answer, places in trial.origins[:1]:
         text = tell(key, said=answer.text)
-        place = next((one for one in places if trial.stance(one) == "contradicts"), None)
+        place = next((place for place in places if trial.stance(place) == "contradicts"), None)
         if place:
             yield Evidence(type="E9", **text, **place.fields)
         else:

@@ -114,7 +114,7 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
     if not wrong and _is_right_by_paper(trial):
         return None
     rules = RULES if wrong else {name: RULES[name] for name in ("E8", "E11")}
-    evidence = tuple(one for find in rules.values() for one in trial.evidence(find))
+    evidence = tuple(piece for find in rules.values() for piece in trial.evidence(find))
     source, document, said = _attribute(trial) if wrong else (None, None, None)
     return Diagnosis(
         case=stored.case.case,
@@ -122,7 +122,7 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
         repeat=stored.repeat,
         lang=stored.case.lang,
         wrong=wrong,
-        types=tuple(name for name in rules if any(one.type == name for one in evidence)),
+        types=tuple(name for name in rules if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
@@ -201,7 +201,7 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
     if not tally.asked:
         content = "only trials without documents" if tally.without else "no trials"
         raise UsageError(f"{folder} has {content}, so there is nothing to diagnose. Run a testbed with documents.")
-    return Found(tally, [one for _, one in pairs], {case.case: case for case, _ in pairs})
+    return Found(tally, [diagnosis for _, diagnosis in pairs], {case.case: case for case, _ in pairs})
 
 
 def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:

@@ -67,8 +67,8 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
     """Return the first qualifier that differs. The parts of a question are not separated."""
-    asked = trial.asked
-    certain = _other_year(asked, place) or _other_ordinal(asked, place) or _other_name(asked, place)
+    terms = trial.terms
+    certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
     if certain or trial.evidence(find_distance):
         return certain
     kind = _find_other_kind(trial, place)
@@ -86,16 +86,16 @@ def _without_answer(place: AnswerLocation) -> str:
     return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
-def _other_year(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    if not asked.years:
+def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    if not terms.years:
         return None
     for folded, where in _scopes(place):
         at = place.sentence.folded.find(place.answer) if where == _SAME else len(folded)
         year = _year_for(folded, at, at + len(place.answer) if where == _SAME else at)
-        if year in asked.years:
+        if year in terms.years:
             return None
         if year is not None:
-            return Difference(", ".join(sorted(asked.years)), year, where)
+            return Difference(", ".join(sorted(terms.years)), year, where)
     return None
 
 
@@ -112,10 +112,10 @@ def _year_for(folded: str, start: int, end: int) -> str | None:
     return before[-1][0] if before else years[0][0] if years else None
 
 
-def _other_ordinal(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     for folded, where in _scopes(place):
         found = ordinals_in(folded)
-        for of, which in sorted(asked.ordinals):
+        for of, which in sorted(terms.ordinals):
             same = [other for kind, other in sorted(found) if kind == of]
             if same and which not in same:
                 return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), where)
@@ -124,17 +124,17 @@ def _other_ordinal(asked: QuestionTerms, place: AnswerLocation) -> Difference | 
     return None
 
 
-def _other_name(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     """Return whether the document lacks the question's names, or the sentence has others instead."""
-    if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not explain a pronoun
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not explain a pronoun
         return None
-    if asked.is_absent(place.page.folded):
-        return Difference(", ".join(asked.names), None, "other.unnamed")
+    if terms.is_absent(place.page.folded):
+        return Difference(", ".join(terms.names), None, "other.unnamed")
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]
-    if len(others) > 1 and not asked.names_in(place.sentence.folded):
-        return Difference(", ".join(asked.names), " ".join(others), _SAME)
+    if len(others) > 1 and not terms.names_in(place.sentence.folded):
+        return Difference(", ".join(terms.names), " ".join(others), _SAME)
     return None
 
 
@@ -142,8 +142,8 @@ def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, s
     """Return the noun of the question, and the other kind of it in a sentence."""
     if trial.case.lang == "en":
         return _other_kind_en(trial, place)
-    question, sentence = trial.asked.folded, _without_answer(place)
-    usual = [one.sentence.folded for slot in trial.gold.slots for one in trial.places(slot)]
+    question, sentence = trial.terms.folded, _without_answer(place)
+    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
     return _contrast_zh(question, sentence) or _inserted_zh(question, sentence, usual)
 
 
@@ -152,9 +152,10 @@ def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
     stems = [stem(word) for word in words]
     start, end = place.page.place(place.mention)
     answer = {word.lower() for word in _WORD.findall(place.page.text[start:end])}
-    usual = {pair for slot in trial.gold.slots for one in trial.places(slot) for pair in _pairs(one.sentence.text)}
+    right = [location.sentence.text for slot in trial.gold.slots for location in trial.places(slot)]
+    usual = {pair for sentence in right for pair in _pairs(sentence)}
     for before, noun in _pairs(place.sentence.text):
-        if noun not in stems or before in answer or not _is_kind(before, trial.asked) or (before, noun) in usual:
+        if noun not in stems or before in answer or not _is_kind(before, trial.terms) or (before, noun) in usual:
             continue
         heads = [at for at, word in enumerate(stems) if word == noun and words[at] not in answer]
         of_question = [words[at - 1] for at in heads if at and words[at - 1] not in STOP]
@@ -171,9 +172,9 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
             yield before.lower(), stem(noun.lower())
 
 
-def _is_kind(word: str, asked: QuestionTerms) -> bool:
+def _is_kind(word: str, terms: QuestionTerms) -> bool:
     """Return whether a word may distinguish kinds: it is no function word, no verb, and not in the question."""
-    if word in STOP or word in _NEUTRAL or stem(word) in asked.content or word.removesuffix("'s") in asked.content:
+    if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
         return False
     return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
 
@@ -191,9 +192,9 @@ def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
 
 def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
     """Find a kind before the requested noun, which has none in the question."""
-    if (asked := _ASKED_FOR_ZH.search(question)) is None:
+    if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
-    before, noun = asked.groups()
+    before, noun = requested.groups()
     for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
         kind = _NEUTRAL_ZH.sub("", match[1])
         is_same_word = match[1][-1] == before  # e.g. 火车票 in both

@@ -88,7 +88,7 @@ class TrialContext:
         return prepare(self.case.question, self.case.answer, self.case.fake, self.case.lang)
 
     @cached_property
-    def asked(self) -> QuestionTerms:
+    def terms(self) -> QuestionTerms:
         """Return the terms of the question."""
         return take_apart(self.case.question, self.case.lang)
 
@@ -142,11 +142,11 @@ class TrialContext:
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
         """Return whether a sentence is about the question: it shares terms, or has a date or quantity as required."""
-        return bool(answer.slot.dates or answer.slot.quantities or self.asked.coverage(place.sentence.folded))
+        return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
 
-    def asked_of(self, part: int) -> QuestionTerms:
+    def terms_of(self, part: int) -> QuestionTerms:
         """Return the terms of a sub-question, or of the question if its parts are unknown."""
-        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.asked
+        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
         """Return the locations of an answer in the documents, the sentence closest to the question first."""
@@ -161,4 +161,4 @@ class TrialContext:
             for mention in page.mentions(slot, self.gold):
                 sentence = page.sentence_at(mention)
                 before = page.sentences[sentence.number - 1].folded if sentence.number else ""
-                yield AnswerLocation(number, page, sentence, mention, self.asked.coverage(before + sentence.folded))
+                yield AnswerLocation(number, page, sentence, mention, self.terms.coverage(before + sentence.folded))

@@ -39,29 +39,29 @@ def find_distance(trial: TrialContext) -> Iterator[Evidence]:
         bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
         if any((place.document, place.sentence.number) in used for place in bearing):
             continue
-        far = [_far(trial.asked_of(part), place) for place in bearing]
+        far = [_far(trial.terms_of(part), place) for place in bearing]
         if far and far[0] is not None and None not in far:
             yield structs.replace(far[0], part=part) if has_parts else far[0]
 
 
 def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
     """Return whether a sentence of another document names the subject: half of its names, and the years."""
-    asked, folded = trial.asked, place.sentence.folded
+    terms, folded = trial.terms, place.sentence.folded
     if trial.stance(place) == "supports":
         return False
-    return asked.years <= years_in(folded) and 2 * len(asked.names_in(folded)) >= len(asked.names)
+    return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
 
 
-def _far(asked: QuestionTerms, place: AnswerLocation) -> Evidence | None:
+def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
     """Return why an answer is out of reach; None if its own sentence names the subject."""
     sentence = place.sentence
-    if not (asked.names or asked.years) or asked.anchors_in(sentence.folded):
+    if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
         return None
     earlier = place.page.sentences[: sentence.number]
-    between = list(takewhile(lambda one: not asked.names_in(one.folded), reversed(earlier)))
+    between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
     if len(between) == len(earlier):  # no sentence before names the subject
         return None
-    gap = sum(len(tokens(one.folded)) for one in between)
+    gap = sum(len(tokens(before.folded)) for before in between)
     pronoun = PRONOUN.search(sentence.folded)
     if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
         return None
@@ -70,6 +70,6 @@ def _far(asked: QuestionTerms, place: AnswerLocation) -> Evidence | None:
         **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
         **place.fields,
         cue=pronoun[0] if pronoun else None,
-        asked=", ".join(asked.names_in(earlier[-len(between) - 1].folded)),
+        asked=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
         distance=gap,
     )

@@ -112,9 +112,10 @@ def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
 
 def _alone_around(trial: TrialContext, mention: Mention) -> str:
     """Return the text about an answer: its sentence up to the next clause, if it has no other answer."""
-    everything = sorted({one for _, mentions in _answers(trial) for one in mentions})
+    everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
     page = trial.reply.page
-    if any(one[:2] != mention[:2] and page.sentence_at(one) == page.sentence_at(mention) for one in everything):
+    sentence = page.sentence_at(mention)
+    if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
         return text_around(page.folded, mention, everything)
     before = text_around(page.folded[: mention.end], mention, ())
     return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
@@ -131,7 +132,9 @@ def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
     for answer, places in trial.origins:
         if places:
             found = trial.reply.page.mentions(answer.slot, trial.gold)
-            bound |= {_bound_to(trial, text_around(trial.reply.page.folded, one, mentions)) for one in found[:1]}
+            bound |= {
+                _bound_to(trial, text_around(trial.reply.page.folded, mention, mentions)) for mention in found[:1]
+            }
     return [part for part in parts if part not in bound] or parts
 
 

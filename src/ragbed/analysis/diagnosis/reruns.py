@@ -50,7 +50,9 @@ def sampling_of(store: RunStore) -> dict[str, str]:
 
 def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
     """Yield the distinct cases that can confirm error types."""
-    yield from _distinct(intervene(cases[one.case], evidence) for one in diagnoses for evidence in one.evidence)
+    yield from _distinct(
+        intervene(cases[diagnosis.case], evidence) for diagnosis in diagnoses for evidence in diagnosis.evidence
+    )
 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
@@ -62,10 +64,10 @@ def intervene(case: Case, evidence: Evidence) -> Case | None:
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
     """Yield the cases of wrong answers without each of their documents."""
     yield from _distinct(
-        knock_out(cases[one.case], number)
-        for one in diagnoses
-        if one.wrong and one.said is not None
-        for number in range(len(cases[one.case].documents))
+        knock_out(cases[diagnosis.case], number)
+        for diagnosis in diagnoses
+        if diagnosis.wrong and diagnosis.said is not None
+        for number in range(len(cases[diagnosis.case].documents))
     )
 
 
@@ -78,36 +80,38 @@ def knock_out(case: Case, number: int) -> Case | None:
 def read_replies(folder: Path) -> dict[str, StoredResult]:
     """Return the results of further calls by the name of the changed case, without failed calls."""
     with open_store(folder, create=False) as store:
-        return {one.case.case: one for one in store.results() if one.completion.outcome == "ok"}
+        return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
 
 def count_failed(folder: Path) -> int:
     """Return the number of calls that ended in an error."""
     with open_store(folder, create=False) as store:
-        return sum(one.completion.outcome == "error" for one in store.results())
+        return sum(stored.completion.outcome == "error" for stored in store.results())
 
 
-def confirm(one: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
+def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
     """Return the diagnosis with the result of the further calls for each piece of evidence."""
     confirmed = []
-    for evidence in one.evidence:
+    for evidence in diagnosis.evidence:
         changed = intervene(case, evidence)
         stored = None if changed is None else replies.get(changed.case)
         right = None if stored is None else _is_wanted(stored)
         confirmed.append(structs.replace(evidence, confirmed=right))
-    return structs.replace(one, evidence=tuple(confirmed))
+    return structs.replace(diagnosis, evidence=tuple(confirmed))
 
 
-def hang(one: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
+def hang(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
     """Return the diagnosis with the documents that the wrong answer depends on."""
-    if not one.wrong or one.said is None:
-        return one
+    if not diagnosis.wrong or diagnosis.said is None:
+        return diagnosis
     without = {number: knock_out(case, number) for number in range(len(case.documents))}
     stored = {number: replies.get(changed.case) for number, changed in without.items() if changed is not None}
     if not stored or any(reply is None for reply in stored.values()):
-        return one
-    on = tuple(number for number, reply in stored.items() if reply is not None and not _says(reply, case, one.said))
-    return structs.replace(one, hangs_on=on)
+        return diagnosis
+    on = tuple(
+        number for number, reply in stored.items() if reply is not None and not _says(reply, case, diagnosis.said)
+    )
+    return structs.replace(diagnosis, hangs_on=on)
 
 
 def _is_wanted(stored: StoredResult) -> bool:
@@ -133,16 +137,20 @@ def _bring_together(case: Case, evidence: Evidence) -> Case | None:
     if evidence.document is None or evidence.start is None:
         return None
     page = open_page(case.documents[evidence.document].text, case.lang)
-    answer = next((one for one in page.sentences if one.start == evidence.start), None)
+    answer = next((sentence for sentence in page.sentences if sentence.start == evidence.start), None)
     names = (evidence.asked or "").split(", ")
-    naming = [one for one in page.sentences if any(name in one.folded or name[:3] in one.folded for name in names)]
+    naming = [
+        sentence
+        for sentence in page.sentences
+        if any(name in sentence.folded or name[:3] in sentence.folded for name in names)
+    ]
     if answer is None or not naming:
         return None
     short = f"{naming[0].text.strip()}{' ' if case.lang == 'en' else ''}{answer.text.strip()}"
     documents = [
-        structs.replace(one, text=short) if number == evidence.document else one
-        for number, one in enumerate(case.documents)
-        if number == evidence.document or one.stance != "supports"
+        structs.replace(document, text=short) if number == evidence.document else document
+        for number, document in enumerate(case.documents)
+        if number == evidence.document or document.stance != "supports"
     ]
     return _with_documents(case, documents, f"cause={evidence.type}")
 
@@ -154,8 +162,8 @@ def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
     text = case.documents[evidence.document].text
     rest = text[: evidence.start] + text[evidence.end :]
     documents = [
-        structs.replace(one, text=rest) if number == evidence.document else one
-        for number, one in enumerate(case.documents)
+        structs.replace(document, text=rest) if number == evidence.document else document
+        for number, document in enumerate(case.documents)
         if number != evidence.document or rest.strip()
     ]
     return _with_documents(case, documents, f"cause={evidence.type}")
@@ -167,7 +175,7 @@ def _drop_document(case: Case, evidence: Evidence) -> Case | None:
         return None
     if case.documents[evidence.document].stance == "supports":
         return _drop_sentence(case, evidence)
-    rest = [one for number, one in enumerate(case.documents) if number != evidence.document]
+    rest = [document for number, document in enumerate(case.documents) if number != evidence.document]
     return _with_documents(case, rest, f"cause={evidence.type}")
 
 
@@ -186,7 +194,7 @@ def _ask_part(case: Case, evidence: Evidence) -> Case | None:
 
 def _drop_false(case: Case, evidence: Evidence) -> Case | None:
     """E9: remove all false documents. If none is left, the closed-book response has the result already."""
-    rest = [one for one in case.documents if one.stance != "contradicts"]
+    rest = [document for document in case.documents if document.stance != "contradicts"]
     return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
 
 

@@ -62,19 +62,21 @@ def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: 
     page = ParsedText(as_read(completion.reply or ""), case.lang)
     asserted = {mention[:2] for mention in _asserted(judged, "answer.")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
-    held = tuple(tuple(one for one in some if one[:2] in asserted) for some in mentioned)
+    held = tuple(tuple(mention for mention in some if mention[:2] in asserted) for some in mentioned)
     is_copy = _is_idle_copy(case, page, is_cut=completion.finish == "length")
     spans: list[tuple[int, int]] = []
     if judged.misled:
         spans = [page.place(mention) for mention in _asserted(judged, "fake.")]
     elif not (judged.refused or is_copy or judged.verdict == "flag-only"):
-        taken = [page.place(one) for some in mentioned for one in some]
+        taken = [page.place(mention) for some in mentioned for mention in some]
         spans = [span for span in _candidates(case, page, gold) if not any(_overlap(span, other) for other in taken)]
     return ParsedResponse(page, held, tuple(islice(_distinct(case, page.text, spans), MOST)), is_copy)
 
 
 def _asserted(judged: RobustVerdict, prefix: str) -> list[Mention]:
-    return [one for one in judged.mentions if one.rule.startswith(prefix) and one.rule.endswith(".asserted")]
+    return [
+        mention for mention in judged.mentions if mention.rule.startswith(prefix) and mention.rule.endswith(".asserted")
+    ]
 
 
 def _is_idle_copy(case: Case, page: ParsedText, *, is_cut: bool) -> bool:
@@ -89,8 +91,12 @@ def _is_idle_copy(case: Case, page: ParsedText, *, is_cut: bool) -> bool:
     if any(text in document.folded for document in documents):
         return not take_apart(case.question, case.lang).coverage(text)
     last = page.sentences[-1].folded.strip()
-    begun = (one for document in documents for one in document.sentences if one.folded.startswith(last))
-    return is_cut and len(last) >= _BEGUN and any(bears_answer(one.text, case.answer, case.lang) for one in begun)
+    begun = (sentence for document in documents for sentence in document.sentences if sentence.folded.startswith(last))
+    return (
+        is_cut
+        and len(last) >= _BEGUN
+        and any(bears_answer(sentence.text, case.answer, case.lang) for sentence in begun)
+    )
 
 
 def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterator[GivenAnswer]:
@@ -105,7 +111,7 @@ def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterat
 def to_slot(case: Case, answer: str) -> GoldSlot:
     """Prepare an answer for matching: a full date also without its year, a count with any counting word."""
     slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
-    if all(one.unit in LOOSE and one.value >= _TELLING for one in slot.quantities):
+    if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())
     days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
     return prepare(case.question, ((answer, *days),), None, case.lang).slots[0] if days else slot
@@ -113,21 +119,21 @@ def to_slot(case: Case, answer: str) -> GoldSlot:
 
 def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int]]:
     """Return parts of a response that may be its answer, the most likely first."""
-    asked = take_apart(case.question, case.lang)
-    found = _values(page, gold, asked)
+    terms = take_apart(case.question, case.lang)
+    found = _values(page, gold, terms)
     if any(slot.names for slot in gold.slots):
-        names = _names_zh(page.text, asked.folded) if case.lang == "zh" else _names_en(page.text, asked)
+        names = _names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms)
         proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
-        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, asked)))]
+        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]
     after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
     # Announced answers come first.
     return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
 
 
-def _values(page: ParsedText, gold: Gold, asked: QuestionTerms) -> list[tuple[int, int]]:
+def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[int, int]]:
     """Return dates and quantities of the requested kind that are not in the question."""
     reading, spans = FoldedResponse(page.folded), []
-    known = FoldedResponse(asked.folded)
+    known = FoldedResponse(terms.folded)
     if any(slot.dates for slot in gold.slots):
         given = {date[:3] for date in known.dates}
         years = any(date.month is None for slot in gold.slots for date in slot.dates)
@@ -135,54 +141,62 @@ def _values(page: ParsedText, gold: Gold, asked: QuestionTerms) -> list[tuple[in
         dates += reading.years if years and not dates else []
         spans += [page.place(Mention(date.start, date.end, "")) for date in dates]
     if any(slot.quantities for slot in gold.slots):
-        numbers = {one.value for one in known.quantities}
-        wanted = {one.unit for slot in gold.slots for one in slot.quantities}
-        counted = [one for one in reading.quantities if one.value not in numbers and not _is_idle(page.folded, one)]
-        spans += [page.place(Mention(one.start, one.end, "")) for one in _fitting(counted, wanted)]
+        numbers = {quantity.value for quantity in known.quantities}
+        wanted = {quantity.unit for slot in gold.slots for quantity in slot.quantities}
+        counted = [
+            quantity
+            for quantity in reading.quantities
+            if quantity.value not in numbers and not _is_idle(page.folded, quantity)
+        ]
+        spans += [page.place(Mention(quantity.start, quantity.end, "")) for quantity in _fitting(counted, wanted)]
     return spans
 
 
 def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
     """Return quantities with a requested unit; else those without one, counts for a count, and any measure."""
-    same = [one for one in counted if one.unit in wanted or "" in wanted]
+    same = [quantity for quantity in counted if quantity.unit in wanted or "" in wanted]
     is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
-    near = [one for one in counted if not one.unit or (is_count and one.unit in LOOSE)]
-    return same or near or [one for one in counted if one.unit not in LOOSE and not one.unit.startswith("~")]
+    near = [quantity for quantity in counted if not quantity.unit or (is_count and quantity.unit in LOOSE)]
+    return (
+        same
+        or near
+        or [quantity for quantity in counted if quantity.unit not in LOOSE and not quantity.unit.startswith("~")]
+    )
 
 
-def is_alike(one: GoldSlot, other: GoldSlot) -> bool:
+def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
     """Return whether two answers are of one kind, so that they can be confused."""
-    if one.quantities and other.quantities:
-        units = one.quantities[0].unit, other.quantities[0].unit
+    if first.quantities and other.quantities:
+        units = first.quantities[0].unit, other.quantities[0].unit
         return units[0] == units[1] or all(unit in LOOSE for unit in units)
-    return bool((one.dates and other.dates) or (one.names and other.names))
+    return bool((first.dates and other.dates) or (first.names and other.names))
 
 
-def _is_idle(folded: str, one: Quantity) -> bool:
+def _is_idle(folded: str, quantity: Quantity) -> bool:
     # A year is not a quantity, nor is the 一 of 一台, which means 'a'.
-    text = folded[one.start : one.end]
-    return YEAR.fullmatch(text) is not None or (text[:1] == "一" and one.value == 1)
+    text = folded[quantity.start : quantity.end]
+    return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 
 
-def _names_en(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
+def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
     """Return names that are not in the question, without function words at the start of a sentence."""
     spans = []
     for match in _NAME_EN.finditer(text):
         start, end = match.span(1) if match[1] else match.span()
-        words = [(start + one.start(), one[0]) for one in re.finditer(r"\S+", text[start:end])]
-        while words and not match[1] and (words[0][1].lower() in STOP or words[0][1] in asked.years):
+        words = [(start + word.start(), word[0]) for word in re.finditer(r"\S+", text[start:end])]
+        while words and not match[1] and (words[0][1].lower() in STOP or words[0][1] in terms.years):
             words = words[1:]
-        if any(_is_new(word, asked) for _, word in words) and end - words[0][0] <= _LONGEST_NAME["en"]:
+        if any(_is_new(word, terms) for _, word in words) and end - words[0][0] <= _LONGEST_NAME["en"]:
             spans.append((words[0][0], end))
     return spans
 
 
-def _plain_words(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
+def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
     """Return runs of words that are not in the question, for answers that are not names."""
     spans: list[tuple[int, int]] = []
     last_new = False
     for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):
-        new = match[0][0].isalnum() and _is_new(match[0], asked)
+        new = match[0][0].isalnum() and _is_new(match[0], terms)
         if new and last_new:
             spans[-1] = (spans[-1][0], match.end())
         elif new:
@@ -191,9 +205,9 @@ def _plain_words(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end - start <= _LONGEST_NAME["en"]]
 
 
-def _is_new(word: str, asked: QuestionTerms) -> bool:
+def _is_new(word: str, terms: QuestionTerms) -> bool:
     parts = tokens(word.lower().replace("’", "'"))
-    return any(part not in STOP and stem(part) not in asked.content for part in parts)
+    return any(part not in STOP and stem(part) not in terms.content for part in parts)
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
@@ -222,5 +236,5 @@ def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int,
     return joined
 
 
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(first: tuple[int, int], other: tuple[int, int]) -> bool:
+    return first[0] < other[1] and other[0] < first[1]

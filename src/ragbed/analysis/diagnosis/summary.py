@@ -38,7 +38,7 @@ class TypeShare:
 
     def as_json(self) -> dict[str, object]:
         """Return plain values."""
-        value, low, high = (round(one, 6) for one in self.share)
+        value, low, high = (round(number, 6) for number in self.share)
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
 
@@ -71,32 +71,36 @@ class GroupSummary:
 def summarise(diagnoses: Iterable[Diagnosis]) -> list[GroupSummary]:
     """Return one summary per model, testbed and language."""
     groups: dict[Group, list[Diagnosis]] = {}
-    for one in diagnoses:
-        groups.setdefault(Group(one.model, parse_case(one.case).testbed, one.lang), []).append(one)
+    for diagnosis in diagnoses:
+        groups.setdefault(Group(diagnosis.model, parse_case(diagnosis.case).testbed, diagnosis.lang), []).append(
+            diagnosis
+        )
     return [_summarise(group, found) for group, found in sorted(groups.items())]
 
 
 def _summarise(group: Group, found: Sequence[Diagnosis]) -> GroupSummary:
-    wrong = [one for one in found if one.wrong]
-    only = [one for one in found if not one.wrong]
-    types = [_share(wrong, name, [name in one.types for one in wrong]) for name in NAMES]
-    sources = [_share(wrong, name, [(one.source or NO_ANSWER) == name for one in wrong]) for name in SOURCES]
-    unclassified = _share(wrong, UNCLASSIFIED, [not one.types for one in wrong])
+    wrong = [diagnosis for diagnosis in found if diagnosis.wrong]
+    only = [diagnosis for diagnosis in found if not diagnosis.wrong]
+    types = [_share(wrong, name, [name in diagnosis.types for diagnosis in wrong]) for name in NAMES]
+    sources = [
+        _share(wrong, name, [(diagnosis.source or NO_ANSWER) == name for diagnosis in wrong]) for name in SOURCES
+    ]
+    unclassified = _share(wrong, UNCLASSIFIED, [not diagnosis.types for diagnosis in wrong])
     return GroupSummary(
         group,
         len(wrong),
         len(only),
         (*(share for share in types if share.count), unclassified) if wrong else (),
         tuple(share for share in sources if share.count),
-        tuple(sorted(Counter(name for one in only for name in one.types).items())),
+        tuple(sorted(Counter(name for diagnosis in only for name in diagnosis.types).items())),
     )
 
 
 def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> TypeShare:
     hits: Counter[tuple[str, str]] = Counter()
     trials: Counter[tuple[str, str]] = Counter()
-    for one, hit in zip(found, holds, strict=True):
-        item = parse_case(one.case)[:2]
+    for diagnosis, hit in zip(found, holds, strict=True):
+        item = parse_case(diagnosis.case)[:2]
         trials[item] += 1
         hits[item] += hit
     interval = clustered_wilson(list(hits.values()), list(trials.values())) if found else UNDEFINED

@@ -49,4 +49,4 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
 def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
     # A hedge that the question has too does not count: it may ask for the favourite.
     cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
-    return next((cue for cue in cues if cue not in trial.asked.folded), None)
+    return next((cue for cue in cues if cue not in trial.terms.folded), None)

@@ -46,15 +46,17 @@ def _rate_cell(counts: JudgedCell) -> Cell:
     clusters = counts.by_cluster.values()
     interval = None
     if counts.judged:
-        interval = clustered_wilson([one["yes"] for one in clusters], [one["trials"] for one in clusters])
+        interval = clustered_wilson(
+            [cluster["yes"] for cluster in clusters], [cluster["trials"] for cluster in clusters]
+        )
     # Failed calls and empty responses are decided without the judge.
     n = counts.judged + counts.empty + counts.errors
     return _cell(counts, counts.criterion, interval, (n, len(clusters), counts.asked, counts.unanswered))
 
 
 def _then_cell(counts: JudgedCell) -> Cell:
-    clusters = [one for one in counts.by_cluster.values() if one["yes"]]
-    interval = clustered_wilson([one["then"] for one in clusters], [one["yes"] for one in clusters])
+    clusters = [cluster for cluster in counts.by_cluster.values() if cluster["yes"]]
+    interval = clustered_wilson([cluster["then"] for cluster in clusters], [cluster["yes"] for cluster in clusters])
     return _cell(counts, f"{counts.criterion}{THEN}", interval, (counts.yes, len(clusters), counts.yes, 0))
 
 

@@ -69,7 +69,7 @@ class JudgedCell:
     def as_json(self) -> dict[str, object]:
         """Return counts and rate as plain values."""
         internal = ("condition", "by_cluster", "unanswered")
-        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in internal}
+        counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
     def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:

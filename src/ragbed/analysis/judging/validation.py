@@ -107,7 +107,7 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedR
     corrected = {}
     for condition, cell in cells.items():
         labelled = list(_labelled(cell))
-        if len({one.result.question for one in labelled}) >= 2:
+        if len({entry.result.question for entry in labelled}) >= 2:
             corrected[condition] = _correct(cell, labelled)
     return corrected
 
@@ -131,7 +131,7 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
     """Correct the rate of one cell. Results without a response are labelled no with certainty."""
-    by_result = {id(one.result): one for one in labelled}
+    by_result = {id(entry.result): entry for entry in labelled}
     known = [by_result.get(id(result)) for result in cell]
     corrected = prediction_powered(
         [result.as_number for result in cell],
@@ -148,11 +148,11 @@ def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRa
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
     """Return Rogan and Gladen's estimate for the judged responses, as a share of all."""
     seen = [result.as_number for result in cell if not result.is_settled]
-    sides = [[one for one in labelled if one.value is value] for value in (True, False)]
+    sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):
         return math.nan
     sensitivity, false_alarm = (
-        sum(one.result.as_number / one.probability for one in side) / sum(1 / one.probability for one in side)
+        sum(entry.result.as_number / entry.probability for entry in side) / sum(1 / entry.probability for entry in side)
         for side in sides
     )
     return rogan_gladen(sum(seen) / len(seen), sensitivity, 1 - false_alarm) * len(seen) / len(cell)

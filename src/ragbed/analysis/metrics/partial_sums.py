@@ -72,7 +72,9 @@ class QuestionCounts:
 
     def add(self, other: QuestionCounts) -> None:
         """Add the questions of another part."""
-        numbers = np.array([self.patterns.setdefault(one, len(self.patterns)) for one in other.patterns], np.uint32)
+        numbers = np.array(
+            [self.patterns.setdefault(pattern, len(self.patterns)) for pattern in other.patterns], np.uint32
+        )
         for trials, count in other.questions.items():
             self.questions[pack(numbers[np.array(question)] for question in unpack(trials))] += count
 
