@@ -2,9 +2,9 @@
 
     python -m benches aggregates [--trials 10000000] [--shards 10] [--whole 1000000]
 
-Made-up trials: every question is asked in seven conditions, and is as easy in all of them. They are summed up in
-shards, as `ragbed score --sums` does once they are scored; the sums are written, read again, added up and reported.
-Beside it the report of some of the same trials that are all held, which must come to the same cells.
+The trials are synthetic: every question has seven conditions and the same difficulty in all of them. They are summed in
+shards, like `ragbed score --sums` does. The sums are written, read, added and reported. For comparison, some of the
+trials are reported directly from memory, which must give the same cells.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ NOISE = (0.0, 0.2, 0.4, 0.6, 0.8)
 CONDITIONS = [*(("noise", noise, 5) for noise in NOISE), ("rejection", 1.0, 5), ("closed-book", None, 0)]
 
 
-def made_up(first: int, end: int) -> Iterator[Scored]:
-    """The trials of some questions."""
+def generate(first: int, end: int) -> Iterator[Scored]:
+    """Yield the trials of some questions."""
     for number in range(first, end):
         draw = random.Random(number)
         ease = draw.random()
@@ -54,34 +54,34 @@ def _scores(correct: bool, refused: bool, flagged: bool) -> dict[str, ScoreValue
 
 
 def sum_up(questions: int, shards: int, folder: Path) -> list[Path]:
-    """Writes the sums of all shards."""
+    """Write the sums of all shards."""
     files, size = [], math.ceil(questions / shards)
     for shard in range(shards):
-        begun, cpu = time.monotonic(), time.process_time()
+        start, cpu = time.monotonic(), time.process_time()
         trials = 0
-        with PartialSumBuilder() as folding:
-            for trial in made_up(shard * size, min(questions, (shard + 1) * size)):
-                folding.add(trial)
+        with PartialSumBuilder() as builder:
+            for trial in generate(shard * size, min(questions, (shard + 1) * size)):
+                builder.add(trial)
                 trials += 1
-            told = Summed("made", "made-up", f"{shard + 1}/{shards}", (), ("robust",), trials)
-            sums = Sums([told], folding.finish())
+            run = Summed("made", "made-up", f"{shard + 1}/{shards}", (), ("robust",), trials)
+            sums = Sums([run], builder.finish())
         files.append(folder / f"{shard}.jsonl")
         write_sums(sums, files[-1])
-        seconds, used = time.monotonic() - begun, time.process_time() - cpu
+        seconds, used = time.monotonic() - start, time.process_time() - cpu
         size_mb, million = files[-1].stat().st_size / 1e6, 1e6 * used / trials
         held = f"{trials:,} trials as {sums.questions:,} questions, {size_mb:.1f} MB"
-        cost = f"{seconds:.0f} s, {million:.0f} s of CPU a million (making them up included), {most_mb():.0f} MB"
+        cost = f"{seconds:.0f} s, {million:.0f} s of CPU per million (with generation), {most_mb():.0f} MB"
         print(f"shard {shard + 1:2}: {held}, {cost}", flush=True)
     return files
 
 
 def report(files: list[Path]) -> list[Cell]:
-    begun, cpu = time.monotonic(), time.process_time()
+    start, cpu = time.monotonic(), time.process_time()
     sums = read_sums(files)
     cells = list(sums.cells(TRACKS))
-    seconds, used = time.monotonic() - begun, time.process_time() - cpu
-    told = f"{sums.trials:,} trials, {sums.questions:,} different questions, {len(cells)} cells"
-    print(f"report: {told}, {seconds:.1f} s ({used:.1f} s of CPU), {most_mb():.0f} MB at the most", flush=True)
+    seconds, used = time.monotonic() - start, time.process_time() - cpu
+    summary = f"{sums.trials:,} trials, {sums.questions:,} different questions, {len(cells)} cells"
+    print(f"report: {summary}, {seconds:.1f} s ({used:.1f} s of CPU), {most_mb():.0f} MB peak memory", flush=True)
     return cells
 
 
@@ -109,11 +109,11 @@ def main() -> int:
         report(sum_up(chosen.trials // len(CONDITIONS), chosen.shards, folder))
         questions = chosen.whole // len(CONDITIONS)
         summed = report(sum_up(questions, 1, folder))
-    begun, cpu = time.monotonic(), time.process_time()
-    held = list(measure(made_up(0, questions)))
-    seconds, used = time.monotonic() - begun, time.process_time() - cpu
-    told = f"{questions * len(CONDITIONS):,} trials, {seconds:.0f} s ({used:.0f} s of CPU)"
-    print(f"all held: {told}, {most_mb():.0f} MB at the most")
+    start, cpu = time.monotonic(), time.process_time()
+    held = list(measure(generate(0, questions)))
+    seconds, used = time.monotonic() - start, time.process_time() - cpu
+    summary = f"{questions * len(CONDITIONS):,} trials, {seconds:.0f} s ({used:.0f} s of CPU)"
+    print(f"from memory: {summary}, {most_mb():.0f} MB peak memory")
     differing = sum(differ(*pair) for pair in zip(summed, held, strict=True))
-    print(f"cells that differ: {differing} of {len(held)}")
+    print(f"different cells: {differing} of {len(held)}")
     return 1 if differing else 0

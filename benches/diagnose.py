@@ -1,9 +1,9 @@
 """Measure how well and how fast errors are diagnosed, from stored responses of real models.
 
-Prints, from real replies that are stored with the tests: precision and recall of every type against labels and against
-the dials of the fictional world, agreement of the two passes of labelling, and the time for 10,000 trials. `--run RUN
---world FILE` measures twins in a run of your own: items with a dial on that the model answers wrongly, and whose twin,
-with the dial off, it answers rightly.
+From real responses that are stored with the tests, it prints the precision and recall of every type against labels and
+against the perturbations of synthetic data, the agreement of the two labelling passes, and the time for 10,000 trials.
+`--run RUN --world FILE` measures minimal pairs in a run of your own: perturbed items with a wrong answer whose
+unperturbed counterpart has a right one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ from tests.analysis.diagnosis.trials import (
 )
 
 TRIALS = 10_000
-SECONDS = 60
-"""Of processor time that 10,000 wrong trials may take: seconds, not minutes."""
+SECONDS = 60  # of processor time for 10,000 wrong trials
 
 
 def main() -> None:
-    """Measures; exit code 1 if it takes too long."""
+    """Print all figures; exit with 1 if the diagnosis takes too long."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", type=Path, help="a run of twins")
+    parser.add_argument("--run", type=Path, help="a run of minimal pairs")
     parser.add_argument("--world", type=Path, action="append", default=[], help="its data; repeatable")
     chosen = parser.parse_args()
     if chosen.run is not None:
@@ -50,7 +49,7 @@ def main() -> None:
     for part in ("dev", "held", "test", "rare"):
         pairs = list(compare(read_labelled(part)))
         exact = sum(true == found for true, found in pairs)
-        print(f"\nlabelled, {part}: {exact} of {len(pairs)} with exactly their types")
+        print(f"\nlabelled, {part}: {exact} of {len(pairs)} with exactly the right types")
         tell(pairs)
     measure_parts()
     lines = [line for part in ("dev", "held") for line in read_labelled(part)]
@@ -65,18 +64,18 @@ def main() -> None:
 
 
 def measure_parts() -> None:
-    """Merging and misalignment, among all errors of integration that were labelled for them."""
+    """Measure merging and misalignment among all integration errors with labels for them."""
     lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
     kinds = frozenset({"E4", "E6"})
-    print(f"\nE4 and E6, {len(lines)} errors of integration")
+    print(f"\nE4 and E6, {len(lines)} integration errors")
     tell(Found(pair.true & kinds, pair.found & kinds) for pair in compare(lines))
 
 
 def measure_twins(which: str) -> None:
-    """The stored twins, all and those whose reply has the very value that the dial planted."""
+    """Measure the stored minimal pairs: all, and those whose response has the planted value."""
     lines = read_twins(which)
-    for what, some in (("all", lines), ("planted value said", [line for line in lines if line["planted"]])):
-        print(f"\ntwins, {which}, {what}: {len(some)}")
+    for name, some in (("all", lines), ("with the planted value", [line for line in lines if line["planted"]])):
+        print(f"\nminimal pairs, {which}, {name}: {len(some)}")
         tell(compare_twins(some))
     spread: dict[str, list[str]] = {}
     for line in lines:
@@ -86,7 +85,7 @@ def measure_twins(which: str) -> None:
 
 
 def measure_run(folder: Path, worlds: Iterable[Path]) -> None:
-    """Twins of a run."""
+    """Measure the minimal pairs of a run."""
     items = {(path.stem, item.id): item for path in worlds for item in Dataset(path.stem, path).items()}
     with open_store(folder, create=False) as store:
         results = [one for one in store.results() if one.case.documents]
@@ -96,33 +95,33 @@ def measure_run(folder: Path, worlds: Iterable[Path]) -> None:
         item = items[one.case.data, one.case.item]
         if item.dial in CAUSES and _key(one) not in right and _key(one, item.twin) in right:
             pairs.append(_pair(str(item.dial), (diagnose_trial(one, None) or _never()).types))
-    print(f"twins in {folder}: {len(pairs)}")
+    print(f"minimal pairs in {folder}: {len(pairs)}")
     tell(pairs)
 
 
 def measure_speed() -> bool:
-    """The time for so many wrong trials, none of which is kept from the last one."""
+    """Measure the time for wrong trials without help from caches."""
     lines = [line for which in TWINS for line in read_twins(which)]
     lines += [line for part in ("dev", "held", "test") for line in read_labelled(part)]
-    begun = time.process_time()
+    start = time.process_time()
     for number in range(TRIALS):
         line = lines[number % len(lines)]
         diagnose_line(
             line | {"question": f"{line['question']} ", "reply": f"{line['reply']} {'·' * (number // len(lines))}"}
         )
-    took = time.process_time() - begun
+    took = time.process_time() - start
     print(f"\n{TRIALS:,} wrong trials: {took:.1f} s of processor time")
     return took <= SECONDS
 
 
 def tell(pairs: Iterable[Found]) -> None:
-    """One line a type."""
+    """Print one line per type."""
     for name, counts in count(pairs).items():
         shares = []
-        for what, n in (("precision", counts.hit + counts.false), ("recall", counts.hit + counts.missed)):
-            value = wilson(counts.hit, n) if n else None
-            told = "–" if value is None else f"{value.value:.2f} [{value.low:.2f}, {value.high:.2f}]"
-            shares.append(f"{what} {counts.hit}/{n} {told}")
+        for metric, n in (("precision", counts.hit + counts.false), ("recall", counts.hit + counts.missed)):
+            rate = wilson(counts.hit, n) if n else None
+            shown = "–" if rate is None else f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}]"
+            shares.append(f"{metric} {counts.hit}/{n} {shown}")
         print(f"  {name:4}", "   ".join(shares))
 
 
@@ -136,4 +135,4 @@ def _key(one: StoredResult, item: str | None = None) -> tuple[str, str, str, int
 
 
 def _never() -> Diagnosis:
-    raise AssertionError("a wrong reply has a diagnosis")
+    raise AssertionError("a wrong response has a diagnosis")

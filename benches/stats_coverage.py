@@ -1,7 +1,7 @@
 """Simulate how often intervals cover, how often tests err, and whether sample sizes suffice.
 
-Where outcomes can be enumerated (one rate, McNemar's size and power) the figures are exact; elsewhere they are drawn.
-Ends with 1 if a figure is out of its bounds.
+Figures are exact if the outcomes can be enumerated (one rate, McNemar's size and power), and simulated otherwise.
+The exit code is 1 if a figure is out of its bounds.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ PPI_RUNS, JUDGED = 1_000, 2_000
 failures: list[str] = []
 
 
-def check(what: str, value: str, holds: bool) -> None:
-    """Prints one figure and remembers whether it is in bounds."""
-    print(f"{'ok  ' if holds else 'FAIL'}  {what:<58} {value}")
+def check(name: str, value: str, holds: bool) -> None:
+    """Print a figure, and record it if it is out of bounds."""
+    print(f"{'ok  ' if holds else 'FAIL'}  {name:<58} {value}")
     if not holds:
-        failures.append(what)
+        failures.append(name)
 
 
 def has_room(shares: Floats, n: int) -> NDArray[np.bool_]:
-    """Where at least five are expected on either side."""
+    """Return where at least five hits and five misses are expected."""
     return np.asarray(np.minimum(n * shares, n * (1 - shares)) >= 5 - 1e-9)
 
 
 def exact_coverage(interval: Callable[[int, int], Interval], n: int) -> Floats:
-    """At every share, from the interval of every outcome."""
+    """Return the coverage at every share, from the interval of every outcome."""
     found = [interval(hits, n) for hits in range(n + 1)]
     low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
     return np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in SHARES])
 
 
 def bootstrapped(hits: int, n: int) -> Interval:
-    """BCa; where all or none are hits, Wilson's, as everywhere."""
+    """Return the BCa interval, or Wilson's if all or none are hits."""
     if hits in (0, n):
         return wilson(hits, n)
     return bootstrap([[1, 1]] * hits + [[0, 1]] * (n - hits), lambda totals: totals[..., :1] / totals[..., 1:])[0]
 
 
 def ppi_coverage(n: int, judge: tuple[float, float], rng: np.random.Generator) -> Floats:
-    """Of the corrected rate of 2,000 judged replies of which n are labelled."""
+    """Return the coverage of the corrected rate of 2,000 judged responses with n labels."""
     covered = np.zeros(len(PPI_SHARES))
     sensitivity, specificity = judge
     for place, share in enumerate(PPI_SHARES):
@@ -68,19 +68,19 @@ def ppi_coverage(n: int, judge: tuple[float, float], rng: np.random.Generator) -
 
 
 def rates() -> None:
-    """One rate, every question once."""
+    """Check one rate with one trial per question."""
     for n in (100, 300):
         room = has_room(SHARES, n)
         for name, interval in (("Wilson", wilson), ("bootstrap (BCa)", bootstrapped)):
             covered = exact_coverage(interval, n)
-            told = f"mean {covered.mean():.3f}, least where np ≥ 5 {covered[room].min():.3f}"
-            check(f"{name}, n = {n}: mean 0.93–0.97, least ≥ 0.90", told, within(covered, room))
+            value = f"mean {covered.mean():.3f}, least where np ≥ 5 {covered[room].min():.3f}"
+            check(f"{name}, n = {n}: mean 0.93–0.97, least ≥ 0.90", value, within(covered, room))
         covered = exact_coverage(clopper_pearson, n)
         check(f"Clopper–Pearson, n = {n}: least ≥ 0.95", f"least {covered.min():.3f}", covered.min() >= 0.95)
 
 
 def clustered(rng: np.random.Generator, runs: int = 2_000) -> None:
-    """One rate, every question five times, with replies to one question alike."""
+    """Check one rate with five correlated trials per question."""
     covered = 0
     for _ in range(runs):
         easiness = rng.beta(1.4, 0.6, size=200)  # mean 0.7, correlation within a question 1/3
@@ -90,25 +90,25 @@ def clustered(rng: np.random.Generator, runs: int = 2_000) -> None:
 
 
 def ppi(rng: np.random.Generator) -> None:
-    """Corrected rates."""
+    """Check corrected rates."""
     for n in (100, 300):
         for name, judge in JUDGES.items():
             covered = ppi_coverage(n, judge, rng)
             room = has_room(PPI_SHARES, n)
-            # Evenly over the shares 0.01 … 0.99, as for the others: the few that are drawn stand for those between.
+            # The mean over the shares 0.01 … 0.99, interpolated between the simulated ones.
             mean = float(np.interp(SHARES, PPI_SHARES, covered).mean())
-            told = f"mean {mean:.3f}, least where np ≥ 5 {covered[room].min():.3f}"
+            value = f"mean {mean:.3f}, least where np ≥ 5 {covered[room].min():.3f}"
             holds = 0.93 <= mean <= 0.97 and covered[room].min() >= 0.90
-            check(f"PPI, {n} labels, {name} judge: mean 0.93–0.97, least ≥ 0.90", told, holds)
+            check(f"PPI, {n} labels, {name} judge: mean 0.93–0.97, least ≥ 0.90", value, holds)
 
 
 def within(covered: Floats, room: NDArray[np.bool_]) -> bool:
-    """The bounds of the issue."""
+    """Return whether the coverage is within its bounds."""
     return bool(0.93 <= covered.mean() <= 0.97 and covered[room].min() >= 0.90)
 
 
 def tests(rng: np.random.Generator) -> None:
-    """McNemar where nothing differs, and the interval of a difference."""
+    """Check the size of McNemar's test, and the interval of a difference."""
     size = 0.0
     for n in (100, 300):
         for discordance in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8):
@@ -122,7 +122,7 @@ def tests(rng: np.random.Generator) -> None:
 
 
 def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
-    """Power as told and as simulated."""
+    """Compare the computed power with simulations."""
     for n, drop, discordance in (
         (696, 0.03, 0.08),
         (312, 0.05, 0.1),
@@ -131,16 +131,16 @@ def plans(rng: np.random.Generator, runs: int = 200_000) -> None:
         (234, 0.1, 0.3),
     ):
         drawn = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=runs)
-        seen, told = float((sign_test(drawn[:, 0], drawn[:, 1]) < 0.05).mean()), paired_power(n, drop, discordance)
-        what = f"power, paired, n = {n}, drop {drop}: within 0.02"
-        check(what, f"told {told:.4f}, simulated {seen:.4f}", abs(told - seen) <= 0.02)
+        seen, computed = float((sign_test(drawn[:, 0], drawn[:, 1]) < 0.05).mean()), paired_power(n, drop, discordance)
+        name = f"power, paired, n = {n}, drop {drop}: within 0.02"
+        check(name, f"computed {computed:.4f}, simulated {seen:.4f}", abs(computed - seen) <= 0.02)
     for n, base, drop in ((435, 0.95, 0.05), (388, 0.6, 0.1)):
         first, second = rng.binomial(n, base, runs) / n, rng.binomial(n, base - drop, runs) / n
         pooled = (first + second) / 2
         seen = float((np.abs(first - second) > 1.959964 * np.sqrt(pooled * (1 - pooled) * 2 / n)).mean())
-        told = unpaired_power(n, base, drop)
-        what = f"power, unpaired, n = {n}, drop {drop}: within 0.02"
-        check(what, f"told {told:.4f}, simulated {seen:.4f}", abs(told - seen) <= 0.02)
+        computed = unpaired_power(n, base, drop)
+        name = f"power, unpaired, n = {n}, drop {drop}: within 0.02"
+        check(name, f"computed {computed:.4f}, simulated {seen:.4f}", abs(computed - seen) <= 0.02)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Measure all statistics of a leaderboard of 1,000,000 scored trials: time and memory.
 
-Fifty models, three tracks; accuracies, failures and knowledge differ by model and question. Ends with 1 if it takes
-more than 120 s.
+There are fifty models and three tracks. Accuracy, failures and knowledge differ by model and question. The exit code is
+1 if it takes more than 120 s.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONDITIONS = [
 
 
 def trials() -> Iterator[Scored]:
-    """One million of them."""
+    """Yield one million trials."""
     rng = np.random.default_rng(0)
     for model in range(MODELS):
         skill = 0.5 + 0.4 * model / MODELS
@@ -69,14 +69,14 @@ def trials() -> Iterator[Scored]:
 def main() -> None:
     """Measure; exit code 1 if it takes too long."""
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    # Processor time, and the trials' own taken off: what is measured is the statistics, also on a busy machine.
+    # Processor time without that of generating the trials, so that a busy machine does not change the result.
     start = time.process_time()
-    made = sum(1 for _ in trials())
+    count = sum(1 for _ in trials())
     drawn = time.process_time() - start
     began, start = time.perf_counter(), time.process_time()
     cells = sum(1 for _ in measure(trials()))
     taken, passed = time.process_time() - start - drawn, time.perf_counter() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{made:,} trials of {MODELS} models: {cells:,} cells in {taken:.1f} s of processor time")
-    print(f"({passed:.1f} s by the clock with making the trials, {memory:,.0f} MB at the most)")
+    print(f"{count:,} trials of {MODELS} models: {cells:,} cells in {taken:.1f} s of processor time")
+    print(f"({passed:.1f} s of wall time including the generation of trials, {memory:,.0f} MB peak memory)")
     sys.exit(taken > LIMIT_S)

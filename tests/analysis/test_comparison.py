@@ -1,4 +1,4 @@
-"""Two sides whose scores are made by hand."""
+"""Comparisons of constructed scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side
 
 
 def _side(model: str, right: list[int], asked: int = 40) -> Side:
-    """A side that has so many questions right at each noise ratio."""
+    """Return a side with a number of right answers at each noise ratio."""
     scores = {
         ComparedCondition("d", "en", "noise", 0.2 * place, 0.0, 5, "related"): {
             ComparedQuestion(str(number), f"Question {number}?", (("yes",),)): float(number < count)

@@ -1,4 +1,4 @@
-"""What a plan lets a run tell, against what real runs tell."""
+"""The cells predicted from a plan against those of real runs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _WIDE = [
     *("--positions", "all", "--repeats", "2", "--strategies", "quote"),
 ]
 _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_known", "closed_book_of_known"}
-"""Over replies that flag, or questions that a model knows: the oracle flags nothing, and knows nothing by heart."""
+"""Metrics over flagged responses or known questions: the oracle flags nothing and has no closed-book knowledge."""
 
 
 @pytest.mark.parametrize("words", [[], _WIDE, ["--profile", "code-2024"]], ids=["plain", "wide", "code"])
-def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, words: list[str]) -> None:
+def test_the_cells_of_a_run_are_predicted_by_its_plan(tmp_path: Path, words: list[str]) -> None:
     with open_typed(["-m", "scripted/oracle", *_DATA, "--limit", "6", *words, "--out", str(tmp_path)]) as job:
         foreseen = {_place(cell) for cell in _foresee(job)}
         run(job, ask_nobody)
@@ -37,7 +37,7 @@ def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, words: li
     assert {metric for _, _, metric, *_ in foreseen - {_place(cell) for cell in cells}} <= _HANG_ON_REPLIES
 
 
-def test_one_question_stands_for_all() -> None:
+def test_one_question_represents_all() -> None:
     with open_typed(["-m", "scripted/oracle", *_DATA, "--testbeds", "noise,closed-book"]) as job:
         assert {cell.estimate.asked for cell in _foresee(job) if cell.estimate.metric == "accuracy"} == {1}
 

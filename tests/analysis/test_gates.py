@@ -1,4 +1,4 @@
-"""Gates: they fail where the numbers show it, and say where they cannot tell."""
+"""Gates fail on significant evidence, and report inconclusive results."""
 
 from __future__ import annotations
 
@@ -44,43 +44,43 @@ def _check_alone(row: Comparison) -> GateResult:
     ("hits", "n", "state"),
     [(70, 100, "passed"), (60, 100, "passed"), (55, 100, "inconclusive"), (40, 100, "failed"), (5, 10, "inconclusive")],
 )
-def test_a_floor_fails_only_where_the_whole_interval_lies_under_it(hits: int, n: int, state: str) -> None:
+def test_a_floor_fails_only_if_the_complete_interval_is_below_it(hits: int, n: int, state: str) -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(hits, n)])
     assert checked.state == state
-    assert f"of {n}; asked for 60.0 %" in checked.told
+    assert f"of {n}, required 60.0 %" in checked.message
 
 
-def test_a_floor_under_which_nothing_was_asked_is_refused_rather_than_undecided_for_ever() -> None:
+def test_a_floor_without_feasible_cases_is_refused() -> None:
     empty = Estimate(
         metric="accuracy", value=None, low=None, high=None, n=0, asked=0, questions=0, errors=0, infeasible=60
     )
-    with pytest.raises(UsageError, match="nothing was asked of which it could tell"):
+    with pytest.raises(UsageError, match="all cases that would measure it are infeasible"):
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
-def test_what_is_too_few_to_tell_comes_with_how_many_would_do() -> None:
+def test_an_inconclusive_floor_states_the_needed_questions() -> None:
     (checked,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(55, 100)])
-    assert checked.told.endswith("too few to tell, some 770 questions would do")
+    assert checked.message.endswith("too few questions to decide: about 770 questions would be needed")
     (at_that,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(423, 770)])
     assert at_that.state == "failed"
 
 
-def test_a_floor_that_holds_by_luck_perhaps_says_how_many_would_show_it() -> None:
+def test_a_passed_floor_states_the_questions_that_would_confirm_it() -> None:
     (lucky,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(65, 100)])
     assert lucky.state == "passed"
-    assert lucky.told.endswith("; some 750 questions would show that it is no lower")
+    assert lucky.message.endswith("; about 750 questions would be needed to confirm it")
     (shown,) = check_floors([parse_floor("noise.accuracy=0.6")], [_cell(488, 750)])
-    assert shown.told.endswith("asked for 60.0 %")
+    assert shown.message.endswith(", required 60.0 %")
 
 
-def test_a_few_right_answers_show_little_however_right_they_are() -> None:
+def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     (few,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(5, 5)])
-    assert few.told.endswith("; some 35 questions would show that it is no lower")
+    assert few.message.endswith("; about 35 questions would be needed to confirm it")
     (enough,) = check_floors([parse_floor("noise.accuracy=0.9")], [_cell(35, 35)])
-    assert enough.told.endswith("asked for 90.0 %")
+    assert enough.message.endswith(", required 90.0 %")
 
 
-def test_many_gates_together_err_as_seldom_as_one() -> None:
+def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
     short = _cell(49, 100)
     (alone,) = check_floors([parse_floor("noise.accuracy=0.6")], [short])
     assert alone.state == "failed"
@@ -96,7 +96,7 @@ def test_many_gates_together_err_as_seldom_as_one() -> None:
     ("n", "least"),
     [(n, least) for n in (20, 60, 300) for least in (0.5, 0.7, 0.9)] + [(20, 0.95), (50, 0.99), (100, 0.99)],
 )
-def test_a_truth_that_is_just_the_floor_fails_at_most_one_of_forty_builds(n: int, least: float, gates: int) -> None:
+def test_a_true_rate_at_the_floor_fails_at_most_one_of_forty_builds(n: int, least: float, gates: int) -> None:
     floor, fine = parse_floor(f"noise.accuracy={least}"), _cell(n, n)
 
     def fails(hits: int) -> bool:
@@ -104,12 +104,12 @@ def test_a_truth_that_is_just_the_floor_fails_at_most_one_of_forty_builds(n: int
 
     most = next((hits for hits in reversed(range(n)) if fails(hits)), -1)
     alarm = probabilities(n, least)[: most + 1].sum()
-    assert 1 - (1 - alarm) ** gates <= 0.025  # any of so many, were the truth of each the floor
+    assert 1 - (1 - alarm) ** gates <= 0.025  # the chance that any gate fails if each true rate is at the floor
 
 
-def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independent() -> None:
+def test_a_floor_of_clustered_rates_counts_independent_questions() -> None:
     alone = clustered_wilson([1] * 45 + [0] * 55, [1] * 100)
-    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question asked twice, and answered alike
+    doubled = clustered_wilson([2] * 45 + [0] * 55, [2] * 100)  # every question twice, with equal answers
     estimates = [
         Estimate(metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0)
         for (value, low, high), n in ((alone, 100), (doubled, 200))
@@ -122,17 +122,17 @@ def test_a_floor_of_shares_in_clusters_counts_so_many_questions_as_are_independe
     assert states == ["inconclusive", "failed"] * 2
 
 
-def test_what_has_no_interval_is_undecided() -> None:
+def test_a_value_without_an_interval_is_inconclusive() -> None:
     for bound in (None, 0.4):
         estimate = Estimate(
             metric="accuracy", value=0.4, low=bound, high=bound, n=2, asked=2, questions=2, errors=0, infeasible=0
         )
         (checked,) = check_floors([parse_floor("noise.accuracy=0.9")], [replace(_cell(1, 2), estimate=estimate)])
         assert checked.state == "inconclusive"
-        assert checked.told.endswith("of 2; asked for 90.0 %; without an interval nothing can be told")
+        assert checked.message.endswith("of 2, required 90.0 %; the value has no interval, so it cannot be tested")
 
 
-def test_a_floor_of_what_is_no_share_goes_by_its_interval() -> None:
+def test_a_floor_of_a_difference_uses_its_interval() -> None:
     moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1)) for value in (-0.15, -0.05)]
     assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == [
         "failed",
@@ -164,7 +164,7 @@ def test_no_two_gates_share_a_name() -> None:
     ]
 
 
-def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
+def test_a_floor_selects_all_languages_and_ratios_by_default() -> None:
     cells = [_cell(9, 10, noise, lang) for noise in (0.0, 0.8) for lang in ("en", "zh")]
     assert len(check_floors([parse_floor("noise.accuracy=0.5")], cells)) == 4
     assert len(check_floors([parse_floor("noise.accuracy@0.8=0.5")], cells)) == 2
@@ -172,7 +172,7 @@ def test_a_floor_is_meant_for_all_that_it_does_not_leave_out() -> None:
     assert one.name == "noise.accuracy of m on d, zh, noise 0.8, k 5"
 
 
-def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
+def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
     plain, poor = _cell(9, 10), _cell(0, 100)
     remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
     arm = replace(poor, place={**poor.place, "arm": "random"})
@@ -183,7 +183,7 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("accuracy=0.5", "write TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
@@ -191,12 +191,12 @@ def test_a_floor_is_about_the_plain_prompt_and_the_usual_arm() -> None:
         ("noise.accuracy=1.5.5", "write TESTBED.METRIC"),
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
-        ("noise.accuracy@0.6=0.5", "the run has no such number"),
-        ("rejection.refusal_recall=0.5", "the run has no such number"),
+        ("noise.accuracy@0.6=0.5", "the run has no such value"),
+        ("rejection.refusal_recall=0.5", "the run has no such value"),
     ],
 )
-def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_an_invalid_gate_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         check_floors([parse_floor(text)], [_cell(9, 10)])
 
 
@@ -204,32 +204,32 @@ def test_a_gate_that_means_nothing_is_named(text: str, said: str) -> None:
     ("won", "lost", "n", "state"),
     [(0, 30, 100, "failed"), (10, 14, 100, "inconclusive"), (10, 10, 1000, "passed"), (20, 0, 100, "passed")],
 )
-def test_a_loss_fails_where_it_is_shown_to_be_larger(won: int, lost: int, n: int, state: str) -> None:
+def test_a_loss_fails_only_if_it_is_significantly_larger(won: int, lost: int, n: int, state: str) -> None:
     assert _check_alone(_compared(won, lost, n, 0.03)).state == state
 
 
-def test_an_undecided_comparison_would_be_decided_by_as_many_questions_as_it_says() -> None:
-    told = _check_alone(_compared(8, 8, 100, 0.03)).told
-    assert "cannot be excluded; some 1,400 questions would tell" in told
+def test_an_inconclusive_comparison_is_decided_by_the_stated_questions() -> None:
+    message = _check_alone(_compared(8, 8, 100, 0.03)).message
+    assert "cannot be excluded; about 1,400 questions would be needed" in message
     assert _check_alone(_compared(112, 112, 1400, 0.03)).state == "passed"
 
 
-def test_among_many_comparisons_it_takes_more_questions_to_tell() -> None:
+def test_more_comparisons_need_more_questions() -> None:
     row, alike = _compared(4, 12, 100, 0.03), _compared(10, 10, 100, 0.03)
-    assert _check_alone(row).told.endswith("; some 490 questions would tell")
+    assert _check_alone(row).message.endswith("; about 490 questions would be needed")
     (first, *_) = check_declines([row, *[alike] * 9], 0.03)
-    assert first.told.endswith("; some 820 questions would tell")
+    assert first.message.endswith("; about 820 questions would be needed")
     assert 10 * _compared(round(0.04 * 820), round(0.12 * 820), 820, 0.03).decline_p < 0.05
 
 
-def test_what_would_tell_is_more_than_was_asked() -> None:
-    told = _check_alone(_compared(60, 140, 2000, 0.03)).told
-    assert int(re.findall(r"some ([\d,]+) questions would tell", told)[0].replace(",", "")) > 2000
+def test_the_needed_questions_exceed_those_of_the_run() -> None:
+    message = _check_alone(_compared(60, 140, 2000, 0.03)).message
+    assert int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", "")) > 2000
     exactly = _check_alone(_compared(4, 7, 100, 0.03))
-    assert exactly.told.endswith("no number of questions that can be had would tell")
+    assert exactly.message.endswith("; more than 1,000,000 questions would be needed")
 
 
-def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
+def test_junit_has_one_case_per_gate_with_valid_names() -> None:
     checked = [GateResult("a<b>\x00\ud800", "failed", '1 & "2"'), GateResult("c", "inconclusive", "few")]
     root = Xml.fromstring(as_junit("run \x1b[31m", checked))
     assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
@@ -239,10 +239,10 @@ def test_junit_has_a_case_a_gate_whatever_stands_in_names() -> None:
     assert second[0].text == "inconclusive: few"
 
 
-def test_a_share_may_be_written_in_per_cent() -> None:
+def test_a_share_can_be_a_percentage() -> None:
     assert parse_floor("noise.accuracy@0.8:en=60%").least == parse_floor("noise.accuracy@0.8:en=0.6").least
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "misled_unflagged", "right_wrong_right"])
-def test_every_kind_of_metric_can_be_asked_for(metric: str) -> None:
+def test_every_kind_of_metric_can_have_a_gate(metric: str) -> None:
     assert parse_floor(f"counterfactual.{metric}=0.5").metric == metric

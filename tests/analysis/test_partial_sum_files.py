@@ -1,4 +1,4 @@
-"""Files of sums, typed as a user types them: what is reported of them is what is reported of the runs."""
+"""Files of partial sums by command line: their report equals that of the runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [_run(folder / str(index), "--shard", f"{index}/3") for index in (1, 2, 3)]
 
 
-def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: list[Path]) -> None:
+def test_sums_of_shards_give_the_report_of_the_complete_run(tmp_path: Path, parts: list[Path]) -> None:
     files = [in_memory() / "sums.jsonl", tmp_path / "2.jsonl", f"file://{tmp_path}/3.jsonl"]
     for part, file in zip(parts, files, strict=True):
         _sum(part, str(getattr(file, "text", file)))
@@ -63,7 +63,7 @@ def test_sums_of_shards_are_reported_as_the_whole_run(tmp_path: Path, parts: lis
     assert ours == theirs
 
 
-def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path]) -> None:
+def test_missing_and_repeated_shards_are_refused(tmp_path: Path, parts: list[Path]) -> None:
     files = [tmp_path / f"{index}.jsonl" for index in (1, 2)]
     for part, file in zip(parts, files, strict=False):
         _sum(part, file)
@@ -71,7 +71,10 @@ def test_what_is_missing_or_double_is_refused(tmp_path: Path, parts: list[Path])
     assert (done.code, done.err.splitlines()[-1]) == (2, "ragbed: shard 3/3 is missing.")
     assert type_command("merge", *map(str, files), "-o", str(tmp_path / "both")).code == 0
     done = type_command("report", str(files[0]), str(tmp_path / "both"))
-    assert (done.code, "(shard 1/3) with the same settings is in two of these" in done.err) == (2, True)
+    assert (done.code, "two of these sums contain baseline/lexical (shard 1/3) with the same settings" in done.err) == (
+        2,
+        True,
+    )
     done = type_command("report", str(files[0]), str(parts[0]))
     assert (done.code, "is a file of sums and" in done.err) == (2, True)
     done = type_command("report", str(files[0]), "-f", "html")
@@ -97,8 +100,8 @@ def test_runs_of_a_model_that_share_questions_do_not_add_up(
     files = [_small(tmp_path / "one", *first), _small(tmp_path / "other", *second)]
     for words in (("report",), ("merge", "-o", str(tmp_path / "both"))):
         done = type_command(*words, *map(str, files))
-        told = "scripted/oracle was asked about ragbed-mini-en_base by several runs of these"
-        assert (done.code, told in done.err) == (2, True), done.err
+        message = "several of these runs evaluate scripted/oracle on ragbed-mini-en_base"
+        assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_runs_of_other_models_or_other_data_add_up(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_runs_of_other_models_or_other_data_add_up(tmp_path: Path) -> None:
     assert done.code == 0, done.err
 
 
-def test_profiles_of_one_model_add_up_to_what_their_runs_are_reported_as(tmp_path: Path) -> None:
+def test_sums_of_several_profiles_give_the_report_of_their_runs(tmp_path: Path) -> None:
     shards = [("--shard", f"{index}/2") for index in (1, 2)]
     files = [
         _small(tmp_path / f"{profile}-{shard[1][0]}", "--profile", profile, *shard)
@@ -123,18 +126,18 @@ def test_profiles_of_one_model_add_up_to_what_their_runs_are_reported_as(tmp_pat
     assert {json.loads(name)["profile"] for name in found} == {"robust", "paper"}
     assert found == {name: wanted[name] for name in found}
     done = type_command("report", str(tmp_path / "all"), str(_small(tmp_path / "seed", "--seed", "2")))
-    assert (done.code, "by several runs of these" in done.err) == (2, True), done.err
+    assert (done.code, "several of these runs evaluate" in done.err) == (2, True), done.err
 
 
 def _small(folder: Path, *words: str, model: str = "scripted/oracle", data: str = "ragbed-mini-en_base") -> Path:
-    """The sums of a run of six questions."""
+    """Return the sums of a run with six questions."""
     asked = ("-m", model, "-d", data, "--limit", "6", "--no-cache", "--out", str(folder))
     assert type_command("run", *asked, *words).code == 0
     _sum(folder, folder.with_suffix(".jsonl"))
     return folder.with_suffix(".jsonl")
 
 
-def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
+def test_secrets_in_a_url_are_not_printed(tmp_path: Path) -> None:
     _small(tmp_path / "run")
     place = in_memory().text + "/sums.jsonl?token=s3cret"
     done = _sum(tmp_path / "run", place)
@@ -146,37 +149,44 @@ def test_what_an_address_keeps_secret_is_not_reported(tmp_path: Path) -> None:
     assert (done.code, "s3cret" in done.out + done.err) == (2, False)
 
 
-def test_a_file_that_holds_no_sums_is_named_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported_with_its_line(tmp_path: Path) -> None:
     run = '{"settings":"s","model":"m","shard":null,"data":[],"profiles":["robust"],"trials":1}'
     head = f'{{"is":"sums","ragbed":"1","runs":[{run}]}}\n'
     sheet = '{"is":"sheet","of":["m","d","en","robust"],"kinds":[]}\n'
-    for content, told in (
-        ("{}\n", ":1: is no line of sums ("),
-        ("", "holds no sums"),
-        (sheet + head, ":1: is no line of sums (a head begins a file, and only there)"),
-        (head + head, ":2: is no line of sums (a head begins a file, and only there)"),
-        (head + sheet + sheet, ":3: is no line of sums (m on d stands before already)"),
-        (head + '{"is":"questions","n":1,"trials":[[0]]}\n', ":2: is no line of sums (a trial is of no kind"),
-        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is no line of sums ("),
-        (head + sheet + '{"is":"end","lines":7}\n', ":3: is no line of sums (7 lines should stand before it"),
+    for content, message in (
+        ("{}\n", ":1: is not a line of partial sums ("),
+        ("", "contains no partial sums"),
+        (sheet + head, ":1: is not a line of partial sums (the header must be the first line, and only that)"),
+        (head + head, ":2: is not a line of partial sums (the header must be the first line, and only that)"),
+        (head + sheet + sheet, ":3: is not a line of partial sums (m on d occurs twice)"),
+        (
+            head + '{"is":"questions","n":1,"trials":[[0]]}\n',
+            ":2: is not a line of partial sums (a trial has a pattern that no line before defines",
+        ),
+        (head + '{"is":"questions","n":0,"trials":[[0]]}\n', ":2: is not a line of partial sums ("),
+        (
+            head + sheet + '{"is":"end","lines":7}\n',
+            ":3: is not a line of partial sums (7 lines must precede it, not 2",
+        ),
     ):
         (tmp_path / "x.jsonl").write_text(content)
         done = type_command("report", str(tmp_path / "x.jsonl"))
-        assert (done.code, told in done.err) == (1, True), done.err
+        assert (done.code, message in done.err) == (1, True), done.err
 
 
-def test_a_file_that_is_cut_or_has_another_behind_it_is_not_read(tmp_path: Path, parts: list[Path]) -> None:
+def test_truncated_and_concatenated_files_are_refused(tmp_path: Path, parts: list[Path]) -> None:
     _sum(parts[0], tmp_path / "1.jsonl")
     lines = (tmp_path / "1.jsonl").read_bytes().splitlines(keepends=True)
     for kept in (1, 2, len(lines) // 2, len(lines) - 1):
         (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:kept]))
         done = type_command("report", str(tmp_path / "cut.jsonl"))
-        assert (done.code, "cut.jsonl: is cut off: its last line is missing" in done.err) == (1, True)
+        assert (done.code, "cut.jsonl: is truncated: its last line is missing" in done.err) == (1, True)
     _sum(parts[1], tmp_path / "2.jsonl")
     (tmp_path / "cat.jsonl").write_bytes(b"".join(lines) + (tmp_path / "2.jsonl").read_bytes())
     done = type_command("report", str(tmp_path / "cat.jsonl"))
-    told = f"cat.jsonl:{len(lines) + 1}: is no line of sums (the file ended before it: name several files one by one)"
-    assert (done.code, told in done.err) == (1, True), done.err
+    reason = "the file ended before this line: name several files separately"
+    message = f"cat.jsonl:{len(lines) + 1}: is not a line of partial sums ({reason})"
+    assert (done.code, message in done.err) == (1, True), done.err
 
 
 def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path]) -> None:
@@ -187,12 +197,12 @@ def test_sums_of_several_versions_do_not_add_up(tmp_path: Path, parts: list[Path
         head, rest = file.read_text().split("\n", 1)
         file.write_text(json.dumps(json.loads(head) | {"ragbed": "0.0.1"}) + "\n" + rest)
     done = type_command("report", *map(str, files))
-    assert (done.code, "these sums are by ragbed 0.0.1 and " in done.err) == (2, True)
+    assert (done.code, "these sums were scored by ragbed 0.0.1 and " in done.err) == (2, True)
     assert type_command("merge", *map(str, files[:2]), "-o", str(tmp_path / "old")).code == 0
     assert json.loads((tmp_path / "old").read_text().split("\n", 1)[0])["ragbed"] == "0.0.1"
 
 
-def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
+def test_different_data_under_one_name_are_not_added(tmp_path: Path) -> None:
     for name, number in (("a", "3"), ("b", "4")):
         made = type_command("synth", "--seed", number, "--items", "4", "-o", str(tmp_path / name))
         assert made.code == 0, made.err
@@ -201,16 +211,16 @@ def test_other_data_under_one_name_are_not_added(tmp_path: Path) -> None:
         assert type_command(*words, "--out", str(tmp_path / f"run-{name}")).code == 0
         _sum(tmp_path / f"run-{name}", tmp_path / f"{name}.jsonl")
     done = type_command("report", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-    assert (done.code, "different 'same' under one name" in done.err) == (2, True)
+    assert (done.code, "different data under the name 'same'" in done.err) == (2, True)
 
 
-def test_processes_come_to_the_same_sums(parts: list[Path]) -> None:
+def test_several_processes_give_the_same_sums(parts: list[Path]) -> None:
     alone, together = LocalEngine(1), LocalEngine(2, alone_s=0)
     try:
         one, other = sum_run(parts[0], alone), sum_run(parts[0], together)
     finally:
         together.close()
     assert one.runs == other.runs
-    assert {key: equal.questions.total() for key, equal in one.sheets.items()} == {
-        key: equal.questions.total() for key, equal in other.sheets.items()
+    assert {key: equal.questions.total() for key, equal in one.groups.items()} == {
+        key: equal.questions.total() for key, equal in other.groups.items()
     }

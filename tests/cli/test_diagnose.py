@@ -103,7 +103,7 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
 
 def test_errors_of_a_type_are_shown_with_their_evidence(run: Path) -> None:
     done = type_command("diagnose", str(run), "--show", "E3")
-    assert "is told of something else" in done.out
+    assert "is about something else" in done.out
     assert "Shown: 3 of 3 errors of type E3." in done.err
     assert (
         "Shown: 0 of 0 errors of type unclassified." in type_command("diagnose", str(run), "--show", "unclassified").err
@@ -172,4 +172,4 @@ def test_imported_replies_are_diagnosed_but_nobody_can_be_asked_again(tmp_path: 
     assert done.code == 0
     assert sorted(line["types"][0] for line in _lines(folder)) == ["E13", "E13", "E3", "E3", "E3", "E3"]
     refused = type_command("diagnose", str(folder), "--intervene")
-    assert (refused.code, "holds imported replies" in refused.err) == (2, True)
+    assert (refused.code, "contains imported responses" in refused.err) == (2, True)

@@ -31,7 +31,7 @@ def test_errors_are_listed_with_place_and_fix_and_exit_1(tmp_path: Path) -> None
     done = type_command("lint", _write(tmp_path / "made.json", BAD, CLEAN))
     assert done.code == 1
     assert "made: 2 items, 12 documents" in done.out
-    assert "item 1, line 1, negative[0]: holds the full answer: ‘ann lee’ (plain, boundary)" in done.out
+    assert "item 1, line 1, negative[0]: contains the complete answer: ‘ann lee’ (plain, boundary)" in done.out
     assert RULES["gold-in-negative"].fix in done.out
     assert "Mend the errors first" in done.out.splitlines()[-1]
 
@@ -86,7 +86,7 @@ def test_json_is_the_last_line_and_alone_on_stdout(tmp_path: Path) -> None:
         "rule": "gold-in-negative",
         "severity": "error",
         "where": "negative[0]",
-        "message": "holds the full answer: ‘ann lee’",
+        "message": "contains the complete answer: ‘ann lee’",
         "fix": RULES["gold-in-negative"].fix,
         "definitions": ["plain", "boundary"],
         "document": True,
@@ -107,7 +107,7 @@ def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
     paths = [_write(tmp_path / f"{name}.json", CLEAN) for name in ("one", "two")]
     done = type_command("lint", *paths)
     assert done.out.index("one: 1 item, 10 documents") < done.out.index("two: 1 item, 10 documents")
-    assert "item 2, line 1, query: is asked by one, item 2 too (other dataset)" in done.out
+    assert "item 2, line 1, query: is also the question of one, item 2 (other dataset)" in done.out
 
 
 def test_mixes_are_asked_for_as_in_cases(tmp_path: Path) -> None:

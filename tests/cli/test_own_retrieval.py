@@ -65,7 +65,7 @@ def test_gates_on_what_a_system_finds_are_taken_and_those_on_another_language_re
     words = ("run", "-m", "python/own_retrieval:answer", "-d", DATA, "--limit", "5", "--testbeds", "own-retrieval")
     refused = type_command(*words, "--out", "zh", "--fail-under", "own-retrieval.accuracy:zh=0.5")
     assert refused.code == 2
-    assert "Nothing was asked." in refused.err
+    assert "No model was called." in refused.err
     taken = type_command(*words, "--out", "r", "--fail-under", "own-retrieval.retrieval_recall=0.1")
     assert taken.code == 0, taken.err
     assert "gate passed: own-retrieval.retrieval_recall" in taken.err

@@ -22,8 +22,8 @@ def test_every_metric_is_defined() -> None:
     made = set()
     for path in Path(ragbed.analysis.metrics.__file__).parent.glob("*.py"):
         text = path.read_text()
-        made |= set(re.findall(r'maker\.(?:rate|difference|interval|share|number)\(\s*"(\w+)"', text))
-        for listed in re.findall(r"(?:names = |resampled\(\s*)\[([^\]]*)\]", text):
+        made |= set(re.findall(r'\.(?:rate|difference|cell|share|number)\(\s*"(\w+)"', text))
+        for listed in re.findall(r"(?:metrics = |resampled\(\s*)\[([^\]]*)\]", text):
             made |= set(re.findall(r'"(\w+)"', listed))
     defined = read_words("en").section("definitions")
     assert len(made) > 30

@@ -60,5 +60,5 @@ def test_a_stored_cassette_becomes_the_same_run(tmp_path: Path) -> None:
 
 def test_stored_labels_are_read() -> None:
     labels = read_labels(FIXTURES / "labels.jsonl")
-    assert [agreed.value for agreed in labels.said.values()] == [number % 2 == 0 for number in range(11)]
+    assert [agreed.value for agreed in labels.agreed.values()] == [number % 2 == 0 for number in range(11)]
     assert not labels.left_out

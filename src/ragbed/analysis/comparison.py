@@ -1,4 +1,4 @@
-"""Two sides, question by question: who wins where, by how much, and which questions flipped."""
+"""Compare two runs or models question by question, with paired tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 
 class ComparedCondition(NamedTuple):
-    """What is the same on both sides; profile, prompt and seed may differ, since they may be what is compared."""
+    """A condition that both sides share. Profile, prompt and seed may differ, because they may be compared."""
 
     data: str
     lang: str
@@ -32,22 +32,23 @@ class ComparedCondition(NamedTuple):
     correct: float
     k: int
     arm: str
-    remedy: str = ""
-    """As which both were asked; empty for the plain prompt."""
+    remedy: str = ""  # the prompting strategy, empty for the plain prompt
 
 
 @dataclass(frozen=True)
 class Side:
-    """A model of a run, as `RUN` or `RUN:model` names it."""
+    """A model of a run, named by `RUN` or `RUN:model`.
+
+    `scores` are means over repeats and position permutations. A failed call counts 0.
+    """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
-    """By condition and question: the mean over repeats and rotations; a failure counts 0."""
 
 
 class ComparedQuestion(NamedTuple):
-    """What is paired: a name alone may stand for other questions in another edition of the data."""
+    """A question with its answer: in another version of the data, the name of an item may mean another question."""
 
     item: str
     text: str
@@ -55,7 +56,7 @@ class ComparedQuestion(NamedTuple):
 
 
 class Flip(NamedTuple):
-    """A question that one side gets right and the other does not."""
+    """A question whose score differs between the sides."""
 
     condition: ComparedCondition
     item: str
@@ -66,36 +67,31 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One condition: the questions that both sides were asked."""
+    """The result under one condition, for the questions that both sides have."""
 
     condition: ComparedCondition
-    n: int
-    """Distinct questions."""
-    unpaired: int
-    """Questions that only one side has; no number here includes them."""
+    n: int  # distinct questions
+    unpaired: int  # questions that only one side has, which no other field includes
     first: float
     second: float
     difference: Interval
-    won: int
-    """Questions on which the second is better."""
+    won: int  # questions with a higher score on the second side
     lost: int
     p: float
-    adjusted: float
-    """For the number of conditions (Holm)."""
-    decline_p: float
-    """Of a fall by no more than the least that counts, adjusted likewise."""
+    adjusted: float  # p, adjusted for the number of conditions (Holm)
+    decline_p: float  # of the minimum-effect test of a decline, adjusted likewise
 
     @property
     def odds(self) -> Interval | None:
-        """Questions won for each one lost; None where none flipped."""
+        """Return the questions won per question lost, or None if none flipped."""
         return flip_odds(self.won, self.lost) if self.won + self.lost else None
 
 
 def open_side(named: str, track: str) -> Side:
-    """Reads one side.
+    """Read the scores of a side.
 
     Raises:
-        UsageError: The run holds several models and none is named.
+        UsageError: The run has no such model, or several models and none is named.
     """
     folder, model = _split(named)
     trials = list(read_trials(folder, open_tracks([track])))
@@ -105,17 +101,15 @@ def open_side(named: str, track: str) -> Side:
     if model and model not in models:
         raise UnknownName("model of the run", model, models)
     if not model and len(models) != 1:
-        raise UsageError(
-            f"{folder} holds {len(models)} models; name one: {folder}:{names[models[0]] if models else 'MODEL'}."
-        )
+        example = names[models[0]] if models else "MODEL"
+        raise UsageError(f"{folder} has {len(models)} models. Name one of them, e.g. {folder}:{example}.")
     chosen = model or models[0]
-    return Side(
-        folder, names[chosen], _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
-    )
+    scores = _scores(((case, trial) for case, trial in trials if trial.model == chosen), track)
+    return Side(folder, names[chosen], scores)
 
 
 def _split(named: str) -> tuple[Path, str]:
-    """Run and model of `RUN:MODEL`; both may hold colons, so the run is the first part that is one."""
+    # RUN and MODEL may both contain colons, so the run ends before the first colon that follows a run's folder.
     for at, character in enumerate(named):
         if character == ":" and (Path(named[:at]) / NAME).is_file():
             return Path(named[:at]), named[at + 1 :]
@@ -131,7 +125,7 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
         least: The smallest fall that counts as a decline.
 
     Raises:
-        UsageError: They have no question in common.
+        UsageError: The sides have no question in common.
     """
     made = [
         compare_questions(condition, first.scores[condition], second.scores[condition], least)
@@ -140,16 +134,16 @@ def compare(first: Side, second: Side, least: float) -> list[Comparison]:
     ]
     if not made:
         raise UsageError(
-            f"{first.run} and {second.run} have no question in common; is it the same data, testbed and noise?"
+            f"{first.run} and {second.run} have no question in common. "
+            "Compare runs with the same data, testbeds and noise ratios."
         )
     return adjust(made)
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
     """Adjust the p values of comparisons for their number (Holm)."""
-    adjusted = holm([one.p for one in rows]).tolist()
-    declines = holm([one.decline_p for one in rows]).tolist()
-    return [replace(one, adjusted=p, decline_p=fall) for one, p, fall in zip(rows, adjusted, declines, strict=True)]
+    adjusted, declines = (holm([getattr(row, name) for row in rows]).tolist() for name in ("p", "decline_p"))
+    return [replace(row, adjusted=p, decline_p=fall) for row, p, fall in zip(rows, adjusted, declines, strict=True)]
 
 
 def count_unpaired(first: Side, second: Side) -> int:
@@ -164,16 +158,13 @@ def count_unpaired(first: Side, second: Side) -> int:
 
 
 def flips(first: Side, second: Side) -> list[Flip]:
-    """The questions that flipped, by condition."""
-    found = []
-    for condition, scores in first.scores.items():
-        others = second.scores.get(condition, {})
-        found += [
-            Flip(condition, question.item, question.text, score, others[question])
-            for question, score in scores.items()
-            if question in others and others[question] != score
-        ]
-    return found
+    """Return the questions whose scores differ, by condition."""
+    return [
+        Flip(condition, question.item, question.text, score, second.scores[condition][question])
+        for condition, scores in first.scores.items()
+        for question, score in scores.items()
+        if second.scores.get(condition, {}).get(question, score) != score
+    ]
 
 
 def compare_questions(
@@ -184,20 +175,19 @@ def compare_questions(
 ) -> Comparison:
     """Compare the scores of questions that both sides have.
 
-    Items that ask the same question of other documents (minimal pairs) are one question: its score is their mean.
+    Items with the same question and other documents (minimal pairs) are one question with their mean score.
     """
     paired: dict[tuple[str, Answer], list[tuple[float, float]]] = {}
     for question in sorted(first.keys() & second.keys()):
         paired.setdefault((question.text, question.answer), []).append((first[question], second[question]))
-    ones = [fmean(one for one, _ in scores) for scores in paired.values()]
-    others = [fmean(other for _, other in scores) for scores in paired.values()]
-    moved = [other - one for one, other in zip(ones, others, strict=True)]
+    before, after = ([fmean(pair[side] for pair in pairs) for pairs in paired.values()] for side in (0, 1))
+    moved = [score - earlier for earlier, score in zip(before, after, strict=True)]
     return Comparison(
         condition=condition,
         n=len(paired),
         unpaired=len({(question.text, question.answer) for question in first.keys() ^ second.keys()}),
-        first=fmean(ones),
-        second=fmean(others),
+        first=fmean(before),
+        second=fmean(after),
         difference=paired_difference(moved),
         won=sum(change > 0 for change in moved),
         lost=sum(change < 0 for change in moved),
@@ -210,19 +200,18 @@ def compare_questions(
 def _scores(
     trials: Iterable[tuple[Case, Scored]], track: str
 ) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
-    asked: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
+    found: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = {}
     for case, trial in trials:
         value = _value(case, trial, track)
         if value is not None:
             remedy = trial.profile.partition(MARK)[2]
             place = (trial.data, trial.lang, trial.testbed, trial.noise, trial.correct, trial.k, trial.arm, remedy)
             question = ComparedQuestion(trial.item, case.question, case.answer)
-            asked.setdefault(ComparedCondition(*place), {}).setdefault(question, []).append(value)
-    return {condition: _means(items) for condition, items in asked.items()}
-
-
-def _means(items: dict[ComparedQuestion, list[float]]) -> dict[ComparedQuestion, float]:
-    return {question: fmean(values) for question, values in items.items()}
+            found.setdefault(ComparedCondition(*place), {}).setdefault(question, []).append(value)
+    return {
+        condition: {question: fmean(values) for question, values in questions.items()}
+        for condition, questions in found.items()
+    }
 
 
 def _value(case: Case, trial: Scored, track: str) -> float | None:
@@ -236,9 +225,9 @@ def _value(case: Case, trial: Scored, track: str) -> float | None:
 
 
 def describe(condition: ComparedCondition) -> Sequence[str]:
-    """A condition as cells of a table."""
-    noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
-    ways = [*([condition.arm] if condition.arm != "related" else []), *([condition.remedy] if condition.remedy else [])]
+    """Return a condition as table cells: data, testbed, language, noise ratio and share of true documents."""
+    ways = [condition.arm] if condition.arm != "related" else []
+    ways += [condition.remedy] if condition.remedy else []
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
-    shown = [condition.data, testbed, condition.lang, noise]
-    return [*shown, f"{condition.correct:.3g}" if condition.correct else "–"]
+    noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
+    return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]

@@ -1,4 +1,4 @@
-"""Runs as the cells of a report."""
+"""Read the trials of runs and compute the cells of a report."""
 
 from __future__ import annotations
 
@@ -17,79 +17,74 @@ from ragbed.scoring.retrieval import score_retrieval
 
 
 def read_report_cells(folders: Sequence[Path], tracks: Sequence[str]) -> list[Cell]:
-    """All cells of all runs together; trials stream through, and only their scores are held.
+    """Return all cells of all runs together. Trials are streamed; only their scores are kept in memory.
 
     Raises:
-        UsageError: Two runs hold the same call, which would count twice, or other data under one name; or nobody has
-            such a track.
+        UsageError: Two runs contain the same call or different data under one name, or a track does not exist.
     """
     score = open_tracks(tracks)
     _check_data(folders)
-    return list(measure(_once(folders, score), tracks))
+    return list(measure(_distinct_trials(folders, score), tracks))
 
 
 def read_trials(folder: Path, score: Track) -> Iterator[tuple[Case, Scored]]:
-    """Every trial of a run with its case, and for every model the cases that could not be asked."""
+    """Yield the infeasible cases of a run once per model, then every trial with its case."""
     with open_scored(folder) as store:
-        has_remedies = "remedies" in store.settings()
+        with_costs = "remedies" in store.settings()
         yield from _infeasible(store)
         for stored in store.results():
-            yield stored.case, to_trial(stored, score, costs=has_remedies)
+            yield stored.case, to_trial(stored, score, costs=with_costs)
 
 
 def to_trial(stored: StoredResult, score: Track, *, costs: bool = False) -> Scored:
-    """A result as metrics see it.
-
-    Args:
-        stored: The result.
-        score: Who scores it.
-        costs: Whether what it took is told too.
-    """
+    """Score a stored result, and add its costs if requested."""
     completion, scores = stored.completion, None
     if completion.outcome == "ok":
         scores = score(stored.case, completion.reply or "") | score_retrieval(stored.case, completion)
-        scores |= costs_of(completion) if costs else {}
+        scores |= _costs_of(completion) if costs else {}
     return to_scored(stored.case, stored.model, stored.repeat, completion.outcome, scores)
 
 
 def read_infeasible(store: RunStore) -> Iterator[Scored]:
-    """The cases that could not be asked, for every model."""
+    """Yield the infeasible cases of a run, once per model."""
     return (trial for _, trial in _infeasible(store))
 
 
-def costs_of(completion: Completion) -> dict[str, float]:
-    """What a reply took, for who weighs remedies against it."""
+def _costs_of(completion: Completion) -> dict[str, float]:
+    """Return the calls, tokens and seconds of a response, as scores that prompting strategies are compared by."""
     usage = completion.usage or {}
-    told = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
+    costs = {"tokens_in": usage.get("in"), "tokens_out": usage.get("out"), "seconds": completion.latency_s}
     return {"calls": float(max(1, len(completion.steps)))} | {
-        name: float(value) for name, value in told.items() if value is not None
+        name: float(value) for name, value in costs.items() if value is not None
     }
 
 
 def _check_data(folders: Sequence[Path]) -> None:
-    """Items are known by the name of their data: the same name must mean the same file."""
+    """Check that datasets of the same name are the same file, because items are identified by the dataset's name."""
     known: dict[str, tuple[Path, str]] = {}
     for folder in folders:
         with open_scored(folder) as store:
             for name, value in store.settings().items():
-                before, hashed = known.setdefault(name, (folder, value))
-                if name.startswith("data ") and hashed != value:
+                before, checksum = known.setdefault(name, (folder, value))
+                if name.startswith("data ") and checksum != value:
                     raise UsageError(
-                        f"{before} and {folder} were asked different {name.removeprefix('data ')!r} under one name; "
-                        "report them apart, or give one another name when it is run (-d NAME=FILE)."
+                        f"{before} and {folder} use different data under the name {name.removeprefix('data ')!r}. "
+                        "Report them separately, or run one of them under another name (-d NAME=FILE)."
                     )
 
 
-def _once(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
-    seen: set[int] = set()  # hashes, since the names of a million cases would fill the memory
+def _distinct_trials(folders: Sequence[Path], score: Track) -> Iterator[Scored]:
+    seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for folder in folders:
         here: set[int] = set()
         for case, trial in read_trials(folder, score):
             if len(folders) > 1 and trial.outcome != "infeasible":
                 call = hash((trial.model, case.case, case.rotation, trial.repeat))
                 if call in seen:
-                    where = f"{trial.model} on {case.case}"
-                    raise UsageError(f"{folder} holds what a run before it holds ({where}); name one of them.")
+                    raise UsageError(
+                        f"{folder} contains a call that another of the runs also contains "
+                        f"({trial.model} on {case.case}). Name only one of these runs."
+                    )
                 here.add(call)
             yield trial
         seen |= here

@@ -49,18 +49,18 @@ class Judging:
     def seen(self) -> dict[str, list[JudgedResult]]:
         """Every judge's verdicts beside people's."""
         from ragbed.analysis.judging.labels import Labels
-        from ragbed.analysis.judging.validation import see
+        from ragbed.analysis.judging.validation import join_labels
 
         labels = self._labels or Labels()
-        return {judge: see(self.scope, self.replies, said, labels) for judge, said in self.judgements.items()}
+        return {judge: join_labels(self.scope, self.replies, said, labels) for judge, said in self.judgements.items()}
 
     @cached_property
     def passports(self) -> list[JudgeValidation]:
         """Agreement with people, where they labelled anything."""
-        from ragbed.analysis.judging.validation import passports
+        from ragbed.analysis.judging.validation import validate_judge
 
         name = self.scope.criterion.name
-        return [one for judge, judged in self.seen.items() for one in passports(judge, name, judged)]
+        return [one for judge, judged in self.seen.items() for one in validate_judge(judge, name, judged)]
 
     def corrected(self, judge: str) -> dict[Condition, CorrectedRate]:
         """Corrected rates, where they can be had."""
@@ -236,7 +236,7 @@ def _tell_labels(labels: Labels) -> dict[str, object]:
 
     for reason, count in labels.left_out.items():
         say(f"{counted(count, 'label')} left out: {reason}.")
-    return {"used": len(labels.said), "left_out": dict(labels.left_out)}
+    return {"used": len(labels.agreed), "left_out": dict(labels.left_out)}
 
 
 def _units(one: Judging) -> list[LabelledUnit]:

@@ -11,7 +11,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.analysis.paper.findings import Findings, Verdict
+    from ragbed.analysis.paper.findings import DeclineCounts, Findings
     from ragbed.analysis.paper.tables import PaperTable, Tables
 
 _TITLES = {
@@ -119,7 +119,7 @@ def _print_rest(tables: Tables, found: Findings, out: _Printer) -> None:
         out.tell(f"  n = {least.n}, {least.base:.0%} right without noise: {_points(least.drop)} points")
 
 
-def _tests(verdict: Verdict) -> tuple[object, ...]:
+def _tests(verdict: DeclineCounts) -> tuple[object, ...]:
     counts = (verdict.z, verdict.bonferroni, verdict.fisher, verdict.certain, verdict.possible)
     return (verdict.noise, verdict.rows, *counts)
 

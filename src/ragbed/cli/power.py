@@ -78,11 +78,13 @@ def power(
 
 
 def _designs(discordance: str | None, base: str, alpha: float) -> list[Design]:
-    from ragbed.analysis.statistics.planning import Paired, Unpaired
+    from ragbed.analysis.statistics.planning import paired_design, unpaired_design
 
-    known = [Paired(share, alpha=alpha) for share in _shares(discordance, "--discordance")] if discordance else None
-    paired = known or [Paired(times=2, alpha=alpha), Paired(times=3, alpha=alpha)]
-    return [*paired, *(Unpaired(share, alpha) for share in _shares(base, "--base"))]
+    known = (
+        [paired_design(share, alpha=alpha) for share in _shares(discordance, "--discordance")] if discordance else None
+    )
+    paired = known or [paired_design(times=2, alpha=alpha), paired_design(times=3, alpha=alpha)]
+    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "--base"))]
 
 
 def _cells(plan: SamplePlan) -> list[object]:

@@ -54,8 +54,8 @@ class Bench:
 def _conclude(checked: list[GateResult]) -> None:
     for one in checked:
         if one.state == "inconclusive":
-            warnings.warn(f"{one.name}: {one.told}", stacklevel=3)
-    failed = [f"{one.name}: {one.told}" for one in checked if one.state == "failed"]
+            warnings.warn(f"{one.name}: {one.message}", stacklevel=3)
+    failed = [f"{one.name}: {one.message}" for one in checked if one.state == "failed"]
     if failed:
         pytest.fail("\n".join(failed), pytrace=False)
 

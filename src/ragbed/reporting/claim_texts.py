@@ -42,7 +42,7 @@ def tell_evidence(claim: str, one: ClaimEvidence, words: Locale) -> tuple[str, .
     """One measurement."""
     interval = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f}, {100 * one.high:.1f}]"
     return (
-        f"{claim} {words(f'claims.what.{one.what}')}",
+        f"{claim} {words(f'claims.what.{one.measure}')}",
         one.key.model,
         f"{one.key.data}, {one.key.profile}",
         "–" if one.at is None else f"{one.at:.3g}",

@@ -1,4 +1,4 @@
-"""Claims held against cells that are written out."""
+"""Check claims against constructed cells."""
 
 from __future__ import annotations
 
@@ -115,14 +115,14 @@ def test_a_claim_is_decided_by_its_rule(claim: str, cells: list[Cell], verdict: 
     assert (finding.claim, finding.verdict) == (claim, verdict)
 
 
-def test_refusals_are_compared_under_the_same_instruction_where_they_can_be() -> None:
+def test_refusals_are_compared_under_the_same_instruction_if_possible() -> None:
     instructed = _cell("closed-book", _BASE, "refusal_instructed", 0.6)
     (one,) = CLAIMS["C9"](ClaimInputs([_closed(0.1), instructed, *_refusals(0.2)])).evidence
     assert one.value == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("claim", list(CLAIMS))
-def test_nothing_measured_decides_nothing(claim: str) -> None:
+def test_claims_without_measurements_are_not_decided(claim: str) -> None:
     finding = CLAIMS[claim](ClaimInputs([]))
     assert (finding.verdict, finding.evidence) == ("not_enough_data", ())
 
@@ -141,11 +141,11 @@ def _causes(counts: dict[str, int]) -> list[Cause]:
         ({"E7": 4, "E4": 3, "E5": 3}, "not_enough_data"),
     ],
 )
-def test_error_shares_are_held_against_the_papers(counts: dict[str, int], verdict: str) -> None:
+def test_error_shares_are_compared_with_the_paper(counts: dict[str, int], verdict: str) -> None:
     assert CLAIMS["C7"](ClaimInputs([], _causes(counts))).verdict == verdict
 
 
-def test_what_a_remedy_does_speaks_to_no_claim_about_the_plain_prompt() -> None:
+def test_a_strategy_is_no_evidence_about_the_plain_prompt() -> None:
     remedied = _cell("rejection", _BASE._replace(profile="robust+quote"), "refusal_recall", 0.9, noise=1.0)
     assert CLAIMS["C3"](ClaimInputs([*_refusals(0.3), remedied])).verdict == "supported"
 
@@ -206,13 +206,13 @@ def test_baselines_and_scripted_models_do_not_count(model: str) -> None:
     assert CLAIMS["C7"](ClaimInputs([], causes)).verdict == "not_enough_data"
 
 
-def test_errors_on_few_questions_decide_nothing() -> None:
+def test_errors_on_few_questions_are_not_enough() -> None:
     (cause,) = _causes({"E4": 1})
     assert CLAIMS["C7"](ClaimInputs([], [cause] * 100)).verdict == "not_enough_data"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_every_finding_can_be_told_in_both_languages(lang: str) -> None:
+def test_every_finding_has_a_text_in_both_languages(lang: str) -> None:
     words = read_words("zh" if lang == "zh" else "en")
     cells = _transition(0.0, 0.5, 0.02) + _decline(0.8, -0.2, 0.001) + _refusals(0.3) + _adherence(0.5, 0.1)
     cells += _integration(0.5) + _changes(-0.1, -0.2) + _override(0.8) + [_closed(0.5)] + _gain("quote", 0.1, 0.01)

@@ -43,7 +43,7 @@ def make_case(
     fake: Answer | None = None,
     testbed: str | None = None,
 ) -> Case:
-    """A case with these documents."""
+    """Return a case with these documents."""
     usual = {"refuse": "rejection", "correct": "counterfactual"}.get(expect, "noise")
     testbed = testbed or ("integration" if len(answer) > 1 else usual)
     distracting = sum(stance == "distracts" for stance, _ in documents)

@@ -1,4 +1,4 @@
-"""Error types against labels, and against causes that are known: floors for what docs/diagnose.md publishes."""
+"""Error types against labels and known causes: minimum values of the figures in docs/diagnose.md."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ RARE_FLOORS = {
     "E10": (1.0, 1.0),
     "E11": (1.0, 1.0),
 }
-"""The same among errors that were drawn so as to have the rarer types."""
+"""The same for errors that were drawn to include rarer types."""
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
-"""The same among all errors of integration that were labelled for these two types."""
+"""The same for all integration errors that were labelled for these two types."""
 TWIN_FLOORS = {
     "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.51), "E3": (0.6, 0.6)},
     "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.64), "E3": (0.56, 0.9)},
@@ -50,11 +50,11 @@ TWIN_FLOORS = {
 "21 Jubilee Trophy", cut from the question's "under-21 Jubilee Trophy", for the answer, and it occurs in a hedged
 sentence."""
 PLANTED_FLOORS = {"smollm2-en": (1.0, 0.83), "qwen-en": (1.0, 0.77), "qwen-zh": (0.96, 0.93)}
-"""Of E2, where the reply has the very value that the dial planted."""
+"""E2 if the response has the planted value."""
 
 
 @pytest.mark.parametrize(("part", "least"), [("dev", 57), ("held", 49), ("test", 48), ("rare", 69)])
-def test_so_many_errors_have_exactly_the_types_that_annotators_give_them(part: str, least: int) -> None:
+def test_most_errors_have_exactly_the_labelled_types(part: str, least: int) -> None:
     assert sum(true == found for true, found in compare(read_labelled(part))) >= least
 
 
@@ -63,14 +63,14 @@ def test_types_of_errors_labelled_after_the_rules_were_fixed_are_found(part: str
     assert _below(count(compare(read_labelled(part))), floors) == {}
 
 
-def test_a_part_is_said_to_be_merged_once() -> None:
+def test_a_merged_part_is_reported_once() -> None:
     for line in read_labelled("rare"):
         diagnosis = diagnose_line(line)
         merged = [one.part for one in diagnosis.evidence if one.type == "E4"] if diagnosis else []
         assert len(merged) == len(set(merged)), line["reply"]
 
 
-def test_merged_and_misaligned_answers_are_found_among_errors_of_integration() -> None:
+def test_merged_and_misaligned_answers_are_found_among_integration_errors() -> None:
     lines = [line for part in ("parts", "rare") for line in read_labelled(part) if line["testbed"] == "integration"]
     assert len(lines) == 170
     assert _below(count(compare(lines)), PARTS_FLOORS) == {}
@@ -84,12 +84,12 @@ def test_the_two_passes_of_labelling_agree() -> None:
 
 
 @pytest.mark.parametrize("which", TWIN_FLOORS)
-def test_the_dial_that_made_an_error_is_found_as_its_type(which: str) -> None:
+def test_the_perturbation_that_caused_an_error_is_found_as_its_type(which: str) -> None:
     assert _below(count(compare_twins(read_twins(which))), TWIN_FLOORS[which]) == {}
 
 
 @pytest.mark.parametrize("which", PLANTED_FLOORS)
-def test_a_planted_uncertain_value_is_found_to_rest_on_an_uncertain_sentence(which: str) -> None:
+def test_a_planted_uncertain_value_is_found_in_an_uncertain_sentence(which: str) -> None:
     counts = count(compare_twins(line for line in read_twins(which) if line["planted"]))["E2"]
     precision, recall = PLANTED_FLOORS[which]
     assert counts.precision >= precision
@@ -97,8 +97,8 @@ def test_a_planted_uncertain_value_is_found_to_rest_on_an_uncertain_sentence(whi
 
 
 @pytest.mark.parametrize(("which", "least"), [("smollm2-en", 12), ("qwen-en", 21), ("qwen-zh", 36)])
-def test_a_false_statement_without_a_mark_is_left_unclassified(which: str, least: int) -> None:
-    """Nothing in such a document tells that it is wrong, so naming a type would be a guess."""
+def test_a_false_statement_without_a_cue_is_unclassified(which: str, least: int) -> None:
+    """Nothing in such a document shows that it is wrong, so a type would be a guess."""
     plain = [diagnose_line(line) for line in read_twins(which) if line["dial"] == "contradiction" and line["planted"]]
     assert sum(one is not None and one.types == () and one.source == "distracts" for one in plain) >= least
     assert len(plain) - least <= 1

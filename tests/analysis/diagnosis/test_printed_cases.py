@@ -1,4 +1,4 @@
-"""The errors that the paper prints are of the types that it gives them, in English and in Chinese."""
+"""The paper's printed errors have the types that it gives them, in English and Chinese."""
 
 from __future__ import annotations
 

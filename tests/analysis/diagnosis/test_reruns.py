@@ -1,4 +1,4 @@
-"""What is asked again, and what the answers say."""
+"""Further calls that confirm a diagnosis."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _wrong(*documents: tuple[Stance, str]) -> tuple[Case, Diagnosis]:
     return case, diagnosis
 
 
-def test_distance_goes_by_bringing_name_and_answer_together() -> None:
+def test_distance_is_removed_by_joining_name_and_answer() -> None:
     far = "The Aster Cup of 2020 was wet. Nobody slept. Buses were late. The winner, she said, was Ada Merton."
     case = make_case("Who won the Aster Cup of 2020?", ANSWER, (("supports", far), OTHER_YEAR))
     stored = StoredResult(case, "m", 0, Completion(outcome="ok", reply="Bo Karlin"))
@@ -49,7 +49,7 @@ def test_distance_goes_by_bringing_name_and_answer_together() -> None:
     assert _texts(changed)[0] == "The Aster Cup of 2020 was wet. The winner, she said, was Ada Merton."
 
 
-def test_uncertainty_goes_with_its_sentence_and_confusion_with_its_document() -> None:
+def test_uncertainty_is_removed_with_its_sentence_and_confusion_with_its_document() -> None:
     before, after = _ask_again(_named(ENGLISH, "headset"), "E2")
     assert _texts(after) == [_texts(before)[0], "..."]
     before, after = _ask_again(_named(CHINESE, "特斯拉"), "E3")
@@ -66,7 +66,7 @@ def test_a_sub_question_is_asked_alone_with_its_own_answer() -> None:
         assert after.question in after.messages[0].content
 
 
-def test_a_case_that_is_asked_again_is_named_for_the_change_and_by_its_prompt() -> None:
+def test_a_changed_case_is_named_by_its_change_and_prompt() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
     first, second = knock_out(case, 0), knock_out(case, 1)
     assert first is not None
@@ -75,7 +75,7 @@ def test_a_case_that_is_asked_again_is_named_for_the_change_and_by_its_prompt() 
     assert first.case != second.case
 
 
-def test_a_prompt_that_does_not_hold_the_documents_as_they_are_is_not_asked_again() -> None:
+def test_a_prompt_without_the_original_documents_is_not_changed() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT,))
     other = structs.replace(case, messages=(structs.replace(case.messages[0], content="Something else."),))
     assert knock_out(other, 0) is None
@@ -91,7 +91,7 @@ def test_a_type_is_confirmed_if_the_reply_without_the_cause_is_right() -> None:
     assert confirm(diagnosis, case, {}).evidence[0].confirmed is None
 
 
-def test_over_trust_is_not_confirmed_where_nobody_was_asked_again() -> None:
+def test_over_trust_is_not_confirmed_without_a_call() -> None:
     case = make_case("What is the capital of Tanzania?", (("Dodoma",),), (("contradicts", "The capital is Arusha."),))
     case = structs.replace(case, fake=(("Arusha",),))
     evidence = Evidence(type="E9", **tell("trusted", said="Arusha"), document=0, start=0, end=22)
@@ -109,7 +109,7 @@ def test_over_trust_is_not_confirmed_where_nobody_was_asked_again() -> None:
     assert confirm(diagnosis, case, {}).evidence[0].confirmed is None
 
 
-def test_an_answer_hangs_on_the_document_without_which_it_is_not_given() -> None:
+def test_an_answer_depends_on_the_document_whose_removal_changes_it() -> None:
     case, diagnosis = _wrong(SUPPORT, OTHER_YEAR)
     replies = {}
     for number, reply in enumerate(("Bo Karlin", "Ada Merton")):

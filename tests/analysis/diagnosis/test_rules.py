@@ -1,4 +1,4 @@
-"""What each rule finds, what it leaves, and the evidence it gives."""
+"""Error types of single trials, and their evidence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_right_reply_is_not_diagnosed() -> None:
     assert diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Ada Merton") is None
 
 
-def test_the_sentence_of_the_evidence_stands_where_it_says() -> None:
+def test_the_position_of_the_evidence_is_right() -> None:
     for printed in (*ENGLISH[:5], *CHINESE[:5]):
         diagnosis = diagnose_trial(printed.stored(), None)
         assert diagnosis is not None
@@ -53,7 +53,7 @@ def test_the_sentence_of_the_evidence_stands_where_it_says() -> None:
             assert printed.documents[one.document][1][one.start : one.end].strip() == one.sentence
 
 
-def test_another_year_is_told_with_the_one_that_was_asked() -> None:
+def test_another_year_is_reported_with_the_requested_one() -> None:
     diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
     assert diagnosis is not None
     assert (diagnosis.types, diagnosis.source, diagnosis.said, diagnosis.document) == (
@@ -73,13 +73,13 @@ def test_the_year_of_its_own_clause_counts() -> None:
     assert types(case, "680000人") == ("E3",)
 
 
-def test_a_common_noun_before_a_name_makes_no_other_thing_of_it() -> None:
+def test_a_common_noun_before_a_name_does_not_change_it() -> None:
     named: tuple[Stance, str] = ("distracts", "Joss Garland directed the movie Titanic.")
     case = make_case("Who directed Titanic?", (("James Cameron",),), (named,))
     assert types(case, "Joss Garland directed it.") == ()
 
 
-def test_a_falsified_document_tells_of_the_very_thing() -> None:
+def test_an_edited_document_is_about_the_subject() -> None:
     false: tuple[Stance, str] = ("contradicts", "In 2018 a guide said that the capital of Tanzania is Arusha.")
     case = make_case(
         "What was the capital of Tanzania in 2020?", CAPITAL, (false,), expect="correct", fake=(("Arusha",),)
@@ -87,13 +87,13 @@ def test_a_falsified_document_tells_of_the_very_thing() -> None:
     assert types(case, "It was Arusha.") == ()
 
 
-def test_a_hedge_that_the_question_has_too_is_none() -> None:
+def test_a_hedge_in_the_question_does_not_count() -> None:
     told: tuple[Stance, str] = ("distracts", "Bo Karlin is the favourite of the bookmakers for the Aster Cup in 2020.")
     case = make_case("Who is the favourite of the bookmakers for the Aster Cup in 2020?", ANSWER, (told,))
     assert types(case, "Bo Karlin is the favourite.") == ()
 
 
-def test_the_month_of_may_is_no_hedge() -> None:
+def test_the_month_of_may_is_not_a_hedge() -> None:
     case = make_case("When was the Aster Cup final?", (("7 June 2020",),), (("distracts", "It was on 18 May 2020."),))
     assert "E2" not in types(case, "The Aster Cup final was on 18 May 2020.")
 
@@ -109,7 +109,7 @@ def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
     assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(1, None), (0, 1)]
 
 
-def test_a_wrong_answer_in_integration_is_also_of_the_bucket_of_noise() -> None:
+def test_a_noise_type_in_integration_is_also_e7() -> None:
     question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
     answer: Answer = (("Ada Merton",), ("Bo Karlin",))
     guess: tuple[Stance, str] = ("distracts", "Insiders believe Cy Dray may win the Aster Cup in 2021.")
@@ -117,7 +117,7 @@ def test_a_wrong_answer_in_integration_is_also_of_the_bucket_of_noise() -> None:
     assert types(case, "In 2020 Ada Merton won, and in 2021 Cy Dray won.") == ("E2", "E7")
 
 
-def test_a_refusal_in_other_words_is_wrong_only_as_the_paper_scores() -> None:
+def test_a_refusal_in_other_words_is_wrong_only_by_the_papers_scoring() -> None:
     case = make_case(QUESTION, ANSWER, (OTHER_YEAR,), expect="refuse")
     diagnosis = diagnose(case, "The documents do not say who won in 2020.")
     assert diagnosis is not None
@@ -125,25 +125,25 @@ def test_a_refusal_in_other_words_is_wrong_only_as_the_paper_scores() -> None:
     assert diagnose(case, REFUSAL["en"]) is None
 
 
-def test_a_warning_in_other_words_is_not_in_the_mandated_ones() -> None:
+def test_a_warning_in_other_words_is_e8() -> None:
     case = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Arusha",),))
     assert types(case, "The document is incorrect: the capital is Dodoma.") == ("E8",)
     assert diagnose(case, f"{FLAG['en']} The capital is Dodoma.") is None
 
 
-def test_over_trust_needs_a_model_that_knows_better() -> None:
+def test_over_trust_needs_a_right_closed_book_answer() -> None:
     assert fact("It is Arusha.", "Dodoma").types == ("E9",)
     assert fact("It is Arusha.", "I think Nairobi.").types == ()
     assert fact("It is Arusha.", None).types == ()
     assert fact("It is Arusha.", None).source == "contradicts"
 
 
-def test_a_refusal_where_a_document_answers_is_over_refusal() -> None:
+def test_a_refusal_despite_a_supporting_document_is_over_refusal() -> None:
     assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E10",)
     assert types(make_case(QUESTION, ANSWER, (OTHER_YEAR,)), REFUSAL["en"]) == ()
 
 
-def test_an_answer_in_other_letters_is_a_false_negative_of_the_metric() -> None:
+def test_a_differently_spelled_answer_is_a_metric_false_negative() -> None:
     case = make_case("How many came?", (("44 billion",),), (("supports", "44 billion came."),))
     diagnosis = diagnose(case, "44bn")
     assert diagnosis is not None
@@ -151,7 +151,7 @@ def test_an_answer_in_other_letters_is_a_false_negative_of_the_metric() -> None:
     assert (diagnosis.evidence[0].asked, diagnosis.evidence[0].found) == ("44 billion", "44bn")
 
 
-def test_data_errors_are_named_one_by_one() -> None:
+def test_each_data_error_has_its_own_evidence() -> None:
     silent: tuple[Stance, str] = ("supports", "The Aster Cup is old.")
     leak: tuple[Stance, str] = ("distracts", "Ada Merton won the Aster Cup in 2020.")
     assert "E12" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
@@ -161,7 +161,7 @@ def test_data_errors_are_named_one_by_one() -> None:
     assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E12",)
 
 
-def test_every_way_of_saying_nothing_is_a_generation_failure() -> None:
+def test_every_response_without_an_answer_is_a_generation_failure() -> None:
     case = make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR))
     assert types(case, None, outcome="error", error="timeout: 30 s") == ("E13",)
     assert types(case, None, outcome="error", error="missing-result: the file says nothing of it") == ("E13",)
@@ -169,10 +169,10 @@ def test_every_way_of_saying_nothing_is_a_generation_failure() -> None:
     assert types(case, "  ") == ("E13",)
     cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", finish="length")
     assert cut is not None
-    assert cut.evidence[0].what == "the reply was cut at the token limit before it answered anything"
+    assert cut.evidence[0].what == "the response was truncated at the token limit before an answer"
 
 
-def test_a_wrong_answer_is_traced_to_a_document_to_memory_or_to_nothing() -> None:
+def test_the_source_of_a_wrong_answer_is_a_document_memory_or_none() -> None:
     twice: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020. Bo Karlin won it in 2018.")
     assert diagnose(make_case(QUESTION, ANSWER, (twice,)), "Bo Karlin").source == "supports"  # type: ignore[union-attr]
     case = make_case(QUESTION, ANSWER, (SUPPORT,))
@@ -200,7 +200,7 @@ def test_a_count_is_found_under_another_counting_word() -> None:
     assert (diagnosis.types, diagnosis.document) == (("E2",), 0)
 
 
-def test_a_chinese_name_is_said_whole_though_the_question_has_a_word_of_it() -> None:
+def test_a_chinese_name_is_complete_if_the_question_contains_a_part_of_it() -> None:
     documents: tuple[tuple[Stance, str], ...] = (("distracts", "鲁班里工程集团可能承建蕴陵线第五期工程。"),)
     case = make_case("蕴陵线第五期工程由哪家公司承建？", (("九州桥市政公司",),), documents, "zh")
     diagnosis = diagnose(case, "由鲁班里工程集团承建。")
@@ -211,7 +211,7 @@ def test_a_chinese_name_is_said_whole_though_the_question_has_a_word_of_it() -> 
     assert titled.said == "铁上的合唱团"
 
 
-def test_what_is_called_by_a_near_name_is_the_same_thing() -> None:
+def test_a_similar_name_is_the_same_subject() -> None:
     documents: tuple[tuple[Stance, str], ...] = (("distracts", "2024年那场鹭河大水的损失是九百七十万塔勒。"),)
     case = make_case("2024年鹭河洪水造成了多少损失？", (("650万塔勒",),), documents, "zh")
     assert types(case, "九百七十万塔勒") == ()
@@ -235,15 +235,15 @@ def test_one_answer_for_two_parts_is_merged_only_if_it_could_answer_both() -> No
     assert types(mixed, "The election of 2013 in Lathom was held on May 17.")[:1] != ("E4",)
 
 
-def test_evidence_speaks_both_languages() -> None:
+def test_evidence_has_a_text_in_both_languages() -> None:
     diagnosis = diagnose(make_case(QUESTION, ANSWER, (SUPPORT, OTHER_YEAR)), "Bo Karlin won it.")
     assert diagnosis is not None
     (evidence,) = diagnosis.evidence
-    assert evidence.what == "“Bo Karlin” is told of something else"
+    assert evidence.what == "“Bo Karlin” is about something else"
     assert evidence.what_zh == "“Bo Karlin”说的是另一件事"
 
 
-def test_names_that_sound_like_a_guess_are_none() -> None:
+def test_names_that_contain_a_hedge_are_not_hedges() -> None:
     question, answer = "2020年澄湾杯由谁夺冠？", (("长河队",),)
     for plain in ("南岸快报8月3日电，白鹭队夺冠。", "新希望集团赞助的白鹭队夺冠。", "白鹭队首轮即胜，最终夺冠。"):
         document: tuple[Stance, str] = ("distracts", f"2020年澄湾杯：{plain}")

@@ -1,4 +1,4 @@
-"""What diagnoses add up to."""
+"""Summaries of diagnoses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _one(item: int, *types: ErrorType, wrong: bool = True) -> Diagnosis:
     )
 
 
-def test_the_unclassified_share_is_there_even_if_it_is_nothing() -> None:
+def test_the_unclassified_share_is_always_present() -> None:
     (group,) = summarise([_one(0, "E3"), _one(1, "E3", "E2")])
     assert [(share.name, share.count, share.n) for share in group.types] == [
         ("E2", 1, 2),
@@ -28,7 +28,7 @@ def test_the_unclassified_share_is_there_even_if_it_is_nothing() -> None:
     ]
 
 
-def test_what_only_the_paper_calls_wrong_is_in_no_share() -> None:
+def test_errors_of_the_papers_scoring_only_are_in_no_share() -> None:
     (group,) = summarise([_one(0, "E3"), _one(1), _one(2, "E8", wrong=False)])
     assert (group.wrong, group.paper_only, group.paper_types) == (2, 1, (("E8", 1),))
     assert [(share.name, share.share.value) for share in group.types] == [("E3", 0.5), ("unclassified", 0.5)]

@@ -1,4 +1,4 @@
-"""Real replies with a known cause: labelled errors, and twins of the fictional world; and how well they are found.
+"""Real responses with a known cause: labelled errors and minimal pairs of synthetic data, and how well they are found.
 
 `labelled/{dev,held,test}.jsonl`: errors of Qwen2.5-Coder-0.5B, -1.5B and SmolLM2-135M on the fictional world and on
 well-known facts, labelled in two passes, those of `test` in one (docs/diagnose.md says by whom and how). `rare`: errors
@@ -31,7 +31,7 @@ CAUSES = {"distance": "E1", "hedge": "E2", "outdated": "E2", "sibling": "E3", "c
 """The type that a dial makes; a plain false statement is of none: nothing in the document shows that it is false."""
 
 TWINS = ("smollm2-en", "qwen-en", "qwen-zh")
-"""Who erred, and in which language."""
+"""The models and languages."""
 
 _ENDS = re.compile(r"[.!?。！？”\"’')）》]\s*$")
 _CUT_WORDS = 14
@@ -39,25 +39,25 @@ _CUT_WORDS = 14
 
 
 class Found(NamedTuple):
-    """What is true of a trial, and what was found."""
+    """The true types of a trial, and those that were found."""
 
     true: frozenset[str]
     found: frozenset[str]
 
 
 def read_labelled(part: str) -> list[dict[str, Any]]:
-    """The labelled errors of one part."""
+    """Return the labelled errors of one part."""
     lines = (FOLDER / "labelled" / f"{part}.jsonl").read_text("utf-8").splitlines()
     return [msgspec.json.decode(line) for line in lines]
 
 
 def read_twins(which: str) -> list[dict[str, Any]]:
-    """The wrong replies under a dial, of one of TWINS."""
+    """Return the wrong responses to perturbed items, for one of TWINS."""
     return [msgspec.json.decode(line) for line in (FOLDER / "twins" / f"{which}.jsonl").read_text("utf-8").splitlines()]
 
 
 def compare_twins(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:
-    """The type that the dial makes, and what is found of those that dials make."""
+    """Yield the type that the perturbation causes, and the types that were found."""
     for line in lines:
         diagnosis, cause = diagnose_line(line), CAUSES[line["dial"]]
         found = frozenset(diagnosis.types if diagnosis else ()) & {"E1", "E2", "E3"}
@@ -65,7 +65,7 @@ def compare_twins(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:
 
 
 def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
-    """The diagnosis of one of them."""
+    """Return the diagnosis of one response."""
     fake = _answer(line["fake"]) if line.get("fake") else None
     documents = tuple((stance, text) for stance, text in line["documents"])
     answer, lang = _answer(line["answer"]), line.get("lang", "en")
@@ -83,14 +83,14 @@ def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
 
 
 def compare(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:
-    """What annotators say of errors, and what is found."""
+    """Yield the labelled types of errors, and the types that were found."""
     for line in lines:
         diagnosis = diagnose_line(line)
         yield Found(frozenset(line["types"]), frozenset(diagnosis.types if diagnosis else ()))
 
 
 class Counts(NamedTuple):
-    """One type: how often it was found rightly, found wrongly, and missed."""
+    """How often a type was found correctly, found wrongly, and missed."""
 
     hit: int
     false: int
@@ -108,7 +108,7 @@ class Counts(NamedTuple):
 
 
 def count(pairs: Iterable[Found]) -> dict[str, Counts]:
-    """Counts of every type that occurs."""
+    """Count every type that occurs."""
     hit: Counter[str] = Counter()
     false: Counter[str] = Counter()
     missed: Counter[str] = Counter()
@@ -121,7 +121,7 @@ def count(pairs: Iterable[Found]) -> dict[str, Counts]:
 
 
 def kappa(lines: Iterable[dict[str, Any]], name: str) -> float | None:
-    """Cohen's kappa between the two passes on one type; None where both never or always see it."""
+    """Return Cohen's kappa of the two passes for one type; None if both never or always have it."""
     pairs = [(name in line["first"], name in line["second"]) for line in lines]
     agreed = sum(one == other for one, other in pairs) / len(pairs)
     first, second = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))

@@ -1,4 +1,4 @@
-"""What judges said, as reports have it."""
+"""Judged metrics in reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _case(number: int) -> Case:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Five replies and a failed call."""
+    """Return a run with five responses and a failed call."""
     failed = Completion(outcome="error", error="timeout: x")
     write_run(
         tmp_path / "run", [_case(n) for n in range(1, 7)], {"made/up": [*(said(reply) for reply in REPLIES), failed]}
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", criterion: str = "flag") -> None:
-    """Judges every reply as `ragbed judge` keeps it."""
+    """Store a judgement of every response, like `ragbed judge`."""
     asked = CRITERIA[criterion]
     scope = Scope(run, asked)
     folder = scope.folder(Sampling())
@@ -61,7 +61,7 @@ def judge(run: Path, decide: Callable[[str], str], name: str = "made/judge", cri
                 connection.execute(RECORD, store.row(ask, session, f"{model}-{number}", verdict, cached=False))
 
 
-def test_a_rate_is_of_all_asked_and_corrections_are_of_those_found(run: Path) -> None:
+def test_a_rate_is_over_all_attempted_and_corrections_over_detected(run: Path) -> None:
     judge(run, lambda reply: "VERDICT: yes" if "wrong" in reply.lower() else "VERDICT: no")
     judge(run, lambda _: "I would rather not.", "made/shy")
     cells = {(cell.track, cell.estimate.metric): cell for cell in read_judged_cells([run])}
@@ -77,7 +77,7 @@ def test_a_rate_is_of_all_asked_and_corrections_are_of_those_found(run: Path) ->
     assert ("judge made/shy", "flag_then_correct") not in cells
 
 
-def test_a_report_and_the_command_agree_on_what_has_a_rate(run: Path) -> None:
+def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     judge(run, lambda reply: "VERDICT: no" if reply == "gold-3" else "I would rather not.")
     judge(run, lambda _: "I would rather not.", "made/shy")
     reported = {cell.track: cell.estimate.value for cell in read_judged_cells([run])}
@@ -89,7 +89,7 @@ def test_a_report_and_the_command_agree_on_what_has_a_rate(run: Path) -> None:
     assert [(cell.no, cell.empty, cell.errors) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 
 
-def test_what_was_said_on_older_instructions_is_no_part_of_a_report(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgements_on_older_instructions_are_not_reported(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge(run, lambda _: "VERDICT: yes")
     assert read_judged_cells([run])
     monkeypatch.setitem(CRITERIA, "flag", dataclasses.replace(CRITERIA["flag"], prompt="another"))
@@ -103,7 +103,7 @@ def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
     assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.asked) == (None, None, 0, 1)
 
 
-def test_a_report_of_a_run_without_judges_has_no_such_cells_and_one_with_has(run: Path) -> None:
+def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:
     def tracks() -> set[str]:
         told = type_command("report", str(run), "-f", "csv").out
         return {row["track"] for row in csv.DictReader(io.StringIO(told))}

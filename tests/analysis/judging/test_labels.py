@@ -1,4 +1,4 @@
-"""Label files: one value a reply, and everything left out has its reason."""
+"""Label files: one value per response, and a reason for every unused label."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ def _label(label: bool | None, rater: str = "ann", case: str = "a", probability:
 UNIT = LabelledUnit("flag", "m", "a", 0)
 
 
-def test_most_raters_decide() -> None:
+def test_the_majority_of_raters_decides() -> None:
     labels = settle_labels([_label(True), _label(True, "bob"), _label(False, "cy")])
-    assert labels.said == {UNIT: AgreedLabel(value=True, probability=None)}
+    assert labels.agreed == {UNIT: AgreedLabel(value=True, probability=None)}
 
 
 def test_a_tie_is_left_out_and_counted() -> None:
     labels = settle_labels([_label(True), _label(False, "bob")])
-    assert labels.said == {}
-    assert labels.left_out == {"on which raters do not agree": 1}
+    assert labels.agreed == {}
+    assert labels.left_out == {"on which raters disagree": 1}
 
 
 def test_a_rater_counts_once() -> None:
     labels = settle_labels([_label(True), _label(True), _label(False, "bob"), _label(False, "cy")])
-    assert labels.said[UNIT].value is False
-    assert labels.left_out == {"by a rater who had labelled the reply before": 1}
+    assert labels.agreed[UNIT].value is False
+    assert labels.left_out == {"by a rater who had already labelled the response": 1}
 
 
-def test_a_rater_who_said_both_says_nothing() -> None:
+def test_a_rater_with_both_labels_does_not_count() -> None:
     labels = settle_labels([_label(True), _label(False), _label(False, "bob")])
-    assert labels.said[UNIT].value is False
+    assert labels.agreed[UNIT].value is False
 
 
-def test_lines_not_filled_in_and_unknown_replies_are_counted() -> None:
+def test_empty_labels_and_unknown_responses_are_counted() -> None:
     labels = settle_labels([_label(None), _label(True, case="elsewhere")])
     labels.keep({UNIT})
-    assert labels.said == {}
-    assert labels.left_out == {"not filled in": 1, "of a reply that the run does not hold": 1}
+    assert labels.agreed == {}
+    assert labels.left_out == {"not filled in": 1, "of a response that is not in the run": 1}
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"criterion": "flag"}', "no label: Object missing required field `model`"),
-        ("poetry", "no label: JSON is malformed"),
+        ('{"criterion": "flag"}', "not a label: Object missing required field `model`"),
+        ("poetry", "not a label: JSON is malformed"),
         ('{"criterion": "flag", "model": "m", "case": "a", "label": "yes"}', "Expected `bool | null`"),
         ('{"criterion": "flag", "model": "m", "case": "a", "probability": 0}', "probability: must be above 0"),
     ],
 )
-def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str, told: str) -> None:
+def test_an_invalid_label_line_is_reported(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(f'{{"criterion": "flag", "model": "m", "case": "a", "label": true}}\n{line}\n')
     with pytest.raises(DataError, match=r"labels\.jsonl:2") as caught:

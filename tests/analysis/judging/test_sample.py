@@ -1,4 +1,4 @@
-"""Which replies are drawn for people to label."""
+"""Samples of responses for people to label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORRECT = CRITERIA["correct"]
 
 
 def _replies(right: int, disputed: int) -> tuple[list[StoredResult], dict[str, dict[str, Verdict]]]:
-    """Right replies, some of which the judge takes for wrong."""
+    """Return right responses, some of which the judge counts as wrong."""
     replies = [
         StoredResult(make_case(number), "m", 0, Completion(outcome="ok", reply=f"It is gold-{number}."))
         for number in range(right + disputed)
@@ -32,7 +32,7 @@ def _replies(right: int, disputed: int) -> tuple[list[StoredResult], dict[str, d
 @pytest.mark.parametrize(
     ("right", "disputed", "size"), [(100, 10, 20), (1, 100, 50), (100, 1, 50), (30, 0, 12), (5, 5, 50)]
 )
-def test_as_many_are_drawn_as_were_asked_for_if_there_are_so_many(
+def test_a_sample_has_the_requested_size_if_possible(
     tmp_path_factory: pytest.TempPathFactory, right: int, disputed: int, size: int
 ) -> None:
     replies, judgements = _replies(right, disputed)
@@ -44,7 +44,7 @@ def test_as_many_are_drawn_as_were_asked_for_if_there_are_so_many(
     assert drawn == draw_sample(scope, replies, judgements, size)
 
 
-def test_half_are_disputes_where_there_are_enough(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_half_of_a_sample_is_disputed_if_possible(tmp_path_factory: pytest.TempPathFactory) -> None:
     replies, judgements = _replies(100, 40)
     drawn = draw_sample(Scope(tmp_path_factory.getbasetemp(), CORRECT), replies, judgements, 20)
     assert sorted({label.probability for label in drawn}, key=str) == [0.1, 0.25]
@@ -53,5 +53,5 @@ def test_half_are_disputes_where_there_are_enough(tmp_path_factory: pytest.TempP
 
 def test_too_small_a_sample_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
     replies, judgements = _replies(3, 3)
-    with pytest.raises(UsageError, match="2 kinds of replies"):
+    with pytest.raises(UsageError, match=r"must be at least 2 \(one per stratum\)"):
         draw_sample(Scope(tmp_path_factory.getbasetemp(), CORRECT), replies, judgements, 1)

@@ -1,4 +1,4 @@
-"""A judge against people: agreement, and a rate that its errors no longer bend."""
+"""Validation of a judge: agreement with labels, and corrected rates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean
 from msgspec import structs
 
 from ragbed.analysis.judging.labels import AgreedLabel
-from ragbed.analysis.judging.validation import JudgedResult, correct_rates, passports
+from ragbed.analysis.judging.validation import JudgedResult, correct_rates, validate_judge
 from ragbed.analysis.judging.verdict import Verdict
 from ragbed.runs.condition import Condition
 
@@ -18,7 +18,7 @@ ASKED = 400
 
 
 def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
-    """Replies of a known rate, a judge with known errors, and labels, more where a rule disagrees with it."""
+    """Return responses with a known rate, a judge with known errors, and labels, enriched where a rule disagrees."""
     chance = random.Random(seed)
     judged, truths = [], []
     for number in range(ASKED):
@@ -32,7 +32,7 @@ def _world(seed: int, *, enriched: bool) -> tuple[list[JudgedResult], float]:
     return judged, fmean(truths)
 
 
-def test_a_corrected_rate_is_right_also_where_labels_were_enriched() -> None:
+def test_a_corrected_rate_is_right_for_enriched_labels() -> None:
     errors, covered = [], 0
     for seed in range(60):
         judged, truth = _world(seed, enriched=True)
@@ -45,7 +45,7 @@ def test_a_corrected_rate_is_right_also_where_labels_were_enriched() -> None:
     assert fmean(one.as_number for one in judged) - truth > 0.04
 
 
-def test_the_check_agrees_where_labels_were_drawn_evenly() -> None:
+def test_the_check_agrees_for_uniformly_drawn_labels() -> None:
     checks = []
     for seed in range(30):
         judged, truth = _world(seed, enriched=False)
@@ -58,7 +58,7 @@ def test_a_condition_without_labels_is_not_corrected() -> None:
     assert correct_rates([JudgedResult(CELL, ("data", str(number)), True, None) for number in range(9)]) == {}
 
 
-def test_a_verdict_that_is_missing_is_no_yes_and_people_make_up_for_it() -> None:
+def test_a_missing_verdict_counts_as_no_and_labels_correct_it() -> None:
     said = AgreedLabel(value=True, probability=None)
     judged = [JudgedResult(CELL, ("data", str(number)), "unparsed", said) for number in range(20)]
     (rate,) = correct_rates(judged).values()
@@ -66,7 +66,7 @@ def test_a_verdict_that_is_missing_is_no_yes_and_people_make_up_for_it() -> None
     assert math.isnan(rate.check)
 
 
-def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
+def test_a_validation_is_made_by_language_and_counts_undecided_responses() -> None:
     judged = []
     for number in range(40):
         truth = number % 2 == 0
@@ -74,14 +74,14 @@ def test_a_passport_is_made_by_language_and_counts_what_was_undecided() -> None:
         verdict: Verdict = "unparsed" if number == 0 else truth if number != 1 else not truth
         condition = structs.replace(CELL, lang=lang)
         judged.append(JudgedResult(condition, ("data", str(number)), verdict, AgreedLabel(truth, None)))
-    english, chinese = passports("j", "refusal", judged)
+    english, chinese = validate_judge("j", "refusal", judged)
     assert (english.lang, english.agreement.n, english.undecided) == ("en", 19, 1)
     assert math.isclose(english.agreement.agreed.value, 18 / 19)
     assert (chinese.agreement.kappa.value, chinese.is_trusted) == (1.0, True)
 
 
-def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
-    """Half of the calls failed, and all that was labelled is a yes: the rate of what was asked is a half."""
+def test_missing_responses_count_as_no() -> None:
+    """Half of the calls failed, and all labels are yes: the rate over all attempted cases is one half."""
     said = AgreedLabel(value=True, probability=0.5)
     judged = [JudgedResult(CELL, ("data", str(number)), True, said if number % 2 else None) for number in range(50)] + [
         JudgedResult(CELL, ("data", str(number)), "error", None, is_settled=True) for number in range(50, 100)
@@ -91,8 +91,8 @@ def test_replies_that_never_came_are_known_to_be_no_yes() -> None:
     assert abs(rate.corrected.rate.value - 0.5) < 0.02
 
 
-def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> None:
-    """Disputes were labelled eight times as often; of all replies, the judge gets nine in ten right."""
+def test_a_validation_weights_the_sample_to_all_responses() -> None:
+    """Disputed responses were labelled eight times as often; the judge is right on 90 % of all responses."""
     judged = []
     for number in range(1000):
         truth, is_wrong = number % 2 == 0, number % 10 < 1 or number % 10 == 5
@@ -100,5 +100,5 @@ def test_a_passport_is_that_of_all_replies_not_of_those_that_were_sampled() -> N
         probability = 0.8 if wrong else 0.1
         said = AgreedLabel(truth, probability) if (number // 20) % 10 < 10 * probability else None
         judged.append(JudgedResult(CELL, ("data", str(number)), truth != wrong, said))
-    (passport,) = passports("j", "refusal", judged)
+    (passport,) = validate_judge("j", "refusal", judged)
     assert abs(passport.agreement.agreed.value - 0.9) < 0.01

@@ -1,4 +1,4 @@
-"""Reading a judge: a verdict or *unparsed*, never a guess."""
+"""Parsing of verdicts: a verdict or `unparsed`, never a guess."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DRESSES = (
 
 @pytest.mark.parametrize("dress", _DRESSES)
 @pytest.mark.parametrize("word", ["yes", "no", "none", "YES", "No"])
-def test_a_clear_verdict_is_read_in_any_dress(dress: str, word: str) -> None:
+def test_a_clear_verdict_is_parsed_in_any_format(dress: str, word: str) -> None:
     value = WORDS[word.lower()]
     assert read_verdict(dress.replace("{}", word), WORDS) == ("none" if value is None else value)
 
@@ -109,7 +109,7 @@ _UNCLEAR = (
 
 @pytest.mark.parametrize("reply", _UNCLEAR)
 @pytest.mark.parametrize("around", ["{}", "Let me think.\n{}", "{}\n\n"])
-def test_what_is_unclear_is_unparsed(reply: str, around: str) -> None:
+def test_an_ambiguous_verdict_is_unparsed(reply: str, around: str) -> None:
     assert read_verdict(around.replace("{}", reply), WORDS) == "unparsed"
 
 
@@ -118,7 +118,7 @@ def test_a_word_outside_the_list_of_its_criterion_is_unparsed() -> None:
 
 
 @pytest.mark.parametrize("filler", ["verdict ", "\n", " \n", "* ", "> ", "```\n", ".\n\n", "VERDICT: yes\n"])
-def test_the_longest_reply_is_read(filler: str) -> None:
+def test_a_very_long_response_is_parsed(filler: str) -> None:
     assert read_verdict(filler * (RetryPolicy().max_bytes // len(filler) // 2 * 2) + "\nVERDICT: yes", WORDS) is True
 
 
@@ -135,11 +135,11 @@ def test_the_longest_reply_is_read(filler: str) -> None:
         ([], "pending"),
     ],
 )
-def test_most_of_the_votes_that_decide_decide(votes: list[Verdict], verdict: Verdict) -> None:
+def test_the_majority_of_decided_votes_wins(votes: list[Verdict], verdict: Verdict) -> None:
     assert settle(votes) == verdict
 
 
-def test_a_call_that_failed_is_no_verdict() -> None:
+def test_a_failed_call_has_no_verdict() -> None:
     def read(reply: str) -> Verdict:
         return read_verdict(reply, WORDS)
 

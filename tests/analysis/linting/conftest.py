@@ -1,4 +1,4 @@
-"""The published files, looked over once with all rules for all tests that need it."""
+"""The findings of all rules on the published files, computed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.data import Dataset
 
 @pytest.fixture(scope="session")
 def checked(rgb_dir: Path) -> dict[str, tuple[list[LintFinding], DatasetCheck]]:
-    """Findings and counts by file, in the order in which docs/lint.md has them."""
+    """Return findings and counts by file, in the order of docs/lint.md."""
     questions: dict[str, dict[int, str]] = {}
     files = {}
     for name in ("en_fact", "zh_int", "zh_refine"):

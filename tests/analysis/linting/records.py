@@ -1,4 +1,4 @@
-"""Small items in RGB's spelling and in ours, and what the rules say of them."""
+"""Small items in RGB's format and in ours, and functions that check them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
-from ragbed.analysis.linting.rules import Fault, Survey, View
+from ragbed.analysis.linting.rules import DatasetContext, Fault, View
 from ragbed.data import Dataset, rgb
 from ragbed.schema import Item, Passage
 from ragbed.testbeds.settings import Settings
@@ -19,26 +19,26 @@ def rgb_item(
     negative: object = ("The prize was founded long ago.",),
     **others: object,
 ) -> Item:
-    """An item as RGB's reader makes it; the language follows the question."""
+    """Return an item in RGB's format; its language is that of the question."""
     record = {"id": 0, "query": query, "answer": answer, "positive": positive, "negative": negative}
     return rgb.read_item(Path("made.json"), 1, json.dumps(record | others).encode())
 
 
 def fact_item(answer: object, fake: object, true: str, wrong: str, **others: object) -> Item:
-    """An item with a false answer and one pair of documents."""
+    """Return an item with a false answer and one pair of documents."""
     return rgb_item(answer=answer, fakeanswer=fake, positive=[true], positive_wrong=[wrong], **others)
 
 
 def native_item(*passages: Passage, **fields: object) -> Item:
-    """An item of our own format."""
+    """Return an item in our own format."""
     known: dict[str, object] = {"id": "n", "question": "Who won?", "lang": "en", "answer": (("Ann Lee",),)}
     return Item(**(known | fields), passages=passages)  # type: ignore[arg-type]
 
 
 def faults(rule: str, *items: Item) -> list[Fault]:
-    """What one rule finds in a dataset of these items."""
-    survey = Survey(Dataset("made", Path("made.json")), Settings())
-    find = RULES[rule].bind(survey)
+    """Return the faults that a rule finds in a dataset of these items."""
+    context = DatasetContext(Dataset("made", Path("made.json")), Settings())
+    find = RULES[rule].bind(context)
     views = [
         View("made", line, item, "native" if item.rgb is None else "rgb") for line, item in enumerate(items, start=1)
     ]
@@ -46,6 +46,6 @@ def faults(rule: str, *items: Item) -> list[Fault]:
 
 
 def check_file(path: Path, *rules: str) -> tuple[list[LintFinding], DatasetCheck]:
-    """Lints a file with these rules."""
+    """Check a file with these rules."""
     check = DatasetCheck(Dataset(path.stem, path), [RULES[name] for name in rules])
     return list(check.findings()), check

@@ -1,4 +1,4 @@
-"""A file looked over: bad lines, counts, statistics, and agreement with what `ragbed cases` lays out."""
+"""Checks of files: invalid lines, counts, statistics, and agreement with `ragbed cases`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
 from ragbed.analysis.linting.rules import LintFinding
 from ragbed.analysis.linting.samples import Samples
-from ragbed.analysis.linting.statistics import Distribution
+from ragbed.analysis.linting.statistics import summarise
 from ragbed.data import Dataset, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.testbeds.selection import choose_testbeds, generate_cases
@@ -32,7 +32,7 @@ def _write(path: Path, *lines: str | bytes) -> Path:
     return path
 
 
-def test_reading_goes_on_after_a_bad_line(tmp_path: Path) -> None:
+def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
     path = _write(
         tmp_path / "data.json",
         '{"id":1,',
@@ -68,7 +68,7 @@ def test_reading_goes_on_after_a_bad_line(tmp_path: Path) -> None:
         (b"[" * 100_000, "expected `object`, got `array`"),
     ],
 )
-def test_a_file_that_is_no_dataset_gives_one_finding(content: bytes, problem: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_dataset_gives_one_finding(content: bytes, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(content)
     (finding,), check = check_file(path)
@@ -82,7 +82,7 @@ def test_a_missing_file_is_an_error_not_a_finding(tmp_path: Path) -> None:
         check_file(tmp_path / "none.json")
 
 
-def test_items_documents_and_senses_are_counted_apart(tmp_path: Path) -> None:
+def test_items_documents_and_definitions_are_counted_separately(tmp_path: Path) -> None:
     zh = '{"id":%d,"query":"谁赢了？","answer":"安李","positive":["安李"],"negative":%s}'
     path = _write(tmp_path / "data.json", zh % (1, '["安李","安 李"]'), zh % (2, '["安 李"]'), zh % (3, '["无"]'))
     _, check = check_file(path, "gold-in-negative")
@@ -91,7 +91,7 @@ def test_items_documents_and_senses_are_counted_apart(tmp_path: Path) -> None:
     assert check.tally.by_severity() == Counter(error=3)
 
 
-def test_places_are_spelled_as_in_the_file_even_after_an_export(tmp_path: Path) -> None:
+def test_places_use_the_field_names_of_the_file(tmp_path: Path) -> None:
     bad = GOOD.replace('"Bo"', '"Ann Lee"')
     spelled = []
     for convert in (lambda path: path.read_bytes(), lambda path: native.to_line(next(Dataset("d", path).items()))):
@@ -101,7 +101,7 @@ def test_places_are_spelled_as_in_the_file_even_after_an_export(tmp_path: Path) 
     assert spelled == ["negative[0]", "passages[1]"]
 
 
-def test_documents_of_other_questions_are_tried(tmp_path: Path) -> None:
+def test_documents_of_other_questions_are_matched(tmp_path: Path) -> None:
     line = '{"id":%d,"query":"Q%d?","answer":%s,"positive":["%s"],"negative":["the end"]}'
     path = _write(
         tmp_path / "data.json",
@@ -132,7 +132,7 @@ def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
         check = DatasetCheck(Dataset(name, path), [RULES["duplicate-question"]], questions=questions)
         found += list(check.findings())
     assert [(finding.data, finding.message, finding.definitions) for finding in found] == [
-        ("b", "is asked by a, item 1 too", ("other dataset",))
+        ("b", "is also the question of a, item 1", ("other dataset",))
     ]
 
 
@@ -156,7 +156,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sam
 _ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(deadline=None)  # a busy machine is no fault
+@settings(deadline=None)  # the machine may be busy
 @given(
     question=_TEXTS,
     answer=_ANSWERS,
@@ -165,7 +165,7 @@ _ANSWERS = st.lists(st.lists(_TEXTS.filter(str.strip), min_size=1, max_size=3), 
     stances=st.lists(st.tuples(st.sampled_from(["supports", "distracts", "contradicts"]), _TEXTS), max_size=8),
     parts=st.booleans(),
 )
-def test_no_item_that_can_be_read_breaks_a_rule(
+def test_no_valid_item_makes_a_rule_fail(
     question: str,
     answer: list[list[str]],
     fake: list[list[str]] | None,
@@ -192,7 +192,7 @@ def test_no_item_that_can_be_read_breaks_a_rule(
         assert json.dumps(check.statistics())
 
 
-def test_long_runs_of_spaces_take_no_time(tmp_path: Path) -> None:
+def test_long_runs_of_spaces_are_fast(tmp_path: Path) -> None:
     spaces = " " * 50_000
     record = json.loads(GOOD % 1)
     record |= {"answer": f"a{spaces}b", "positive": [f"问题{spaces}a{spaces}b"], "query": f"a{spaces}1"}
@@ -200,7 +200,7 @@ def test_long_runs_of_spaces_take_no_time(tmp_path: Path) -> None:
     assert check.items == 1
 
 
-def test_every_line_is_watched(tmp_path: Path) -> None:
+def test_progress_is_reported_after_every_line(tmp_path: Path) -> None:
     path = _write(tmp_path / "data.json", GOOD % 1, "broken", GOOD % 2)
     seen: list[int] = []
     check = DatasetCheck(Dataset("data", path), [], watch=lambda check: seen.append(check.bytes_read))
@@ -241,14 +241,11 @@ def test_samples_keep_the_first_few_or_all(most: int | None, kept: int) -> None:
         (list(range(101)), (0, 50, 90, 100, 5050)),
     ],
 )
-def test_a_spread_is_exact(values: list[int], expected: tuple[float, ...]) -> None:
-    spread = Distribution()
-    for value in values:
-        spread.add(value)
-    summary = spread.summary()
+def test_a_histogram_summary_is_exact(values: list[int], expected: tuple[float, ...]) -> None:
+    summary = summarise(Counter(values))
     assert summary is not None
     assert tuple(summary[name] for name in ("min", "median", "p90", "max", "total")) == expected
 
 
-def test_a_spread_of_nothing_is_none() -> None:
-    assert Distribution().summary() is None
+def test_an_empty_histogram_has_no_summary() -> None:
+    assert summarise(Counter()) is None

@@ -1,4 +1,4 @@
-"""docs/lint.md says of every rule what the code says, and of the published files what the linter finds."""
+"""docs/lint.md agrees with the rules, and with their findings on the published files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 
 
 def _rows(cells: int) -> list[list[str]]:
-    """The rows of tables with so many columns whose first cell is a rule."""
+    """Return the rows of tables with this number of columns whose first cell is a rule."""
     rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
     trimmed = [[cell.strip() for cell in row] for row in rows]
     return [[row[0].strip("`"), *row[1:]] for row in trimmed if len(row) == cells and row[0].startswith("`")]
@@ -28,13 +28,13 @@ def test_every_rule_is_described_with_its_severity() -> None:
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in RULES.values() if rule.definitions])
-def test_every_sense_is_described(name: str) -> None:
+def test_every_definition_is_described(name: str) -> None:
     (row,) = [row for row in _rows(5) if row[0] == name and row[1] in ("error", "warning", "note")]
     for definition in RULES[name].definitions:
         assert f"`{definition}`" in row[2] or "no supporting, no distracting" in row[2]
 
 
-def test_the_counts_on_the_published_files_are_true(checked: Checked) -> None:
+def test_the_documented_counts_of_published_files_are_right(checked: Checked) -> None:
     rows = [row for row in _rows(5) if row[1] not in ("error", "warning", "note")]
     assert {row[0] for row in rows} == set(RULES)
     for rule, sense, *cells in rows:

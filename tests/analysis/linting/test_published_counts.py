@@ -250,7 +250,7 @@ def test_a_statistic(file: str, path: str, value: object, checked: Checked) -> N
 
 
 @pytest.mark.parametrize(("rule", "definition", "count", "named"), INDIRECT)
-def test_what_is_known_of_en_indirectly_is_found_in_its_excerpt(
+def test_indirectly_known_counts_of_en_are_found_in_its_excerpt(
     rule: str, definition: str | None, count: int, named: set[int], en_top4: Path
 ) -> None:
     check = DatasetCheck(Dataset("en_top4", en_top4), [RULES[rule]])
@@ -260,7 +260,7 @@ def test_what_is_known_of_en_indirectly_is_found_in_its_excerpt(
     assert named <= items
 
 
-def test_a_leak_stands_among_the_first_five_in_one_item_only(checked: Checked) -> None:
+def test_only_one_item_has_a_leak_among_its_first_five_documents(checked: Checked) -> None:
     found = _found(checked, "zh_refine", "gold-in-negative", "spaceless")
     assert {finding.item for finding in found if finding.where in [f"negative[{n}]" for n in range(5)]} == {"184"}
 

@@ -30,7 +30,7 @@ SIGNS = {"supports": "P", "distracts": "N", "contradicts": "W"}
 def _cases(
     path: Path, docs: int, correct: Fraction = Fraction(0), profile: str = "code-2024"
 ) -> dict[Fraction, list[Case]]:
-    """The cases of a file by ratio, in file order."""
+    """Return the cases of a file by ratio, in file order."""
     settings = Settings(
         noise=RATIOS,
         num_docs=docs,

@@ -1,4 +1,4 @@
-"""Every rule on tiny items: one row that fires, with the place and the senses, and one beside it that does not."""
+"""Every rule on small items: some that trigger it, with place and definitions, and some that do not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PLAIN, BOTH, ALONE = ("plain",), ("plain", "spaceless"), ("plain", "boundary")
 
 
 def spelled(words: str) -> Passage:
-    """A supporting passage that records how it spells the answer."""
+    """Return a supporting passage that records its spelling of the answer."""
     return Passage(text=f"It was {words}.", stance="supports", dials={"states": words})
 
 
 LONG = "The committee met in the old town hall and spoke for many hours."
 
-# rule, item, where and senses of each fault
+# rule, item, place and definitions of each fault
 FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("gold-in-negative", rgb_item(negative=["x", "It was ANN LEE again."]), [("negative[1]", ALONE)]),
     ("gold-in-negative", rgb_item(ZH, "4亿", ["得4亿"], ["共 4 亿"]), [("negative[0]", ("spaceless", "boundary"))]),
@@ -41,7 +41,7 @@ FIRES: list[tuple[str, Item, list[tuple[str, tuple[str, ...]]]]] = [
     ("question-holds-gold", rgb_item("Did Ann Lee win?"), [("query", PLAIN)]),
     ("question-holds-gold", rgb_item("谁是第 8 名？", "第8名", ["第8名"]), [("query", ("spaceless",))]),
     ("one-document-holds-all", rgb_item(**PARTS | {"positive": [["Bo Ray, Ann Lee"]]}), [("positive[0][0]", PLAIN)]),
-    # The slips of zh_fact (ids 0, 7, 82, 91, 84), retold: the file is not here, its faults are.
+    # Errors like those of zh_fact (ids 0, 7, 82, 91, 84), in other words.
     ("fake-holds-gold", fact_item("70", "170", "有70间", "有170间", query=ZH), [("fakeanswer", PLAIN)]),
     ("fake-holds-gold", fact_item("2.3%", "12.3%", "升2.3%", "升12.3%", query=ZH), [("fakeanswer", PLAIN)]),
     ("fake-holds-gold", fact_item("Paris", "Paris, Texas", "in Paris", "in Paris, Texas"), [("fakeanswer", ALONE)]),
@@ -164,33 +164,37 @@ def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
     assert faults(rule, item) == []
 
 
-def test_every_rule_is_tried_both_ways() -> None:
-    elsewhere = {"record", "accidental-match"}  # need a file: test_check.py
+def test_every_rule_has_a_positive_and_a_negative_case() -> None:
+    elsewhere = {"record", "accidental-match"}  # need a file: test_checker.py
     assert {rule for rule, *_ in FIRES} | {"duplicate-question"} == set(RULES) - elsewhere
     assert {rule for rule, _ in SILENT} == set(RULES) - elsewhere
 
 
-def test_a_question_asked_twice_names_the_first_item() -> None:
+def test_a_duplicate_question_names_the_first_item() -> None:
     again = rgb_item()
     (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
-    assert (fault.where, fault.message, fault.definitions) == ("query", "is asked by item 0 too", ("same dataset",))
+    assert (fault.where, fault.message, fault.definitions) == (
+        "query",
+        "is also the question of item 0",
+        ("same dataset",),
+    )
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_an_item_and_its_twin_may_ask_the_same_and_a_third_may_not(order: tuple[int, int]) -> None:
+def test_a_minimal_pair_may_share_its_question_but_not_a_third_item(order: tuple[int, int]) -> None:
     pair = (native_item(id="off"), native_item(id="on", twin="off"))
     assert faults("duplicate-question", *(pair[at] for at in order)) == []
     (fault,) = faults("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
-    assert fault.message == f"is asked by item {pair[order[0]].id} too"
+    assert fault.message == f"is also the question of item {pair[order[0]].id}"
 
 
-def test_a_list_typed_false_answer_is_read_as_slots() -> None:
+def test_a_false_answer_as_a_list_has_slots() -> None:
     item = fact_item("red", ["blue", "green"], "red", "blue and green", query=ZH)
     assert [faults(rule, item) for rule in ("fake-holds-gold", "gold-in-edit", "edit-without-fake")] == [[], [], []]
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_says_what_it_means_and_what_to_do(name: str) -> None:
+def test_a_rule_has_a_meaning_and_a_fix(name: str) -> None:
     rule = RULES[name]
     assert rule.name == name
     assert rule.severity in ("error", "warning", "note")

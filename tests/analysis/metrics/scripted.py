@@ -22,7 +22,7 @@ _CORRECT = tuple(Fraction(fifths, 5) for fifths in range(6))
 
 @cache
 def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
-    """All cases of the bundled data in a language; every arm where the profile is our own."""
+    """Return all cases of the bundled data in a language, with all distractor conditions for our own profile."""
     ours = profile in ("robust", "paper")
     settings = Settings(
         profile=profile,
@@ -37,7 +37,7 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
 
 
 def ask(script: str, cases: tuple[Case, ...]) -> list[Scored]:
-    """What a script says of every case, scored."""
+    """Yield the scored responses of a scripted model to every case."""
     return [
         to_scored(case, script, 0, "ok", score(case, SCRIPTS[script](case)))
         if case.feasible
@@ -47,7 +47,7 @@ def ask(script: str, cases: tuple[Case, ...]) -> list[Scored]:
 
 
 class Found:
-    """Cells, to be looked up."""
+    """Cells that can be looked up."""
 
     def __init__(self, cells: list[Cell]) -> None:
         self._cells: dict[tuple[object, ...], Cell] = {}
@@ -72,7 +72,7 @@ class Found:
 
 @cache
 def found(script: str, lang: str, profile: str, rotate: bool = False) -> Found:
-    """All cells of a script."""
+    """Return all cells of a scripted model."""
     return Found(list(measure(ask(script, lay_out(lang, profile, rotate)), TRACKS)))
 
 

@@ -1,4 +1,4 @@
-"""Metrics on a few trials written out, where the arithmetic can be done by eye."""
+"""Metrics of a few constructed trials, with results that are easy to verify."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.curve import area, ratio_of_loss
 from ragbed.analysis.metrics.trial import Asked, Scored, ScoreValue, to_scored
-from ragbed.analysis.metrics.trial_columns import make_sheets
+from ragbed.analysis.metrics.trial_columns import group_trials
 from ragbed.analysis.statistics.paired import mcnemar
 from ragbed.schema import Estimate
 from tests.runs.harness import make_case
@@ -41,7 +41,7 @@ def _full(scores: dict[str, ScoreValue]) -> dict[str, ScoreValue]:
 
 
 def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict[str, Estimate]:
-    """By metric; of those at several places the last."""
+    """Return cells by metric; the last if there are several."""
     cells = [cell for cell in measure(trials) if cell.table == table and cell.scope == scope]
     return {cell.estimate.metric: cell.estimate for cell in cells}
 
@@ -55,21 +55,21 @@ def _estimates(trials: Iterable[Scored], table: str, scope: str = "all") -> dict
         ([1, 1, 1, 1, 0.95], 1.8),  # never: past the last
     ],
 )
-def test_the_ratio_of_a_tenth_lost_lies_on_the_straight_line(curve: list[float], ratio: float) -> None:
+def test_rho10_is_interpolated_linearly(curve: list[float], ratio: float) -> None:
     assert ratio_of_loss(_RATIOS, np.array(curve)) == pytest.approx(ratio)
 
 
-def test_of_nothing_nothing_can_be_lost() -> None:
+def test_zero_accuracy_has_no_rho10() -> None:
     assert np.isnan(ratio_of_loss(_RATIOS, np.zeros(5)))
 
 
-def test_of_nothing_no_share_is_kept() -> None:
+def test_zero_accuracy_has_no_retention() -> None:
     trials = [_trial(item, "noise", noise, correct=noise > 0) for noise in (0.0, 0.8) for item in "abc"]
     cell = _estimates(trials, "noise")["retention"]
     assert (cell.value, cell.low, cell.high, cell.n) == (None, None, None, 6)
 
 
-def test_the_area_is_the_mean_height_also_of_uneven_steps() -> None:
+def test_the_area_is_the_mean_height_for_uneven_steps() -> None:
     assert area(np.array([0, 0.2, 0.8]), np.array([1.0, 1.0, 0.0])) == pytest.approx((0.2 + 0.3) / 0.8)
 
 
@@ -85,7 +85,7 @@ def test_failures_stay_in_the_denominator_and_infeasible_cases_do_not_enter_it()
     assert (cell.value, cell.n, cell.asked, cell.errors, cell.infeasible) == (0.25, 4, 4, 2, 1)
 
 
-def test_a_model_that_never_replied_scores_nothing_in_every_table() -> None:
+def test_a_model_without_responses_scores_zero_in_every_table() -> None:
     trials = [_trial(item, "noise", noise, "error") for noise in (0.0, 0.8) for item in "ab"]
     trials += [_trial(item, "rejection", 1.0, "error") for item in "ab"]
     trials += [_trial(item, "counterfactual", 0.0, "refused") for item in "ab"]
@@ -100,13 +100,13 @@ def test_a_model_that_never_replied_scores_nothing_in_every_table() -> None:
     assert [(cell.value, cell.n, cell.asked, cell.errors) for cell in cells] == [(0.0, 2, 2, 2)] * 3 + [(0.0, 1, 1, 1)]
 
 
-def test_failures_are_no_verdicts_of_a_score_that_replies_do_not_have() -> None:
+def test_failures_do_not_count_for_a_score_that_no_response_has() -> None:
     reply = replace(_trial("a", "noise", 0.0), scores={"correct": True})
     cell = _estimates([reply, _trial("b", "noise", 0.0, "error")], "noise")["false_refusal"]
     assert (cell.value, cell.n, cell.asked, cell.errors) == (None, 0, 2, 1)
 
 
-def test_what_a_scorer_has_no_verdict_on_is_not_zero() -> None:
+def test_a_missing_verdict_is_not_zero() -> None:
     trials = [_trial("1", "closed-book", None, correct=True), _trial("2", "closed-book", None, correct=None)]
     cell = _estimates(trials, "closed-book")["accuracy"]
     assert (cell.value, cell.n, cell.asked) == (1.0, 1, 2)
@@ -131,7 +131,7 @@ def test_right_answers_without_evidence_are_memory_or_leak() -> None:
     assert cells["wrong_without_evidence"].value == 0.25
 
 
-def test_abstention_is_measured_on_questions_asked_both_ways() -> None:
+def test_abstention_is_measured_on_paired_questions() -> None:
     trials = [_trial(item, "noise", 0.0, correct=True, refused=item == "a") for item in "abcd"]
     trials += [_trial(item, "rejection", 1.0, refused=item in "ab") for item in "abcdef"]
     cells = _estimates(trials, "rejection")
@@ -145,7 +145,7 @@ def test_abstention_is_measured_on_questions_asked_both_ways() -> None:
     assert cells["simpleqa_f"].value == pytest.approx(2 / (1 / (3 / 8) + 1 / (3 / 5)))
 
 
-def test_what_cannot_be_scored_is_in_no_part_of_a_penalised_score() -> None:
+def test_unscored_trials_are_left_out_of_penalised_scores() -> None:
     trials = [_trial(item, "noise", 0.0, correct=None if item == "d" else item != "c") for item in "abcd"]
     trials += [_trial(item, "rejection", 1.0, correct=None if item == "d" else False, refused=True) for item in "abcd"]
     cells = _estimates(trials, "rejection")
@@ -164,7 +164,7 @@ def test_joint_loss_is_over_questions_with_both_scores() -> None:
     assert (cell.value, cell.n, cell.asked) == (0.5, 1, 2)
 
 
-def test_integration_tax_is_what_is_known_part_by_part_and_lost_at_once() -> None:
+def test_integration_tax_compares_separate_and_joint_answers() -> None:
     parts = {"a": (True, True), "b": (True, True), "c": (True, False), "d": (True, True)}
     trials = [_trial(item, "parts", 0.0, correct=part) for item, both in parts.items() for part in both]
     trials += [_trial(item, "integration", 0.0, correct=item == "a") for item in (*parts, "never asked in parts")]
@@ -186,7 +186,7 @@ def test_integration_tax_does_not_grow_with_the_number_of_repeats() -> None:
     assert cells["integration_tax"].value == pytest.approx(0.21, abs=0.04)
 
 
-def test_declining_is_told_with_and_without_the_instruction_for_it() -> None:
+def test_refusals_are_reported_with_and_without_the_instruction() -> None:
     trials = [_trial(item, "closed-book", None, refused=False, correct=item == "a") for item in "ab"]
     trials += [_trial(item, "no-documents", None, refused=True, correct=False) for item in "ab"]
     cells = _estimates(trials, "closed-book")
@@ -195,7 +195,7 @@ def test_declining_is_told_with_and_without_the_instruction_for_it() -> None:
     }  # fmt: skip
 
 
-def test_a_question_laid_out_by_two_seeds_is_two_rows_of_the_position_test() -> None:
+def test_each_seed_of_a_question_is_a_row_of_the_position_test() -> None:
     def asked(item: int, seed: int, slot: int) -> Scored:
         trial = _trial(str(item), "noise", 0.5, correct=slot == 0 and seed == item % 2)
         return replace(trial, k=2, seed=seed, slots=(slot,))
@@ -233,7 +233,7 @@ def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     assert cells["error_detection"].n == 8
 
 
-def test_the_knowledge_gate_is_scored_on_other_samples_than_chose_the_questions() -> None:
+def test_the_knowledge_gate_uses_separate_samples() -> None:
     # A model that guesses: half of the answers are right, whatever the question.
     rng = np.random.default_rng(0)
     trials = []
@@ -251,7 +251,7 @@ def test_the_knowledge_gate_is_scored_on_other_samples_than_chose_the_questions(
     assert cells["passes_paper_gate"].value == 0
 
 
-def test_models_are_compared_on_the_questions_that_all_know() -> None:
+def test_models_are_compared_on_commonly_known_questions() -> None:
     trials = []
     for model, known in (("x", "abc"), ("y", "bcd")):
         for item in "abcde":
@@ -262,7 +262,7 @@ def test_models_are_compared_on_the_questions_that_all_know() -> None:
     assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
 
 
-def test_p_values_are_adjusted_over_ratios_and_over_the_board() -> None:
+def test_p_values_are_adjusted_over_ratios_and_models() -> None:
     trials = []
     for model, lost in (("x", (8, 20)), ("y", (0, 6))):
         for noise, fell in ((0.0, 0), (0.4, lost[0]), (0.8, lost[1])):
@@ -280,7 +280,7 @@ def test_p_values_are_adjusted_over_ratios_and_over_the_board() -> None:
     assert found["x", "first_decline", None] == 0.4
 
 
-def test_known_and_unknown_questions_are_told_apart() -> None:
+def test_known_and_unknown_questions_have_separate_cells() -> None:
     trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
     trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
     assert _estimates(trials, "noise", "known")["accuracy"].value == 1.0
@@ -303,12 +303,12 @@ def test_the_event_of_a_case_is_its_cluster() -> None:
     assert to_scored(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
 
 
-def test_an_event_that_is_called_like_an_item_is_not_that_item() -> None:
-    (sheet,) = make_sheets([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
+def test_an_event_with_the_name_of_an_item_is_another_cluster() -> None:
+    (sheet,) = group_trials([_trial("a", "noise", 0.0), replace(_trial("b", "noise", 0.0), cluster="a")])
     assert sheet.cluster.tolist() == [0, 1]
 
 
-def test_sub_answers_count_apart_and_in_their_places() -> None:
+def test_sub_answers_count_separately_and_by_alignment() -> None:
     trials = [
         _trial("a", "integration", 0.0, correct=True, partial=1.0, aligned=1.0),
         _trial("b", "integration", 0.0, correct=True, partial=1.0, aligned=0.0),  # swapped
@@ -323,7 +323,7 @@ def test_sub_answers_count_apart_and_in_their_places() -> None:
     assert cells["joint_loss"].value == pytest.approx(0.125)
 
 
-def test_delivered_noise_has_an_axis_of_its_own_where_it_is_not_what_was_asked() -> None:
+def test_delivered_noise_is_reported_if_it_differs_from_the_request() -> None:
     def delivered(item: str, real: float, correct: bool) -> Scored:
         trial = _trial(item, "noise", 0.8, correct=correct)
         return replace(trial, noise_real=real)
@@ -335,7 +335,7 @@ def test_delivered_noise_has_an_axis_of_its_own_where_it_is_not_what_was_asked()
     assert axis == {0.6: 1.0, 0.8: 0.0}
 
 
-def test_documents_may_harm_what_was_known() -> None:
+def test_documents_can_harm_known_answers() -> None:
     trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
     trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
     trials += [_trial(item, "noise", 0.8, correct=item in "bc") for item in "abcd"]
@@ -347,7 +347,7 @@ def test_documents_may_harm_what_was_known() -> None:
     assert cells["wrong_wrong_wrong"].value == 0.25
 
 
-def test_a_cell_as_json_names_everything_that_tells_it_from_others() -> None:
+def test_a_cell_as_json_has_its_complete_key() -> None:
     cell = next(iter(measure([_trial("a", "noise", 0.2, correct=True)])))
     assert cell.as_json() == {
         "table": "noise",

@@ -1,4 +1,4 @@
-"""Sums: from equal questions held once come the cells that come from all trials."""
+"""Partial sums give the same cells as all trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragbed.analysis.metrics import measure, measure_sheets, partial_sums
+from ragbed.analysis.metrics import measure, measure_groups, partial_sums
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.partial_sums import PartialSumBuilder, QuestionCounts, pack, unpack
 from ragbed.analysis.metrics.trial import Scored, ScoreValue
@@ -35,7 +35,7 @@ _CONDITIONS: list[tuple[str, float | None, int, float]] = [
 
 
 def _trials(questions: int, *, turned: bool = False, events: bool = False, repeats: int = 1) -> Iterator[Scored]:
-    """Made-up trials of every ability: some failed, some infeasible, some without a verdict; in no order."""
+    """Yield random trials of every ability in random order: some failed, infeasible or without a verdict."""
     draw, made = random.Random(questions), []
     for number in range(questions):
         ease = draw.choice((0.1, 0.5, 0.9))
@@ -89,7 +89,7 @@ def _fold(trials: Iterator[Scored]) -> dict[TrialGroup, QuestionCounts]:
 
 
 def _cells(summed: dict[TrialGroup, QuestionCounts]) -> list[Cell]:
-    return list(measure_sheets([equal.to_sheet(key) for key, equal in summed.items()], TRACKS, by_name=False))
+    return list(measure_groups([equal.to_columns(key) for key, equal in summed.items()], TRACKS, by_name=False))
 
 
 def _told(cells: list[Cell]) -> dict[tuple[object, ...], list[float | None]]:
@@ -114,14 +114,14 @@ def _agree(ours: list[Cell], wanted: list[Cell]) -> None:
 @pytest.mark.parametrize(
     "made", [{}, {"turned": True}, {"events": True}, {"repeats": 3}], ids=["plain", "turned", "events", "repeated"]
 )
-def test_every_cell_is_that_of_all_trials(made: dict[str, bool]) -> None:
+def test_cells_from_sums_equal_cells_from_all_trials(made: dict[str, bool]) -> None:
     wanted = list(measure(_trials(120, **made)))
     assert {cell.table for cell in wanted} >= {"noise", "rejection", "integration", "counterfactual", "transitions"}
     assert ("position" in {cell.table for cell in wanted}) == ("turned" in made)
     _agree(_cells(_fold(_trials(120, **made))), wanted)
 
 
-def test_a_turned_run_that_is_partly_asked_has_the_cells_of_its_trials() -> None:
+def test_an_incomplete_run_with_all_positions_has_the_same_cells() -> None:
     def partly() -> Iterator[Scored]:
         for trial in _trials(60, turned=True):
             if int(trial.item) < 40 or trial.testbed != "noise" or trial.slots[0] % 5 < int(trial.item) % 4:
@@ -140,7 +140,7 @@ def test_a_turned_run_that_is_partly_asked_has_the_cells_of_its_trials() -> None
     _agree(_cells(added), wanted)
 
 
-def test_equal_questions_are_held_once() -> None:
+def test_equal_questions_are_stored_once() -> None:
     def asked(item: str, correct: bool, slot: int) -> Scored:
         return Scored(**_WHO, item=item, testbed="noise", noise=0.0, k=5, slots=(slot,), scores={"correct": correct})
 
@@ -148,7 +148,7 @@ def test_equal_questions_are_held_once() -> None:
     assert sorted(equal.questions.values()) == [1, 2]
 
 
-def test_what_does_not_fit_into_the_memory_comes_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_are_the_same_if_trials_are_spilled_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = _cells(_fold(_trials(60, events=True)))
     monkeypatch.setattr(partial_sums, "_HELD", 50)
     _agree(_cells(_fold(_trials(60, events=True))), wanted)
@@ -170,7 +170,7 @@ def test_sums_of_parts_are_the_sums_of_the_whole() -> None:
     _agree(_cells(added), _cells(whole))
 
 
-def test_the_trials_of_an_event_are_packed_whatever_their_order() -> None:
+def test_packing_does_not_depend_on_the_order() -> None:
     one, other = np.array([3, 1], np.uint32), np.array([2], np.uint32)
     assert pack([one, other]) == pack([other, np.array([1, 3], np.uint32)])
     assert sorted(unpack(pack([one, other]))) == [[1, 3], [2]]

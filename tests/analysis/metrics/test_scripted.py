@@ -1,4 +1,4 @@
-"""Every metric of a scripted model is what arithmetic says, on every testbed and profile (A5)."""
+"""Metrics of scripted models have the computed values, on every testbed and profile."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 o
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("profile", _PROFILES)
 @pytest.mark.parametrize("script", _STEADY)
-def test_metrics_are_what_the_script_makes_them(script: str, profile: str, lang: str, track: str) -> None:
+def test_scripted_models_have_the_expected_metrics(script: str, profile: str, lang: str, track: str) -> None:
     cells = found(script, lang, profile)
     expected = {where: row[_STEADY.index(script)] for where, row in _EVERYWHERE.items()}
     if (script, track) == ("echo", "robust"):
@@ -89,7 +89,7 @@ def test_metrics_are_what_the_script_makes_them(script: str, profile: str, lang:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("profile", ["robust", "paper"])
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
-def test_one_document_is_worth_its_share(script: str, profile: str, lang: str, track: str) -> None:
+def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str, lang: str, track: str) -> None:
     cells = found(script, lang, profile)
     for ratio in _NOISE:
         assert cells.value("base.noise.accuracy", script, track, noise=ratio, k=5) == pytest.approx(1 - ratio)
@@ -154,14 +154,14 @@ def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, 
     ("script", "knows", "refuses"),
     [("oracle", 0, 1), ("refuser", 0, 1), ("majority", 0, 1), ("memory", 1, 0), ("gullible", 1, 0), ("echo", 0, 0)],
 )
-def test_closed_book_shows_what_is_known_and_declined(script: str, knows: int, refuses: int, lang: str) -> None:
+def test_closed_book_has_accuracy_and_refusals(script: str, knows: int, refuses: int, lang: str) -> None:
     cells = found(script, lang, "robust")
     assert cells.value("base.closed-book.accuracy", script, "code") == knows
     assert cells.value("base.closed-book.refusal", script, "code") == refuses
 
 
 @pytest.mark.parametrize(("script", "slot"), [("first-doc", 0), ("last-doc", 4)])
-def test_all_rotations_show_which_slot_is_read(script: str, slot: int) -> None:
+def test_all_positions_show_which_position_is_read(script: str, slot: int) -> None:
     cells = found(script, "en", "robust", rotate=True)
     for place in range(5):
         seen = cells.value("base.position.accuracy_by_slot", script, "code", noise=0.8, k=5, slot=place)
@@ -171,7 +171,7 @@ def test_all_rotations_show_which_slot_is_read(script: str, slot: int) -> None:
     assert cells.value("base.noise.accuracy", script, "code", noise=0.8, k=5) == pytest.approx(0.2)
 
 
-def test_a_model_that_reads_everything_does_not_mind_the_order() -> None:
+def test_a_model_that_reads_everything_is_robust_to_order() -> None:
     cells = found("oracle", "en", "robust", rotate=True)
     assert cells.value("base.position.order_robustness", "oracle", "code", noise=0.8, k=5) == 1
     assert cells.value("base.position.position_p", "oracle", "code", noise=0.8, k=5) == 1

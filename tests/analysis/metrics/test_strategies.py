@@ -1,4 +1,4 @@
-"""Remedies against the plain prompt, from trials that are written out."""
+"""Prompting strategies against the plain prompt, with constructed trials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes
 
 
 def _cells(*trials: Scored) -> dict[tuple[str, str], Cell]:
-    """The cells of the table, by profile and metric."""
+    """Return the cells of the table by profile and metric."""
     made = (cell for cell in measure(trials, ["robust"]) if cell.table == "remedies")
     return {(cell.key.profile, cell.estimate.metric): cell for cell in made}
 
@@ -51,12 +51,12 @@ def test_a_gain_is_paired_and_has_an_interval_and_a_p() -> None:
     assert ("robust", "noise_gain") not in cells
 
 
-def test_only_conditions_that_both_were_asked_are_paired() -> None:
+def test_only_common_conditions_are_paired() -> None:
     trials = [*_both(10, 10), *(_trial("robust+isolate", item, False, noise=0.8) for item in range(40))]
     assert _cells(*trials)["robust+isolate", "noise_gain"].estimate.value == 0.0
 
 
-def test_a_reply_that_did_not_come_counts_against_the_remedy_and_costs_nothing_known() -> None:
+def test_a_failed_call_counts_against_the_strategy_and_has_no_cost() -> None:
     failed = [_trial("robust+isolate", item, False, outcome="error", scores=None) for item in range(10, 20)]
     kept = [trial for trial in _both(20, 20) if trial.profile == "robust" or not 10 <= int(trial.item) < 20]
     cells = _cells(*kept, *failed)
@@ -65,12 +65,12 @@ def test_a_reply_that_did_not_come_counts_against_the_remedy_and_costs_nothing_k
     assert cells["robust+isolate", "calls"].estimate.n == 30
 
 
-def test_costs_stand_beside_each_other() -> None:
+def test_costs_are_reported_for_both_prompts() -> None:
     cells = _cells(*_both(10, 10))
     assert [cells[profile, "calls"].estimate.value for profile in ("robust", "robust+isolate")] == [1.0, 6.0]
     assert cells["robust", "tokens_in"].estimate.value == 100.0
     assert ("robust", "tokens_out") not in cells
-    assert cells["robust", "tokens_in"].estimate.low is None  # all alike: they tell nothing of the spread
+    assert cells["robust", "tokens_in"].estimate.low is None  # equal values have no interval
 
 
 def test_costs_that_vary_have_an_interval_by_question() -> None:
@@ -95,7 +95,7 @@ def test_questions_of_one_event_count_once() -> None:
     assert _cells(*trials)["robust+quote", "noise_gain"].estimate.n == 1
 
 
-def test_a_remedy_leaves_the_plain_prompts_adjusted_p_values_alone() -> None:
+def test_a_strategy_does_not_change_the_adjusted_p_values_of_the_plain_prompt() -> None:
     def trials(profile: str, model: str, fell: int) -> Iterator[Scored]:
         for item in range(40):
             yield _trial(profile, item, True, model=model)
@@ -113,7 +113,7 @@ def test_a_remedy_leaves_the_plain_prompts_adjusted_p_values_alone() -> None:
     assert adjusted(*alone, *trials("robust+quote", "x", 2)) == adjusted(*alone) == {}
 
 
-def test_without_a_plain_run_beside_it_a_remedy_has_no_gain() -> None:
+def test_a_strategy_without_a_plain_run_has_no_gain() -> None:
     assert not _cells(*(_trial("robust+quote", item, True) for item in range(5)))
     apart = [_trial("paper", item, True) for item in range(5)]
     assert not _cells(*apart, *(_trial("robust+quote", item, True) for item in range(5)))

@@ -11,7 +11,7 @@ _FOUND = find()
 _TABLES = read_tables()
 
 
-def test_the_tables_hold_six_models_in_two_languages() -> None:
+def test_the_tables_have_six_models_in_two_languages() -> None:
     for table in (_TABLES.noise, _TABLES.rejection, _TABLES.integration):
         rows = list(table.rows())
         assert len(rows) == 12
@@ -33,8 +33,8 @@ def test_percentages_are_whole_numbers_of_questions(percent: float, n: int, coun
     assert count_behind(percent, n) == CountOf(*count)
 
 
-def test_a_percentage_of_no_whole_number_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"50\.01 % is no share"):
+def test_an_impossible_percentage_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"50\.01 % is not a share"):
         count_behind(50.01, 10)
 
 
@@ -45,7 +45,7 @@ def test_exactly_two_figures_lost_three_questions() -> None:
     ]
 
 
-def test_s1_noise_lowers_most_rows_before_the_ratio_that_the_paper_names() -> None:
+def test_s1_most_rows_decline_before_the_ratio_of_the_paper() -> None:
     verdicts = _FOUND.simple.verdicts
     assert [one.noise for one in verdicts] == ["0.2", "0.4", "0.6", "0.8"]
     assert [one.rows for one in verdicts] == [12] * 4
@@ -55,7 +55,7 @@ def test_s1_noise_lowers_most_rows_before_the_ratio_that_the_paper_names() -> No
     assert [one.possible for one in verdicts] == [8, 11, 12, 12]
 
 
-def test_s2_integration_at_the_highest_ratio_cannot_be_decided_from_margins() -> None:
+def test_s2_integration_at_the_highest_ratio_is_inconclusive_from_totals() -> None:
     *_, last = _FOUND.integrated.verdicts
     assert (last.noise, last.z, last.fisher, last.certain, last.possible) == ("0.4", 7, 6, 2, 12)
 
@@ -71,14 +71,14 @@ def test_s3_correction_rates_have_wide_intervals() -> None:
     assert bounds == {("ChatGPT", "zh"): (6, 79), ("Qwen-7B-Chat", "zh"): (5, 70), ("ChatGPT", "en"): (25, 84)}
 
 
-def test_s4_error_shares_are_not_of_all_errors() -> None:
+def test_s4_error_shares_do_not_fit_all_errors() -> None:
     wrong, fitting = _FOUND.error_shares.errors, _FOUND.error_shares.sizes_that_fit
     assert wrong == {"en": 66, "zh": 56, "both": 122}
     assert not set(wrong.values()) & set(fitting)
     assert {50, 100} <= set(fitting)
 
 
-def test_s5_only_large_drops_could_be_seen() -> None:
+def test_s5_only_large_drops_are_detectable() -> None:
     drops = {(one.n, one.base): one.drop for one in _FOUND.resolutions}
     assert drops[300, 0.95] == pytest.approx(0.0623, abs=1e-4)
     assert drops[100, 0.45] == pytest.approx(0.1886, abs=1e-4)

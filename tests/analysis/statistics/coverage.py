@@ -1,4 +1,4 @@
-"""How often intervals cover the truth, summed over all outcomes instead of drawn."""
+"""Exact coverage of intervals, summed over all outcomes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SHARES = np.arange(1, 100) / 100
 
 
 def coverage(intervals: Sequence[Interval]) -> NDArray[np.float64]:
-    """At every share, given the interval of every number of hits 0 … n."""
+    """Return the coverage at every share, given the interval of every number of hits 0 … n."""
     low, high = (np.array([getattr(interval, side) for interval in intervals]) for side in ("low", "high"))
     n = len(intervals) - 1
     return np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in SHARES])
 
 
 def has_room(n: int) -> NDArray[np.bool_]:
-    """The shares at which at least five of n are expected on either side."""
+    """Return the shares at which at least five hits and five misses are expected."""
     return np.asarray(np.minimum(n * SHARES, n * (1 - SHARES)) >= 5 - 1e-9)

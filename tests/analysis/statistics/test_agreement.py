@@ -1,4 +1,4 @@
-"""Agreement of a judge with people, by hand."""
+"""Agreement of a judge with labels, computed by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_kappa_ac1_sensitivity_and_specificity_by_hand() -> None:
     assert found.kappa.low < 0.4 < found.kappa.high
 
 
-def test_ac1_holds_where_kappa_breaks_down() -> None:
+def test_ac1_is_stable_if_kappa_is_not() -> None:
     found = agreement(*_raters(94, 3, 3, 0), range(100))
     assert found.kappa.value < 0
     assert found.ac1.value > 0.9
@@ -35,7 +35,7 @@ def test_without_a_positive_there_is_no_sensitivity() -> None:
     assert agreement([0, 1, 0], [0, 0, 0], [0, 1, 2]).sensitivity is None
 
 
-def test_replies_to_one_question_tell_no_more_than_the_question() -> None:
+def test_responses_to_one_question_count_as_one_cluster() -> None:
     judged, labels = _raters(20, 5, 10, 15)
     copied = agreement(judged * 4, labels * 4, [*range(50)] * 4)
     once = agreement(judged, labels, range(50))

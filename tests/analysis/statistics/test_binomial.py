@@ -1,4 +1,4 @@
-"""One-sided bounds: how many of what was not looked at may be wrong."""
+"""One-sided bounds of a rate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_bound_is_clopper_and_pearsons(hits: int, n: int, bound: float) -> N
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (2, 30), (7, 50)])
-def test_beyond_the_bound_so_few_hits_would_be_rarer_than_one_in_twenty(hits: int, n: int) -> None:
+def test_the_bound_has_the_right_tail_probability(hits: int, n: int) -> None:
     bound = upper_bound(hits, n)
     assert binom.cdf(hits, n, bound) == pytest.approx(0.05)
     assert binom.cdf(hits, n, bound + 0.01) < 0.05
@@ -25,13 +25,13 @@ def test_beyond_the_bound_so_few_hits_would_be_rarer_than_one_in_twenty(hits: in
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.9])
 @pytest.mark.parametrize("hits", [0, 1, 4])
-def test_so_many_trials_reach_the_bound_and_one_fewer_does_not(hits: int, share: float) -> None:
+def test_the_number_of_trials_for_a_bound_is_minimal(hits: int, share: float) -> None:
     n = trials_for_bound(hits, share)
     assert upper_bound(hits, n) <= share
     assert n == hits + 1 or upper_bound(hits, n - 1) > share
 
 
-def test_published_plans_come_out() -> None:
+def test_published_sample_sizes_are_reproduced() -> None:
     assert [trials_for_bound(0, share) for share in (0.05, 0.01)] == [59, 299]
 
 
@@ -42,6 +42,6 @@ def test_the_tail_is_the_sum_of_its_probabilities(hits: int, n: int, share: floa
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (3, 2), (-1, 2)])
-def test_what_makes_no_rate_is_refused(hits: int, n: int) -> None:
-    with pytest.raises(ValueError, match="make no rate"):
+def test_invalid_counts_raise_an_error(hits: int, n: int) -> None:
+    with pytest.raises(ValueError, match="is not a rate"):
         upper_bound(hits, n)

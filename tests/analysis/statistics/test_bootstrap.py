@@ -33,13 +33,13 @@ def test_questions_are_resampled_and_not_trials() -> None:
     assert copied == bootstrap(once, _rate)
 
 
-def test_the_same_seed_draws_the_same() -> None:
+def test_the_same_seed_gives_the_same_interval() -> None:
     rows = np.column_stack([np.arange(30) % 3, np.full(30, 2)])
     assert bootstrap(rows, _rate, seed=7) == bootstrap(rows, _rate, seed=7)
     assert bootstrap(rows, _rate, seed=7) != bootstrap(rows, _rate, seed=8)
 
 
-def test_what_does_not_vary_gets_no_bounds() -> None:
+def test_constant_data_have_no_bounds() -> None:
     (interval,) = bootstrap(np.ones((20, 2)), _rate)
     assert interval.value == 1
     assert math.isnan(interval.low)
@@ -56,7 +56,7 @@ def test_resamples_without_a_value_are_left_out_without_a_warning() -> None:
 
 
 @pytest.mark.parametrize("n", [100, 300])
-def test_it_covers_as_often_as_it_says(n: int) -> None:
+def test_the_bootstrap_has_its_nominal_coverage(n: int) -> None:
     # Of the ends, where it has no bounds, Wilson's interval is used, as everywhere.
     inner = [bootstrap([[1, 1]] * hits + [[0, 1]] * (n - hits), _rate)[0] for hits in range(1, n)]
     intervals: list[Interval] = [wilson(0, n), *inner, wilson(n, n)]

@@ -1,4 +1,4 @@
-"""The two-parameter logistic model: what was put in comes out, of a handful of models too."""
+"""The two-parameter logistic model recovers known parameters, even from a few models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.analysis.statistics.irt import Numbers, fit_2pl
 
 
 def replies(models: int, items: int, a: float, b: float, seed: int) -> Numbers:
-    """Of models with mean 0 and spread 1 to items around a and b."""
+    """Return answers of models with mean 0 and spread 1 to items around a and b."""
     draw = np.random.default_rng(seed)
     ability = draw.normal(size=models)
     ability = (ability - ability.mean()) / ability.std()
@@ -29,7 +29,7 @@ def test_the_medians_are_those_of_the_items_and_not_of_a_prior(a: float, b: floa
     assert found.b.low < b < found.b.high
 
 
-def test_many_models_make_it_exact_though_not_all_were_asked_all() -> None:
+def test_many_models_give_exact_estimates_despite_missing_answers() -> None:
     right = replies(100, 200, 1.0, 0.5, seed=3)
     right[np.random.default_rng(4).random(right.shape) < 0.1] = np.nan
     found = fit_2pl(right)
@@ -39,6 +39,6 @@ def test_many_models_make_it_exact_though_not_all_were_asked_all() -> None:
 
 
 @pytest.mark.parametrize("right", [np.ones((6, 50)), np.zeros((6, 50)), np.eye(3), np.array([[1, 0, 1], [1, 0, 0.0]])])
-def test_models_that_do_not_differ_stay_finite(right: Numbers) -> None:
+def test_equal_models_have_finite_estimates(right: Numbers) -> None:
     found = fit_2pl(right)
     assert np.isfinite([*found.a, *found.b]).all()

@@ -35,15 +35,15 @@ def test_odds_of_flips_are_those_of_matched_pairs_with_the_exact_interval(won: i
     )
 
 
-def test_odds_are_infinite_where_nothing_is_lost_and_none_where_nothing_flipped() -> None:
+def test_odds_are_infinite_without_losses_and_undefined_without_flips() -> None:
     assert flip_odds(6, 0)[0] == math.inf
-    with pytest.raises(ValueError, match="no rate"):
+    with pytest.raises(ValueError, match="is not a rate"):
         flip_odds(0, 0)
 
 
 @pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])
 @pytest.mark.parametrize("n", [100, 300])
-def test_mcnemar_finds_nothing_more_often_than_its_level_where_there_is_nothing(n: int, discordance: float) -> None:
+def test_mcnemar_has_at_most_its_nominal_size(n: int, discordance: float) -> None:
     moved = probabilities(n, discordance)
     size = sum(
         moved[count]
@@ -53,7 +53,7 @@ def test_mcnemar_finds_nothing_more_often_than_its_level_where_there_is_nothing(
     assert size <= 0.05
 
 
-def test_bounds_try_every_pairing_that_the_margins_allow() -> None:
+def test_mcnemar_bounds_cover_every_possible_pairing() -> None:
     # 4 and 2 right of 5: either 2 fell and none rose, or 3 fell and 1 rose.
     bounds = mcnemar_bounds(4, 2, 5)
     assert bounds == pytest.approx((min(mcnemar(2, 0), mcnemar(3, 1)), max(mcnemar(2, 0), mcnemar(3, 1))))
@@ -87,13 +87,13 @@ def test_a_difference_is_that_of_bonett_and_price() -> None:
     assert interval[1:] == pytest.approx((-0.18613, -0.00995), abs=1e-5)
 
 
-def test_an_interval_keeps_its_width_where_nothing_moved() -> None:
+def test_the_interval_has_a_width_without_changes() -> None:
     assert paired_difference([0] * 50).low < -0.03
     assert paired_difference([0] * 50).high > 0.03
 
 
 @pytest.mark.parametrize("n", [30, 100, 300])
-def test_the_interval_of_a_difference_covers_as_often_as_it_says(n: int) -> None:
+def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
     fell, rose, runs = 0.12, 0.04, 4_000
     drawn = np.random.default_rng(5).multinomial(n, [fell, rose, 1 - fell - rose], size=runs)
     covered = 0
@@ -116,7 +116,7 @@ def test_equivalence_is_the_ninety_per_cent_interval_inside_the_margin(moved: in
     assert (equivalence_test(differences, 0.03) < 0.05) == (low > -0.03 and high < 0.03)
 
 
-def test_a_significant_fall_may_be_too_small_to_be_a_decline() -> None:
+def test_a_significant_drop_can_be_too_small_for_a_decline() -> None:
     differences = [-1] * 30 + [1] * 5 + [0] * 1_965
     assert mcnemar(5, 30) < 0.001
     assert decline_test(differences, 0.03) > 0.9
@@ -132,11 +132,11 @@ def test_cochran_q_is_the_textbook_formula() -> None:
 
 
 @pytest.mark.parametrize("score", [0.5, 2, np.nan])
-def test_cochran_q_takes_no_graded_scores(score: float) -> None:
+def test_cochran_q_refuses_graded_scores(score: float) -> None:
     with pytest.raises(ValueError, match="0 and 1"):
         cochran_q(np.array([[1, 0, score], [0, 1, 1]]))
 
 
-def test_cochran_q_of_two_conditions_is_mcnemar_and_of_no_change_nothing() -> None:
+def test_cochran_q_of_two_conditions_is_mcnemar() -> None:
     assert cochran_q([[1, 0]] * 9 + [[0, 1]] * 2 + [[1, 1]] * 5) == pytest.approx(mcnemar(9, 2))
     assert cochran_q([[1, 1, 1]] * 5 + [[0, 0, 0]] * 5) == 1.0

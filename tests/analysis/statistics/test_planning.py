@@ -1,14 +1,21 @@
-"""Plans in both directions."""
+"""Plans by drop and by number of questions."""
 
 from __future__ import annotations
 
 import pytest
 
-from ragbed.analysis.statistics.planning import Paired, Unpaired, plan_drop, plan_items, plan_power
+from ragbed.analysis.statistics.planning import (
+    Design,
+    paired_design,
+    plan_drop,
+    plan_items,
+    plan_power,
+    unpaired_design,
+)
 
 
-@pytest.mark.parametrize("design", [Paired(0.12), Paired(times=3), Unpaired(0.9)])
-def test_the_exact_size_reaches_the_power_and_one_less_does_not(design: Paired | Unpaired) -> None:
+@pytest.mark.parametrize("design", [paired_design(0.12), paired_design(times=3), unpaired_design(0.9)])
+def test_the_exact_size_reaches_the_power_and_one_less_does_not(design: Design) -> None:
     plan = plan_items(design, 0.06, 0.8)
     assert plan.exact_items is not None
     assert plan_power(design, plan.exact_items, 0.06).power == pytest.approx(0.8, abs=0.01)
@@ -16,8 +23,8 @@ def test_the_exact_size_reaches_the_power_and_one_less_does_not(design: Paired |
     assert (plan_power(design, plan.exact_items - 1, 0.06).power or 1) < 0.8
 
 
-@pytest.mark.parametrize("design", [Paired(0.12), Paired(times=2), Unpaired(0.9)])
-def test_the_two_directions_meet(design: Paired | Unpaired) -> None:
+@pytest.mark.parametrize("design", [paired_design(0.12), paired_design(times=2), unpaired_design(0.9)])
+def test_plans_by_drop_and_by_items_agree(design: Design) -> None:
     plan = plan_drop(design, 400, 0.8)
     assert plan.drop is not None
     assert plan.exact_drop is not None
@@ -25,8 +32,8 @@ def test_the_two_directions_meet(design: Paired | Unpaired) -> None:
     assert design.power(400, plan.exact_drop) == pytest.approx(0.8, abs=1e-3)
 
 
-def test_what_cannot_fall_that_far_has_no_plan() -> None:
-    assert plan_items(Paired(0.04), 0.05, 0.8).items is None
-    assert plan_items(Unpaired(0.3), 0.4, 0.8).items is None
-    assert plan_drop(Unpaired(0.02), 40, 0.8).drop is None
-    assert plan_power(Paired(0.04), 100, 0.05).power is None
+def test_an_impossible_drop_has_no_plan() -> None:
+    assert plan_items(paired_design(0.04), 0.05, 0.8).items is None
+    assert plan_items(unpaired_design(0.3), 0.4, 0.8).items is None
+    assert plan_drop(unpaired_design(0.02), 40, 0.8).drop is None
+    assert plan_power(paired_design(0.04), 100, 0.05).power is None

@@ -15,9 +15,7 @@ _RUNS = 40_000
     ("drop", "discordance", "n"),
     [(0.03, 0.08, 696), (0.05, 0.10, 312), (0.05, 0.15, 469), (0.10, 0.20, 155), (0.10, 0.30, 234)],
 )
-def test_paired_sizes_are_those_of_the_design_and_their_power_that_of_simulation(
-    drop: float, discordance: float, n: int
-) -> None:
+def test_paired_sizes_and_power_match_simulations(drop: float, discordance: float, n: int) -> None:
     assert paired_size(drop, discordance) == n
     shares = [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance]
     drawn = np.random.default_rng(0).multinomial(n, shares, size=_RUNS)
@@ -26,9 +24,7 @@ def test_paired_sizes_are_those_of_the_design_and_their_power_that_of_simulation
 
 
 @pytest.mark.parametrize(("base", "drop", "n"), [(0.95, 0.05, 435), (0.60, 0.10, 388)])
-def test_unpaired_sizes_are_those_of_the_design_and_their_power_that_of_simulation(
-    base: float, drop: float, n: int
-) -> None:
+def test_unpaired_sizes_and_power_match_simulations(base: float, drop: float, n: int) -> None:
     assert unpaired_size(base, drop) == n
     rng = np.random.default_rng(0)
     first, second = rng.binomial(n, base, _RUNS) / n, rng.binomial(n, base - drop, _RUNS) / n
@@ -43,6 +39,6 @@ def test_impossible_designs_are_refused(drop: float, discordance: float) -> None
         paired_size(drop, discordance)
 
 
-def test_a_drop_below_nothing_is_refused() -> None:
+def test_a_drop_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="leaves no rate"):
         unpaired_size(0.1, 0.2)

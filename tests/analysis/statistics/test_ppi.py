@@ -12,12 +12,12 @@ from ragbed.analysis.statistics.rates import wilson
 
 
 def _world(rng: np.random.Generator, share: float = 0.4, n: int = 2_000) -> tuple[np.ndarray, np.ndarray]:
-    """Truth, and a judge that sees 85 % of what is there and calls 12 % of what is not."""
+    """Return the truth, and a judge with a sensitivity of 85 % and a false-alarm rate of 12 %."""
     truth = (rng.random(n) < share).astype(float)
     return truth, np.where(truth == 1, rng.random(n) < 0.85, rng.random(n) < 0.12).astype(float)
 
 
-def test_with_equal_chances_and_a_whole_judge_it_is_the_plain_formula() -> None:
+def test_with_equal_probabilities_and_full_power_it_is_the_plain_formula() -> None:
     rng = np.random.default_rng(0)
     truth, judged = _world(rng)
     labels = np.full(2_000, np.nan)
@@ -33,7 +33,7 @@ def test_with_equal_chances_and_a_whole_judge_it_is_the_plain_formula() -> None:
     )
 
 
-def test_labels_enriched_with_one_kind_mislead_unless_they_are_weighted() -> None:
+def test_enriched_labels_need_weights() -> None:
     # Two tracks disagree more often where the answer is wrong; disagreements are labelled six times as often.
     rng = np.random.default_rng(1)
     plain, weighted, covered, runs = [], [], 0, 150
@@ -51,7 +51,7 @@ def test_labels_enriched_with_one_kind_mislead_unless_they_are_weighted() -> Non
     assert covered / runs >= 0.90
 
 
-def test_a_judge_that_guesses_is_left_out() -> None:
+def test_a_random_judge_has_zero_power() -> None:
     rng = np.random.default_rng(3)
     truth = (rng.random(2_000) < 0.4).astype(float)
     labels = np.where(np.arange(2_000) < 300, truth, np.nan)
@@ -70,12 +70,12 @@ def test_copies_of_a_question_do_not_narrow_a_correction() -> None:
     assert copied.high - copied.low >= 0.97 * (once.high - once.low)
 
 
-def test_labels_of_one_question_correct_nothing() -> None:
+def test_labels_of_one_question_are_not_enough() -> None:
     with pytest.raises(ValueError, match="at least two questions"):
         prediction_powered([1, 0, 1], [1, np.nan, np.nan], [0, 1, 2])
 
 
-def test_an_unfailing_judge_keeps_an_interval() -> None:
+def test_a_perfect_judge_has_an_interval() -> None:
     truth = np.array([1.0, 0.0] * 500)
     labels = np.where(np.arange(1_000) < 100, truth, np.nan)
     rate = prediction_powered(truth, labels, range(1_000)).rate
@@ -83,7 +83,7 @@ def test_an_unfailing_judge_keeps_an_interval() -> None:
     assert 0.02 < rate.high - rate.low < 0.08
 
 
-def test_rogan_gladen_undoes_known_errors() -> None:
+def test_rogan_gladen_corrects_known_errors() -> None:
     assert rogan_gladen(0.4 * 0.9 + 0.6 * 0.2, 0.9, 0.8) == pytest.approx(0.4)
     assert rogan_gladen(0.05, 0.9, 0.8) == 0.0
     assert math.isnan(rogan_gladen(0.5, 0.4, 0.6))

@@ -30,53 +30,53 @@ def test_intervals_are_the_published_ones(
 
 
 @pytest.mark.parametrize("n", [100, 300])
-def test_wilson_covers_as_often_as_it_says(n: int) -> None:
+def test_wilson_has_its_nominal_coverage(n: int) -> None:
     covered = coverage([wilson(hits, n) for hits in range(n + 1)])
     assert 0.93 <= covered.mean() <= 0.97
     assert covered[has_room(n)].min() >= 0.90
 
 
 @pytest.mark.parametrize("n", [100, 300])
-def test_clopper_pearson_never_covers_less_than_it_says(n: int) -> None:
+def test_clopper_pearson_has_at_least_its_nominal_coverage(n: int) -> None:
     assert coverage([clopper_pearson(hits, n) for hits in range(n + 1)]).min() >= 0.95
 
 
 @pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (-1, 5), (6, 5)])
-def test_what_is_no_rate_is_refused(interval: Callable[[int, int], Interval], hits: int, n: int) -> None:
-    with pytest.raises(ValueError, match=f"{hits} hits among {n} trials"):
+def test_invalid_counts_raise_an_error(interval: Callable[[int, int], Interval], hits: int, n: int) -> None:
+    with pytest.raises(ValueError, match=f"{hits} hits in {n} trials"):
         interval(hits, n)
 
 
-def test_all_or_nothing_reaches_the_end_exactly() -> None:
+def test_extreme_rates_have_exact_bounds() -> None:
     assert wilson(0, 37).low == 0.0
     assert wilson(37, 37).high == 1.0
 
 
-def test_a_question_asked_once_is_a_trial() -> None:
+def test_single_trials_give_the_plain_interval() -> None:
     assert clustered_wilson([1, 0, 1, 1], [1, 1, 1, 1]) == wilson(3, 4)
 
 
-def test_copies_of_a_question_tell_no_more_than_the_question() -> None:
+def test_copies_of_a_question_do_not_narrow_the_interval() -> None:
     once = wilson(30, 100)
     copied = clustered_wilson([5] * 30 + [0] * 70, [5] * 100)
     assert copied.value == 0.3
     assert copied[1:] == pytest.approx(once[1:], abs=0.002)
 
 
-def test_independent_repeats_tell_as_much_as_so_many_questions() -> None:
+def test_independent_repeats_count_like_questions() -> None:
     rng = np.random.default_rng(0)
     hits = rng.binomial(5, 0.3, size=2_000)
     clustered = clustered_wilson(hits.tolist(), [5] * 2_000)
     assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.001)
 
 
-def test_clusters_that_all_score_alike_count_as_one_trial_each() -> None:
+def test_equal_clusters_count_as_one_trial_each() -> None:
     assert clustered_wilson([5] * 10, [5] * 10) == Interval(1.0, *wilson(10, 10)[1:])
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (1, 20), (10, 20), (20, 20), (49.5, 60), (999, 1000)])
-def test_the_trials_behind_an_interval_of_wilsons_are_found(hits: float, n: float) -> None:
+def test_trials_behind_a_wilson_interval_are_found(hits: float, n: float) -> None:
     assert trials_behind(wilson(hits, n)) == pytest.approx(n)
 
 
@@ -84,7 +84,7 @@ def test_the_trials_behind_an_interval_of_wilsons_are_found(hits: float, n: floa
     "interval",
     [(0.4, 0.3, 0.5), (-0.1, -0.2, 0.1), (0.4, -0.2, 0.9), (0.4, math.nan, math.nan), (0.4, 0.4, 0.4), (0.9, 0.8, 1.0)],
 )
-def test_no_trials_are_found_behind_an_interval_of_another_kind(interval: tuple[float, float, float]) -> None:
+def test_other_intervals_have_no_trials_behind_them(interval: tuple[float, float, float]) -> None:
     assert trials_behind(Interval(*interval)) is None
 
 
@@ -93,7 +93,7 @@ def test_probabilities_add_up() -> None:
         assert math.fsum(probabilities(300, share)) == pytest.approx(1)
 
 
-def test_trials_of_one_question_do_not_make_a_mean_surer() -> None:
+def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
     alone = clustered_mean([1.0, 2.0, 4.0], [1, 1, 1])
     copied = clustered_mean([5.0, 10.0, 20.0], [5, 5, 5])
     assert copied == pytest.approx(alone)

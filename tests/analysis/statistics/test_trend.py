@@ -26,7 +26,7 @@ def test_a_scale_of_one_point_has_no_slope() -> None:
     assert math.isnan(clustered_slope([0.2, 0.4], [1, 0], [0, 0]).falls)
 
 
-def test_questions_that_all_move_alike_have_a_slope_without_bounds() -> None:
+def test_equal_slopes_have_no_interval() -> None:
     trend = clustered_slope([0, 0.3, 0.7] * 5, [1, 0.7, 0.3] * 5, [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3)
     assert trend.slope.value == pytest.approx(-1)
     assert math.isnan(trend.slope.low)

@@ -206,14 +206,14 @@ def test_a_label_is_kept_where_the_judge_reads_it(watched: Watched, served: Serv
     unit = LabelledUnit("refusal", "made/good", CASES[2].case, 0)
     page.keyboard.press("y")
     page.wait_for_selector("[data-criterion=refusal][data-label=yes][aria-pressed=true]")
-    assert read_labels(run / "labels.jsonl").said[unit].value is True
+    assert read_labels(run / "labels.jsonl").agreed[unit].value is True
     page.keyboard.press("l")
     page.keyboard.press("n")
     page.wait_for_selector("[data-criterion=refusal][data-label=no][aria-pressed=true]")
-    assert read_labels(run / "labels.jsonl").said[unit].value is False
+    assert read_labels(run / "labels.jsonl").agreed[unit].value is False
     page.keyboard.press("n")
     expect(page.locator(".label [aria-pressed=true]")).to_have_count(0)
-    assert read_labels(run / "labels.jsonl").said == {}
+    assert read_labels(run / "labels.jsonl").agreed == {}
 
 
 def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:

@@ -26,7 +26,7 @@ def write(run: Path, *labels: Label) -> None:
 
 def test_a_label_can_be_given_changed_and_taken_back(tmp_path: Path) -> None:
     put_label(tmp_path, STORED, "refusal", True, "ada")
-    assert read_labels(tmp_path / "labels.jsonl").said[UNIT].value is True
+    assert read_labels(tmp_path / "labels.jsonl").agreed[UNIT].value is True
     put_label(tmp_path, STORED, "refusal", False, "ada")
     assert [label.label for label in read_all(tmp_path)] == [False]
     put_label(tmp_path, STORED, "refusal", None, "ada")
@@ -40,7 +40,7 @@ def test_a_drawn_line_is_filled_in_with_its_probability(tmp_path: Path) -> None:
     (asked, *_) = asked_of(STORED, read_all(tmp_path), "ada")
     assert (asked.criterion, asked.wanted, asked.mine) == ("refusal", True, None)
     put_label(tmp_path, STORED, "refusal", True, "ada")
-    assert read_labels(tmp_path / "labels.jsonl").said == {UNIT: (True, 0.25)}
+    assert read_labels(tmp_path / "labels.jsonl").agreed == {UNIT: (True, 0.25)}
     put_label(tmp_path, STORED, "refusal", None, "ada")
     assert sorted(read_all(tmp_path), key=lambda label: label.model) == [drawn, other]
 

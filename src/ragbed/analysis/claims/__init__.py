@@ -13,7 +13,6 @@ from ragbed.analysis.claims.base import MIN_QUESTIONS, ClaimEvidence, ClaimFindi
 
 __all__ = ["CLAIMS", "MIN_QUESTIONS", "ClaimEvidence", "ClaimFinding", "ClaimInputs", "Verdict", "check_claims"]
 
-
 CLAIMS: dict[str, Callable[[ClaimInputs], ClaimFinding]] = {
     "C1": checks.help_even_with_noise,
     "C2": checks.decline_only_late,
@@ -28,6 +27,6 @@ CLAIMS: dict[str, Callable[[ClaimInputs], ClaimFinding]] = {
 }
 
 
-def check_claims(grounds: ClaimInputs) -> list[ClaimFinding]:
+def check_claims(inputs: ClaimInputs) -> list[ClaimFinding]:
     """Return the findings of all claims, in their order."""
-    return [check(grounds) for check in CLAIMS.values()]
+    return [check(inputs) for check in CLAIMS.values()]

@@ -1,10 +1,10 @@
-"""What a claim is checked against, and what a check says."""
+"""The inputs and findings of claim checks, and the rules that all checks share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
@@ -17,36 +17,35 @@ from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
 Verdict: TypeAlias = Literal["supported", "contradicted", "inconclusive", "not_enough_data"]
+
+# Questions that a measurement needs per model and condition to count as evidence. With fewer, the 95 % interval of a
+# rate near one half extends 17 points or more to each side, and one more question can reverse the verdict.
 MIN_QUESTIONS = 30
-"""Questions that a measurement needs to count for or against a claim, per model and condition. With fewer, the 95 %
-interval of a rate extends 17 points or more around one half, and one more question can turn the verdict around."""
-_NOT_LANGUAGE_MODELS = ("baseline", "scripted")
-"""Providers whose models follow a fixed rule: they say nothing about language models."""
+_NOT_LANGUAGE_MODELS = ("baseline", "scripted")  # providers of fixed rules, which say nothing about language models
 
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """One measurement that supports a claim, contradicts it, or does neither clearly."""
+    """One measurement that supports a claim, contradicts it, or is inconclusive.
+
+    `measure` is a key of `claims.what` in the locale files, `value` a share or a difference of shares, `p` the p value
+    adjusted for the number of rows (Holm), and `at` the noise ratio.
+    """
 
     key: TrialGroup
-    what: str
-    """What was measured: a key of the words' `claims.what`."""
+    measure: str
     value: float
-    """A share, or a difference of shares."""
     low: float | None
     high: float | None
-    n: int
-    """Questions."""
+    n: int  # questions
     verdict: Verdict
     p: float | None = None
-    """Where there is a test, adjusted for the number of rows (Holm)."""
     at: float | None = None
-    """The noise ratio, where there is one."""
 
 
 @dataclass(frozen=True)
 class ClaimFinding:
-    """A claim with what is found of it."""
+    """A claim with its verdict and evidence."""
 
     claim: str
     verdict: Verdict
@@ -55,10 +54,10 @@ class ClaimFinding:
 
 @dataclass(frozen=True)
 class ClaimInputs:
-    """All that claims are checked against."""
+    """The cells and causes of errors that claims are checked against."""
 
     cells: Sequence[Cell]
-    all_causes: Sequence[Cause] = field(default=())
+    all_causes: Sequence[Cause] = ()
 
     @cached_property
     def causes(self) -> list[Cause]:
@@ -66,27 +65,25 @@ class ClaimInputs:
         return [cause for cause in self.all_causes if _is_language_model(cause.model)]
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, str, str], list[Cell]]:
+    def _by_metric(self) -> dict[tuple[str, str, str], list[Cell]]:
         found: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in self.cells:
-            is_remedy = MARK in cell.key.profile and cell.table != "remedies"  # claims are of the plain prompt
-            if cell.scope != "all" or cell.place.get("arm") is not None or is_remedy:
-                continue
-            if _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
+            # Claims are about the plain prompt, except in the table of prompting strategies.
+            is_plain = MARK not in cell.key.profile or cell.table == "remedies"
+            is_usual = cell.scope == "all" and cell.place.get("arm") is None and is_plain
+            if is_usual and _is_language_model(cell.key.model) and cell.estimate.questions >= MIN_QUESTIONS:
                 found.setdefault((cell.track, cell.table, cell.estimate.metric), []).append(cell)
         return found
 
     def of(self, table: str, metric: str, track: str = "robust") -> list[Cell]:
         """Return the cells of a metric that have a value, enough questions, and a language model."""
-        cells = self._by_place.get((track, table, metric), [])
+        cells = self._by_metric.get((track, table, metric), [])
         return [cell for cell in cells if cell.estimate.value is not None]
 
-    def beside(self, cell: Cell, metric: str, *, table: str = "", noise: float | None = None) -> Estimate | None:
-        """Another metric of the same model, data and number of documents; at the same ratio, or at another."""
-        ratio = cell.place.get("noise") if noise is None else noise
-        for other in self.of(table or cell.table, metric, cell.track):
-            same = (other.key, other.place.get("k"), other.place.get("noise"))
-            if same == (cell.key, cell.place.get("k"), ratio):
+    def beside(self, cell: Cell, metric: str) -> Estimate | None:
+        """Return another metric of the same table, model, data, number of documents and noise ratio."""
+        for other in self.of(cell.table, metric, cell.track):
+            if other.key == cell.key and all(other.place.get(name) == cell.place.get(name) for name in ("k", "noise")):
                 return other.estimate
         return None
 
@@ -95,16 +92,24 @@ def _is_language_model(model: str) -> bool:
     return model.partition("/")[0] not in _NOT_LANGUAGE_MODELS
 
 
-def evidence(cell: Cell, what: str, verdict: Verdict, *, p: float | None = None) -> ClaimEvidence:
-    """A cell as evidence."""
-    one = cell.estimate
+def evidence(cell: Cell, measure: str, verdict: Verdict, *, p: float | None = None) -> ClaimEvidence:
+    """Return a cell as evidence."""
+    estimate = cell.estimate
     return ClaimEvidence(
-        cell.key, what, one.value or 0.0, one.low, one.high, one.questions, verdict, p, cell.place.get("noise")
+        cell.key,
+        measure,
+        estimate.value or 0.0,
+        estimate.low,
+        estimate.high,
+        estimate.questions,
+        verdict,
+        p,
+        cell.place.get("noise"),
     )
 
 
-def against_bound(estimate: Estimate, bound: float) -> Verdict:
-    """Whether a rate stays under a bound: its whole interval lies below, or above, or neither."""
+def is_below(estimate: Estimate, bound: float) -> Verdict:
+    """Return whether a rate is below a bound: its complete interval must be below, or above, to decide."""
     if estimate.low is None or estimate.high is None:
         return "inconclusive"
     return "supported" if estimate.high < bound else "contradicted" if estimate.low > bound else "inconclusive"
@@ -122,7 +127,7 @@ def conclude(claim: str, found: Iterable[ClaimEvidence]) -> ClaimFinding:
 
 
 def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
-    """Cells of one model, data and number of documents together, by noise ratio."""
+    """Group cells by model, data and number of documents, and sort each group by noise ratio."""
     found: dict[tuple[TrialGroup, int | None], list[Cell]] = {}
     for cell in cells:
         found.setdefault((cell.key, cell.place.get("k")), []).append(cell)
@@ -131,7 +136,7 @@ def panels(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
 
 
 class Gap(NamedTuple):
-    """The difference of two estimates that stand for themselves."""
+    """The difference of two independent estimates."""
 
     value: float
     low: float
@@ -140,8 +145,8 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Estimate, second: Estimate) -> Gap:
-    """First minus second, by a z test on the errors that their intervals show."""
-    errors = [((one.high or 0.0) - (one.low or 0.0)) / (2 * two_sided(LEVEL)) for one in (first, second)]
-    error, gap = math.hypot(*errors), (first.value or 0.0) - (second.value or 0.0)
-    reach = two_sided(LEVEL) * error
+    """Return first minus second, with a z test on the standard errors that their intervals imply."""
+    widths = [(estimate.high or 0.0) - (estimate.low or 0.0) for estimate in (first, second)]
+    error = math.hypot(*(width / (2 * two_sided(LEVEL)) for width in widths))
+    gap, reach = (first.value or 0.0) - (second.value or 0.0), two_sided(LEVEL) * error
     return Gap(gap, gap - reach, gap + reach, 2 * NormalDist().cdf(-abs(gap) / error) if error else 1.0)

@@ -1,9 +1,9 @@
-"""Diagnosing: why replies are wrong, by the paper's error types and further ones, each with its evidence.
+"""Diagnosis: why responses are wrong, by the paper's error types and further ones, each with evidence.
 
-Data flows one way: `said` (which answers a reply gives) → `look` (a trial with all that rules look at) → RULES
-→ `classify` (a diagnosis) → `summary` (shares) and `intervening` (asking again with the cause removed).
+Data flows in one direction: `response_answers` (the answers of a response) → `context` (a trial with everything that
+rules use) → RULES → `classify` (a diagnosis) → `summary` (shares) and `reruns` (calls with the cause removed).
 
-To add a type: a function that yields its evidence, its name in `record.NAMES`, and one line in RULES.
+To add a type, write a function that yields its evidence, add its name to `records.NAMES`, and add a line to RULES.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a run to diagnoses: every trial that went wrong, its types with evidence, and the source of the wrong answer."""
+"""Diagnose a run: error types with evidence, and the source of each wrong answer."""
 
 from __future__ import annotations
 
@@ -29,29 +29,25 @@ from ragbed.testbeds import right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.prompts.strategies import MARK
 
+# Closed-book responses by model, dataset, item, profile and repeat.
 Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
-"""Closed-book replies by model, dataset, item, profile and repeat."""
-
-
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
-FILE = "diagnosis.jsonl"
-"""In RUN/diagnose."""
-_TRIALS = 64
-"""Diagnosed as one job: half a second of work where all are wrong."""
+FILE = "diagnosis.jsonl"  # in RUN/diagnose
+_TRIALS = 64  # per job: half a second of work if all are wrong
 
 
 @dataclass
 class DiagnosisCounts:
-    """What became of every trial of a run.
+    """The number of trials of a run by result.
 
     Attributes:
         asked: Trials with documents.
-        right: Of these, right on the robust and on the paper's track.
-        without: Trials without documents: not diagnosed, only compared with.
-        remedied: Trials by remedies: not diagnosed, since the summary is of the plain prompt.
-        known: Closed-book replies that there are.
-        untold: Misled replies of which nobody can say whether the model knew better: closed-book was not asked.
+        right: The part of them that is right on the robust and on the paper's track.
+        without: Trials without documents, which are not diagnosed, but compared with.
+        remedied: Trials of prompting strategies, which are not diagnosed.
+        known: Closed-book responses.
+        untold: Misled responses without a closed-book response, which would show whether the model knew the answer.
     """
 
     asked: int = 0
@@ -63,15 +59,14 @@ class DiagnosisCounts:
     outcomes: dict[str, int] = field(default_factory=lambda: {"ok": 0, "refused": 0, "error": 0})
 
     def add(self, part: DiagnosisCounts) -> None:
-        """Counts a part of the trials in."""
+        """Add the counts of a part of the trials."""
         for name in ("asked", "right", "without", "remedied", "untold"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for outcome, count in part.outcomes.items():
             self.outcomes[outcome] += count
 
 
-def read_closed_book(results: Iterable[StoredResult]) -> Known:
-    """What models say without documents."""
+def _read_closed_book(results: Iterable[StoredResult]) -> Known:
     known: Known = {}
     for stored in results:
         if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
@@ -82,7 +77,7 @@ def read_closed_book(results: Iterable[StoredResult]) -> Known:
 
 
 def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCounts) -> Iterator[tuple[Case, Diagnosis]]:
-    """A diagnosis, with its case, of every trial that is wrong on either track; `tally` counts all."""
+    """Yield the case and diagnosis of every trial that is wrong on either track, and count all trials in `tally`."""
     for stored in results:
         if not stored.case.documents:
             tally.without += 1
@@ -102,7 +97,7 @@ def diagnose(results: Iterable[StoredResult], known: Known, tally: DiagnosisCoun
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """The diagnosis of one trial; None if it is right on both tracks."""
+    """Return the diagnosis of a trial; None if it is right on both tracks."""
     judged, values = None, {}
     if stored.completion.outcome == "ok":
         reply = stored.completion.reply or ""
@@ -115,20 +110,20 @@ def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) 
             "paper.refused": paper.refused(stored.case, reply),
             "paper.flagged": paper.flagged(stored.case, reply),
         }
-    look = TrialContext(stored, judged, values, closed_book)
+    trial = TrialContext(stored, judged, values, closed_book)
     wrong = not is_right(stored, judged)
-    if not wrong and _is_right_by_paper(look):
+    if not wrong and _is_right_by_paper(trial):
         return None
     rules = RULES if wrong else {name: RULES[name] for name in ("E8", "E11")}
-    evidence = tuple(one for find in rules.values() for one in look.evidence(find))
-    source, document, said = _attribute(look) if wrong else (None, None, None)
+    evidence = tuple(piece for find in rules.values() for piece in trial.evidence(find))
+    source, document, said = _attribute(trial) if wrong else (None, None, None)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
         wrong=wrong,
-        types=tuple(name for name in rules if any(one.type == name for one in evidence)),
+        types=tuple(name for name in rules if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
@@ -141,22 +136,22 @@ def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
     return judged is not None and getattr(judged, right_score(stored.case)) is True
 
 
-def _is_right_by_paper(look: TrialContext) -> bool:
-    told = look.values["flagged"] and not look.values["paper.flagged"]
-    return bool(look.values[f"paper.{right_score(look.case)}"]) and not told
+def _is_right_by_paper(trial: TrialContext) -> bool:
+    is_flag_missed = trial.values["flagged"] and not trial.values["paper.flagged"]
+    return bool(trial.values[f"paper.{right_score(trial.case)}"]) and not is_flag_missed
 
 
-def _attribute(look: TrialContext) -> tuple[Source | None, int | None, str | None]:
-    """Where the wrong answer came from: the document whose sentence is nearest to the question, memory, or nowhere."""
-    if look.judged is None or look.judged.refused:
+def _attribute(trial: TrialContext) -> tuple[Source | None, int | None, str | None]:
+    """Return the source of the wrong answer: the document with the closest sentence, memory, or none."""
+    if trial.judged is None or trial.judged.refused:
         return None, None, None
-    for said, places in look.origins:
+    for answer, places in trial.origins:
         if places:
-            return look.case.documents[places[0].document].stance, places[0].document, said.text
-    for said, _ in look.origins:
-        if look.closed_book is not None and look.closed_book.page.says(said.slot, look.gold):
-            return "parametric", None, said.text
-    return ("none", None, look.origins[0][0].text) if look.origins else (None, None, None)
+            return trial.stance(places[0]), places[0].document, answer.text
+    for answer, _ in trial.origins:
+        if trial.closed_book is not None and trial.closed_book.page.says(answer.slot, trial.gold):
+            return "parametric", None, answer.text
+    return ("none", None, trial.origins[0][0].text) if trial.origins else (None, None, None)
 
 
 def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
@@ -165,7 +160,7 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
 
 
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
-    """The trials in parts, each with what is said without documents in it."""
+    # Each part has only its own closed-book responses, because it may go to another process.
     while part := list(islice(results, _TRIALS)):
         keys = {_key(stored) for stored in part}
         yield part, {key: known[key] for key in keys if key in known}
@@ -178,43 +173,41 @@ def _diagnose_part(part: _Part) -> tuple[DiagnosisCounts, list[tuple[Case, Diagn
 
 @dataclass(frozen=True)
 class Found:
-    """A run, diagnosed."""
+    """The diagnoses of a run, and the cases that they are about."""
 
     tally: DiagnosisCounts
     diagnoses: list[Diagnosis]
     cases: dict[str, Case]
-    """Those that something was wrong with."""
 
 
 def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
-    """Diagnoses what a run holds.
+    """Diagnose a run.
 
     Args:
-        folder: The run's.
-        engine: Who diagnoses; None: this process. The result does not depend on it.
+        folder: The folder of the run.
+        engine: The engine that distributes the work; None for this process. The result does not depend on it.
 
     Raises:
-        UsageError: It is a judge's run, whose replies are verdicts, or has no trial with documents.
+        UsageError: The run belongs to a judge, or has no trial with documents.
     """
     with open_scored(folder) as store:
-        known = read_closed_book(store.results())
+        known = _read_closed_book(store.results())
         tally, pairs = DiagnosisCounts(known=len(known)), []
         for part, found in (engine or LocalEngine(1)).spread(_diagnose_part, _parts(store.results(), known)):
             tally.add(part)
             pairs += found
     if not tally.asked:
-        what = "only trials without documents" if tally.without else "no trial yet"
-        raise UsageError(f"{folder} has {what}: nothing could have misled anybody. Run a testbed that has documents.")
-    return Found(tally, [one for _, one in pairs], {case.case: case for case, _ in pairs})
+        content = "only trials without documents" if tally.without else "no trials"
+        raise UsageError(f"{folder} has {content}, so there is nothing to diagnose. Run a testbed with documents.")
+    return Found(tally, [diagnosis for _, diagnosis in pairs], {case.case: case for case, _ in pairs})
 
 
 def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
-    """Writes them beside the run, whole or not at all."""
+    """Write the diagnoses into the folder of the run, and return the path."""
     path = place_inside(folder, FOLDER, FILE)
     check_regular(path)
     path.parent.mkdir(exist_ok=True)
-    encoder = msgspec.json.Encoder()
     with write_whole(path) as sink:
-        for one in diagnoses:
-            sink.write(encoder.encode(one) + b"\n")
+        for diagnosis in diagnoses:
+            sink.write(msgspec.json.encode(diagnosis) + b"\n")
     return path

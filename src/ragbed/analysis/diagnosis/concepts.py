@@ -1,102 +1,106 @@
-"""E3, concept confusion: the sentence that the wrong answer rests on tells of a look-alike of what was asked about.
+"""E3, concept confusion: the sentence with the wrong answer is about something similar to the subject of the question.
 
 It is another year, ordinal, name or kind: 2018 for 2022, automotive revenue for revenue. A word before a noun is weak
-evidence: it counts only where the right answer was not out of reach (E1), as in the paper's first example, where the US
-Open stands in for the Qatar Open.
+evidence. It counts only if the right answer was not out of reach (E1), as in the paper's first example, where the US
+Open is confused with the Qatar Open. Other examples are 女单 for 男单, and 汽车业务营收 for 营收.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.distance import PRONOUN, find_distance
 from ragbed.analysis.diagnosis.evidence_text import tell
-from ragbed.analysis.diagnosis.noun_kinds import find_other_kind
-from ragbed.analysis.diagnosis.question_terms import YEAR, QuestionTerms, ordinals_in
+from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, ordinals_in, stem
 from ragbed.analysis.diagnosis.records import Evidence
 
-_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")
-"""A word with a capital inside a sentence; in Chinese, names cannot be told so."""
-_SAME = "other"
-"""A key of the words: the sentence itself tells of something else."""
+_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word inside a sentence; Chinese has none
+_SAME = "other"  # a key of the evidence texts: the sentence itself is about something else
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# Words before a noun that do not change its meaning.
+_NEUTRAL_EN = """
+    maximum minimum preliminary provisional
+    total overall whole entire main actual final own same such its new current exact official reported following
+    next last previous other another second-hand annual company group team country record decisive took take takes
+    came went made gave won held set put got
+"""
+_NEUTRAL = frozenset(_NEUTRAL_EN.split())
+_NEUTRAL_ZH = re.compile(
+    rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
+)
+_LONGEST_KIND_ZH = 4
+# Characters that distinguish things of one kind.
+_CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
+_ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
 class Difference(NamedTuple):
-    """A qualifier of the question and what stands in its place."""
+    """A qualifier of the question, and its replacement in the document.
+
+    `found` is None if the name is missing. `where` is the key of the evidence text: for the same sentence, an earlier
+    one, or a missing name.
+    """
 
     asked: str
     found: str | None
-    """None where it is the name that is missing."""
     where: str
-    """Which words tell it: the same sentence, an earlier one that it goes on from, or a name that is missing."""
 
 
-def find_confusion(look: TrialContext) -> Iterator[Evidence]:
-    """The sentences that wrong answers rest on, if what they tell of is not what was asked."""
-    if look.judged is None:
+def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield the first sentence with a wrong answer that is not about the subject of the question."""
+    if trial.judged is None:
         return
-    for said, places in look.origins:
-        if not places or not look.is_of_relation(said, places[0]) or _is_falsified(look, places[0]):
+    for answer, places in trial.origins:
+        # Edited documents are about the subject: only their answer is false.
+        if not places or not trial.is_of_relation(answer, places[0]) or trial.stance(places[0]) == "contradicts":
             continue
-        if difference := _difference(look, places[0]):
-            place = places[0]
-            yield Evidence(
-                type="E3",
-                **tell(difference.where, said=said.text),
-                document=place.document,
-                start=place.sentence.start,
-                end=place.sentence.end,
-                sentence=place.sentence.text.strip(),
-                asked=difference.asked,
-                found=difference.found,
-            )
+        if difference := _difference(trial, places[0]):
+            asked, found, where = difference
+            yield Evidence(type="E3", **tell(where, said=answer.text), **places[0].fields, asked=asked, found=found)
             return
 
 
-def _is_falsified(look: TrialContext, place: AnswerLocation) -> bool:
-    """A document in which the answer was changed tells of the very thing that was asked."""
-    return look.case.documents[place.document].stance == "contradicts"
-
-
-def _difference(look: TrialContext, place: AnswerLocation) -> Difference | None:
-    """The first qualifier that differs; the parts of a question are asked about as one."""
-    asked = look.asked
-    certain = _other_year(asked, place) or _other_ordinal(asked, place) or _other_name(asked, place)
-    if certain or look.evidence(find_distance):
+def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
+    """Return the first qualifier that differs. The parts of a question are not separated."""
+    terms = trial.terms
+    certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
+    if certain or trial.evidence(find_distance):
         return certain
-    kind = find_other_kind(look, place)
+    kind = _find_other_kind(trial, place)
     return None if kind is None else Difference(*kind, _SAME)
 
 
 def _scopes(place: AnswerLocation) -> Iterator[tuple[str, str]]:
-    """The sentence without the answer, then those before it, nearest first, each with the words for it."""
-    sentence = place.sentence
-    answer = place.page.folded[place.mention.start : place.mention.end]
-    yield sentence.folded.replace(answer, " " * len(answer)), _SAME
-    for earlier in reversed(place.page.sentences[: sentence.number]):
+    """Yield the sentence without the answer, then those before it, nearest first, with the keys of their texts."""
+    yield _without_answer(place), _SAME
+    for earlier in reversed(place.page.sentences[: place.sentence.number]):
         yield earlier.folded, "other.earlier"
 
 
-def _other_year(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    if not asked.years:
+def _without_answer(place: AnswerLocation) -> str:
+    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
+
+
+def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    if not terms.years:
         return None
-    answer = place.page.folded[place.mention.start : place.mention.end]
     for folded, where in _scopes(place):
-        at = place.sentence.folded.find(answer) if where == _SAME else len(folded)
-        year = _year_for(folded, at, at + len(answer) if where == _SAME else at)
-        if year in asked.years:
+        at = place.sentence.folded.find(place.answer) if where == _SAME else len(folded)
+        year = _year_for(folded, at, at + len(place.answer) if where == _SAME else at)
+        if year in terms.years:
             return None
         if year is not None:
-            return Difference(", ".join(sorted(asked.years)), year, where)
+            return Difference(", ".join(sorted(terms.years)), year, where)
     return None
 
 
 def _year_for(folded: str, start: int, end: int) -> str | None:
-    """The year that a stretch of a sentence is told of: one in its clause, else the last before it, else the next."""
+    """Return the year of a part of a sentence: one in its clause, else the last before it, else the next."""
     years = list(YEAR.finditer(folded))
     borders = [match.span() for match in _CLAUSE.finditer(folded)]
     first = max((after for _, after in borders if after <= start), default=0)
@@ -108,10 +112,10 @@ def _year_for(folded: str, start: int, end: int) -> str | None:
     return before[-1][0] if before else years[0][0] if years else None
 
 
-def _other_ordinal(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
     for folded, where in _scopes(place):
         found = ordinals_in(folded)
-        for of, which in sorted(asked.ordinals):
+        for of, which in sorted(terms.ordinals):
             same = [other for kind, other in sorted(found) if kind == of]
             if same and which not in same:
                 return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), where)
@@ -120,15 +124,81 @@ def _other_ordinal(asked: QuestionTerms, place: AnswerLocation) -> Difference | 
     return None
 
 
-def _other_name(asked: QuestionTerms, place: AnswerLocation) -> Difference | None:
-    """None of the question's names in the document, or others in their place in the sentence."""
-    if not asked.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not say who 'she' is
+def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    """Return whether the document lacks the question's names, or the sentence has others instead."""
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # an excerpt need not explain a pronoun
         return None
-    if asked.is_absent(place.page.folded):
-        return Difference(", ".join(asked.names), None, "other.unnamed")
+    if terms.is_absent(place.page.folded):
+        return Difference(", ".join(terms.names), None, "other.unnamed")
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]
-    if len(others) > 1 and not asked.names_in(place.sentence.folded):
-        return Difference(", ".join(asked.names), " ".join(others), _SAME)
+    if len(others) > 1 and not terms.names_in(place.sentence.folded):
+        return Difference(", ".join(terms.names), " ".join(others), _SAME)
+    return None
+
+
+def _find_other_kind(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return the noun of the question, and the other kind of it in a sentence."""
+    if trial.case.lang == "en":
+        return _other_kind_en(trial, place)
+    question, sentence = trial.terms.folded, _without_answer(place)
+    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
+    return _contrast_zh(question, sentence) or _inserted_zh(question, sentence, usual)
+
+
+def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    words = [word.lower() for word in _WORD.findall(trial.case.question)]
+    stems = [stem(word) for word in words]
+    start, end = place.page.place(place.mention)
+    answer = {word.lower() for word in _WORD.findall(place.page.text[start:end])}
+    right = [location.sentence.text for slot in trial.gold.slots for location in trial.places(slot)]
+    usual = {pair for sentence in right for pair in _pairs(sentence)}
+    for before, noun in _pairs(place.sentence.text):
+        if noun not in stems or before in answer or not _is_kind(before, trial.terms) or (before, noun) in usual:
+            continue
+        heads = [at for at, word in enumerate(stems) if word == noun and words[at] not in answer]
+        of_question = [words[at - 1] for at in heads if at and words[at - 1] not in STOP]
+        if heads:
+            word = words[heads[0]]
+            return f"{of_question[0]} {word}" if of_question else word, f"{before} {word}"
+    return None
+
+
+def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield words that may qualify the next one, with its stem. Only names qualify a name, unlike in movie Titanic."""
+    for before, noun in pairwise(_WORD.findall(sentence)):
+        if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
+            yield before.lower(), stem(noun.lower())
+
+
+def _is_kind(word: str, terms: QuestionTerms) -> bool:
+    """Return whether a word may distinguish kinds: it is no function word, no verb, and not in the question."""
+    if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
+        return False
+    return not word.endswith(("ed", "ly", "ing", "s")) or word.endswith(("men's", "ss", "us"))
+
+
+def _contrast_zh(question: str, sentence: str) -> tuple[str, str] | None:
+    for kinds in _CONTRASTS_ZH.split():
+        for at, mine in enumerate(question[:-2]):
+            noun = question[at + 1 : at + 3]
+            if mine in kinds and f"{mine}{noun}" not in sentence:
+                for other in kinds.replace(mine, ""):
+                    if f"{other}{noun}" in sentence:
+                        return f"{mine}{noun}", f"{other}{noun}"
+    return None
+
+
+def _inserted_zh(question: str, sentence: str, usual: Sequence[str]) -> tuple[str, str] | None:
+    """Find a kind before the requested noun, which has none in the question."""
+    if (requested := _ASKED_FOR_ZH.search(question)) is None:
+        return None
+    before, noun = requested.groups()
+    for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
+        kind = _NEUTRAL_ZH.sub("", match[1])
+        is_same_word = match[1][-1] == before  # e.g. 火车票 in both
+        is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
+        if len(kind) > 1 and not is_same_word and not is_known:
+            return noun, f"{match[1]}{noun}"
     return None

@@ -1,11 +1,11 @@
-"""One trial that went wrong, with everything that the rules look at; worked out when first asked for."""
+"""A wrong trial with everything that rules use, computed on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, Sentence, open_page
 from ragbed.analysis.diagnosis.question_terms import QuestionTerms, take_apart
@@ -13,42 +13,55 @@ from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, ParsedResponse, is_alike, read_reply
 from ragbed.analysis.diagnosis.subquestions import SubQuestion, split_question
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case
+from ragbed.schema import Case, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.verdict import RobustVerdict
 
+# A function that yields the evidence for an error type.
 Rule: TypeAlias = Callable[["TrialContext"], Iterator[Evidence]]
-"""Yields the evidence for a type, if there is any."""
 
 
 class AnswerLocation(NamedTuple):
-    """Where a document says an answer."""
+    """A sentence of a document that contains an answer.
+
+    `coverage` is the share of the question's terms in the sentence and the one before it.
+    """
 
     document: int
     page: ParsedText
     sentence: Sentence
     mention: Mention
     coverage: float
-    """How much of the question the sentence, with the one before it, has."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the location as fields of `Evidence`."""
+        start, end = self.sentence.start, self.sentence.end
+        return {"document": self.document, "start": start, "end": end, "sentence": self.sentence.text.strip()}
+
+    @property
+    def answer(self) -> str:
+        """Return the answer in the normalised text."""
+        return self.page.folded[self.mention.start : self.mention.end]
 
 
 @dataclass(frozen=True)
 class ClosedBookAnswers:
-    """What the same model says of the same item without documents."""
+    """The response of the same model to the same item without documents."""
 
     correct: bool | None
     page: ParsedText
 
 
 class TrialContext:
-    """A trial as the rules see it.
+    """A trial with the data that rules use.
 
     Args:
         stored: The trial.
-        judged: What the robust track says of the reply; None where there is none.
-        values: Every track's scores; empty where there is no reply.
-        closed_book: The closed-book reply to the same item, if there is one.
+        judged: The verdict of the robust track; None without a response.
+        values: The scores of all tracks; empty without a response.
+        closed_book: The closed-book response to the same item, if there is one.
     """
 
     def __init__(
@@ -59,92 +72,93 @@ class TrialContext:
         closed_book: ClosedBookAnswers | None,
     ) -> None:
         self.stored, self.judged, self.values, self.closed_book = stored, judged, values, closed_book
+        self.case: Case = stored.case
         self._found: dict[Rule, list[Evidence]] = {}
         self._places: dict[int, list[AnswerLocation]] = {}
 
     def evidence(self, rule: Rule) -> list[Evidence]:
-        """What a rule finds; some rules look at what others found."""
+        """Return the evidence of a rule; some rules use that of others."""
         if rule not in self._found:
             self._found[rule] = list(rule(self))
         return self._found[rule]
 
-    @property
-    def case(self) -> Case:
-        """The case."""
-        return self.stored.case
-
     @cached_property
     def gold(self) -> Gold:
-        """The answer, made ready for matching."""
+        """Return the answer, prepared for matching."""
         return prepare(self.case.question, self.case.answer, self.case.fake, self.case.lang)
 
     @cached_property
-    def asked(self) -> QuestionTerms:
-        """The question, taken apart."""
+    def terms(self) -> QuestionTerms:
+        """Return the terms of the question."""
         return take_apart(self.case.question, self.case.lang)
 
     @cached_property
     def parts(self) -> tuple[SubQuestion, ...]:
-        """The sub-questions; empty where it cannot be told which they are."""
+        """Return the sub-questions; empty if they cannot be determined."""
         return split_question(self.case.question, self.case.lang, len(self.case.answer))
 
     @cached_property
     def pages(self) -> list[ParsedText]:
-        """The documents."""
+        """Return the documents."""
         return [open_page(document.text, self.case.lang) for document in self.case.documents]
 
     @cached_property
     def reply(self) -> ParsedResponse:
-        """The reply, with its answers found; only of a trial that has one."""
+        """Return the response with its answers."""
         if self.judged is None:
-            raise ValueError(f"{self.case.case} has no reply")
+            raise ValueError(f"{self.case.case} has no response")
         return read_reply(self.case, self.stored.completion, self.judged, self.gold)
 
     @cached_property
     def missing(self) -> list[int]:
-        """Parts of the answer that the reply does not assert."""
+        """Return the parts of the answer that the response does not assert."""
         return [number for number, held in enumerate(self.reply.held) if not held]
 
     @cached_property
     def origins(self) -> list[tuple[GivenAnswer, list[AnswerLocation]]]:
-        """Every wrong answer with the places where documents say it, the best first; those found come first.
+        """Return every wrong answer with its locations in the documents, best first; located answers come first.
 
-        Of a question with several parts, what is of no missing part's kind is no answer to one.
+        If the question has several parts, only answers of the kind of a missing part count.
         """
         missing = [self.gold.slots[part] for part in self.missing]
-        several = len(self.gold.slots) > 1
-        wrong = [said for said in self.reply.wrong if not several or any(is_alike(said.slot, one) for one in missing)]
-        located = [(said, self.places(said.slot)) for said in wrong]
-        return sorted(located, key=lambda pair: not pair[1])
+        has_parts = len(self.gold.slots) > 1
+        wrong = [
+            answer
+            for answer in self.reply.wrong
+            if not has_parts or any(is_alike(answer.slot, slot) for slot in missing)
+        ]
+        return sorted(((answer, self.places(answer.slot)) for answer in wrong), key=lambda pair: not pair[1])
 
     @property
     def answers(self) -> bool:
-        """Whether the reply gives anything that may be an answer, or declines."""
+        """Return whether the response gives anything that may be an answer, or refuses."""
         return self.judged is not None and (
             self.judged.refused or self.judged.flagged or any(self.reply.held) or bool(self.reply.wrong)
         )
 
-    def is_of_relation(self, said: GivenAnswer, place: AnswerLocation) -> bool:
-        """Whether a sentence tells what is asked for: it has words of the question, or a date or quantity as wanted."""
-        return bool(said.slot.dates or said.slot.quantities or self.asked.coverage(place.sentence.folded))
+    def stance(self, place: AnswerLocation) -> Stance:
+        """Return the relevance label of a location's document."""
+        return self.case.documents[place.document].stance
 
-    def asked_of(self, part: int) -> QuestionTerms:
-        """What is asked by one part of the question, or by all of it where parts cannot be told."""
-        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.asked
+    def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
+        """Return whether a sentence is about the question: it shares terms, or has a date or quantity as required."""
+        return bool(answer.slot.dates or answer.slot.quantities or self.terms.coverage(place.sentence.folded))
+
+    def terms_of(self, part: int) -> QuestionTerms:
+        """Return the terms of a sub-question, or of the question if its parts are unknown."""
+        return take_apart(self.parts[part].text, self.case.lang) if self.parts else self.terms
 
     def places(self, slot: GoldSlot) -> list[AnswerLocation]:
-        """Where documents say an answer, the sentence nearest to the question first."""
-        if id(slot) not in self._places:  # slots live as long as the trial is looked at
-            self._places[id(slot)] = self._find_places(slot)
+        """Return the locations of an answer in the documents, the sentence closest to the question first."""
+        if id(slot) not in self._places:  # slots exist as long as the trial
+            self._places[id(slot)] = sorted(
+                self._find_places(slot), key=lambda place: (-place.coverage, place.document, place.mention)
+            )
         return self._places[id(slot)]
 
-    def _find_places(self, slot: GoldSlot) -> list[AnswerLocation]:
-        found = []
+    def _find_places(self, slot: GoldSlot) -> Iterator[AnswerLocation]:
         for number, page in enumerate(self.pages):
             for mention in page.mentions(slot, self.gold):
                 sentence = page.sentence_at(mention)
                 before = page.sentences[sentence.number - 1].folded if sentence.number else ""
-                found.append(
-                    AnswerLocation(number, page, sentence, mention, self.asked.coverage(before + sentence.folded))
-                )
-        return sorted(found, key=lambda place: (-place.coverage, place.document, place.mention))
+                yield AnswerLocation(number, page, sentence, mention, self.terms.coverage(before + sentence.folded))

@@ -1,4 +1,4 @@
-"""E1, long-distance information: what is asked about stands far from the answer, which then has only pronouns by it."""
+"""E1, long-distance information: the subject of the question is named far from the answer."""
 
 from __future__ import annotations
 
@@ -15,74 +15,61 @@ from ragbed.analysis.diagnosis.question_terms import QuestionTerms, years_in
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.text import counted
 
-FAR_TOKENS = 60
-"""Between the name and the answer; requirements 14.6. Characters count as tokens in Chinese, which is a little less."""
-FAR_SENTENCES = 2
-"""The same in sentences: the next one is still near."""
+FAR_TOKENS = 60  # between the name and the answer; in Chinese, characters count as tokens
+FAR_SENTENCES = 2  # the next sentence is still near
 
+# Words that may refer to somebody who was named before.
 PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
-"""What may stand for the name of somebody who was named before."""
 
 
-def find_distance(look: TrialContext) -> Iterator[Evidence]:
-    """Every part that is answered wrongly, if no document that has the answer names beside it what was asked.
+def find_distance(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield each part with a wrong answer if every document with the right one names the subject only far from it.
 
-    Distance led nobody astray who answers from the very sentence that has the right answer, or from one that says the
-    wrong one of what was asked in plain words, or who only recites.
+    Distance is not the cause if the response uses the sentence with the right answer, or one that plainly states the
+    wrong answer about the subject, or if it only copies a document.
     """
-    if look.judged is None or look.judged.refused or look.reply.is_copy:
+    if trial.judged is None or trial.judged.refused or trial.reply.is_copy:
         return
-    origins = [places[0] for _, places in look.origins if places]
-    if any(_is_plain(look, place) for place in origins) or (len(look.gold.slots) > 1 and not look.reply.wrong):
+    origins = [places[0] for _, places in trial.origins if places]
+    has_parts = len(trial.gold.slots) > 1
+    if any(_is_plain(trial, place) for place in origins) or (has_parts and not trial.reply.wrong):
         return
-    read = {(place.document, place.sentence.number) for place in origins}
-    for part in look.missing:
-        bearing = [place for place in look.places(look.gold.slots[part]) if _supports(look, place)]
-        if any((place.document, place.sentence.number) in read for place in bearing):
+    used = {(place.document, place.sentence.number) for place in origins}
+    for part in trial.missing:
+        bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
+        if any((place.document, place.sentence.number) in used for place in bearing):
             continue
-        far = [_far(look.asked_of(part), place) for place in bearing]
-        found = [evidence for evidence in far if evidence is not None]
-        if found and len(found) == len(far):
-            yield from (evidence if len(look.gold.slots) == 1 else _of_part(evidence, part) for evidence in found[:1])
+        far = [_far(trial.terms_of(part), place) for place in bearing]
+        if far and far[0] is not None and None not in far:
+            yield structs.replace(far[0], part=part) if has_parts else far[0]
 
 
-def _is_plain(look: TrialContext, place: AnswerLocation) -> bool:
-    """Whether a sentence of a document that does not support names what was asked: half of its names, and the years."""
-    asked, folded = look.asked, place.sentence.folded
-    if _supports(look, place):
+def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
+    """Return whether a sentence of another document names the subject: half of its names, and the years."""
+    terms, folded = trial.terms, place.sentence.folded
+    if trial.stance(place) == "supports":
         return False
-    return asked.years <= years_in(folded) and 2 * len(asked.names_in(folded)) >= len(asked.names)
+    return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
 
 
-def _supports(look: TrialContext, place: AnswerLocation) -> bool:
-    return look.case.documents[place.document].stance == "supports"
-
-
-def _of_part(evidence: Evidence, part: int) -> Evidence:
-    return structs.replace(evidence, part=part)
-
-
-def _far(asked: QuestionTerms, place: AnswerLocation) -> Evidence | None:
-    """Why an answer is out of reach; None where its own sentence names what was asked about."""
+def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
+    """Return why an answer is out of reach; None if its own sentence names the subject."""
     sentence = place.sentence
-    if not (asked.names or asked.years) or asked.anchors_in(sentence.folded):
+    if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
         return None
     earlier = place.page.sentences[: sentence.number]
-    between = list(takewhile(lambda one: not asked.names_in(one.folded), reversed(earlier)))
-    if len(between) == len(earlier):  # it is named nowhere before
+    between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
+    if len(between) == len(earlier):  # no sentence before names the subject
         return None
-    gap = sum(len(tokens(one.folded)) for one in between)
+    gap = sum(len(tokens(before.folded)) for before in between)
     pronoun = PRONOUN.search(sentence.folded)
     if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
         return None
     return Evidence(
         type="E1",
         **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
-        document=place.document,
-        start=sentence.start,
-        end=sentence.end,
-        sentence=sentence.text.strip(),
+        **place.fields,
         cue=pronoun[0] if pronoun else None,
-        asked=", ".join(asked.names_in(earlier[-len(between) - 1].folded)),
+        asked=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
         distance=gap,
     )

@@ -1,4 +1,4 @@
-"""E4 to E7: what goes wrong only where a question has several parts."""
+"""E4 to E7: errors of questions with several parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ragbed.analysis.diagnosis.concepts import find_confusion
 from ragbed.analysis.diagnosis.context import TrialContext
 from ragbed.analysis.diagnosis.distance import find_distance
-from ragbed.analysis.diagnosis.evidence_text import EvidenceText, tell
+from ragbed.analysis.diagnosis.evidence_text import tell
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
 from ragbed.analysis.diagnosis.uncertainty import find_uncertainty
@@ -17,146 +17,143 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.testbeds.integration import INTEGRATION
 
+# The end of the text about an answer: also a comma, unless a pronoun follows.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
-"""Where an answer is no longer spoken of: after a comma, unless a pronoun takes it up."""
 
 
-def find_merging(look: TrialContext) -> Iterator[Evidence]:
-    """E4: one answer is said of several sub-questions that ask for the same kind of thing."""
-    if not _answers_in_part(look):
+def find_merging(trial: TrialContext) -> Iterator[Evidence]:
+    """E4: one answer is given to several sub-questions of the same kind."""
+    if not _answers_in_part(trial):
         return
-    told: set[int] = set()  # an answer may be read twice, as a name and as the longer one that it begins
-    for slot, mentions in _answers(look):
-        around = " ".join(_alone_around(look, mention) for mention in mentions)
-        shared = [part for part in _spoken_of(look, around) if is_alike(look.gold.slots[part], slot)]
-        missing = [part for part in shared if part in look.missing]
+    reported: set[int] = set()  # an answer may be found twice, as a name and as a longer name that starts with it
+    for slot, mentions in _answers(trial):
+        around = " ".join(_alone_around(trial, mention) for mention in mentions)
+        shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
+        missing = [part for part in shared if part in trial.missing]
         merged = missing if len(missing) < len(shared) else missing[1:]
-        start, end = look.reply.page.place(mentions[0])
-        for part in [part for part in merged if part not in told]:
-            told.add(part)
-            yield Evidence(
-                type="E4", **tell("merged", said=look.reply.page.text[start:end]), part=part, start=start, end=end
-            )
+        start, end = trial.reply.page.place(mentions[0])
+        text = tell("merged", said=trial.reply.page.text[start:end])
+        for part in merged:
+            if part not in reported:
+                reported.add(part)
+                yield Evidence(type="E4", **text, part=part, start=start, end=end)
 
 
-def find_ignoring(look: TrialContext) -> Iterator[Evidence]:
-    """E5: a sub-question that the reply has no answer to, and that is not merged with another."""
-    if not _answers_in_part(look) or look.evidence(find_merging):
+def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
+    """E5: the response does not answer a sub-question, and did not merge it with another."""
+    if not _answers_in_part(trial) or trial.evidence(find_merging):
         return
-    unanswered = len(look.gold.slots) - _answer_count(look)
-    ignored = [part for part in look.missing if part not in _spoken_of(look, look.reply.page.folded)] or look.missing
-    ignored = _without_answered(look, ignored)
+    unanswered = len(trial.gold.slots) - _answer_count(trial)
+    ignored = [
+        part for part in trial.missing if part not in _spoken_of(trial, trial.reply.page.folded)
+    ] or trial.missing
+    ignored = _without_answered(trial, ignored)
     for part in ignored[-unanswered:] if len(ignored) > unanswered else ignored:
-        asked = look.parts[part].text if look.parts else None
+        asked = trial.parts[part].text if trial.parts else None
         yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
 
 
-def find_misalignment(look: TrialContext) -> Iterator[Evidence]:
+def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
     """E6: the answer to one sub-question is given to another."""
-    if look.judged is None or len(look.gold.slots) < 2 or not any(look.reply.held):
+    if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
         return
-    text = look.reply.page.folded
-    aligned = find_aligned(look.case.question, look.case.lang, look.gold.slots, look.reply.held, text)
-    everything = sorted(mention for held in look.reply.held for mention in held)
-    for part, held in enumerate(look.reply.held):
-        bound = [_bound_to(look, text_around(text, mention, everything)) for mention in held]
-        elsewhere = bound and all(other is not None and _can_be_mixed_up(look, part, other) for other in bound)
-        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(look, part, held[0]))):
-            start, end = look.reply.page.place(held[0])
-            yield Evidence(
-                type="E6",
-                **tell("mixed-up", said=look.reply.page.text[start:end]),
-                start=start,
-                end=end,
-                part=part,
-                bound_to=bound[0] if elsewhere else None,
-            )
+    folded = trial.reply.page.folded
+    aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
+    everything = sorted(mention for held in trial.reply.held for mention in held)
+    for part, held in enumerate(trial.reply.held):
+        bound = [_bound_to(trial, text_around(folded, mention, everything)) for mention in held]
+        elsewhere = bound and all(other is not None and _can_be_mixed_up(trial, part, other) for other in bound)
+        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
+            start, end = trial.reply.page.place(held[0])
+            text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
+            yield Evidence(type="E6", **text, start=start, end=end, part=part, bound_to=other)
 
 
-def find_noise_like(look: TrialContext) -> Iterator[Evidence]:
-    """E7: an error of integration that is one of noise (E1 to E3): the bucket of the paper's 38 %."""
-    if look.case.testbed != INTEGRATION.name:
+def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
+    """E7: an integration error of the noise types E1 to E3, which are 38 % in the paper."""
+    if trial.case.testbed != INTEGRATION.name:
         return
     for find in (find_distance, find_uncertainty, find_confusion):
-        for evidence in look.evidence(find):
-            told = EvidenceText(
-                what=f"as {evidence.type}: {evidence.what}", what_zh=f"同 {evidence.type}：{evidence.what_zh}"
-            )
-            yield Evidence(type="E7", **told, document=evidence.document)
+        for evidence in trial.evidence(find):
+            what, what_zh = f"as {evidence.type}: {evidence.what}", f"同 {evidence.type}：{evidence.what_zh}"
+            yield Evidence(type="E7", what=what, what_zh=what_zh, document=evidence.document)
 
 
-def _answers_in_part(look: TrialContext) -> bool:
-    """Whether a question of several parts got fewer answers than it has parts, and some."""
-    if look.judged is None or len(look.gold.slots) < 2 or look.judged.refused:
+def _answers_in_part(trial: TrialContext) -> bool:
+    """Return whether a question with several parts has some answers, but fewer than parts."""
+    if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
         return False
-    return 0 < _answer_count(look) < len(look.gold.slots)
+    return 0 < _answer_count(trial) < len(trial.gold.slots)
 
 
-def _answer_count(look: TrialContext) -> int:
-    """How many different answers there are, right or wrong."""
-    right = {frozenset(slot.forms) for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held}
-    return len(right) + (len(_wrong_answers(look)) or (0 if right else min(1, len(look.reply.wrong))))
+def _answer_count(trial: TrialContext) -> int:
+    """Return the number of different answers, right or wrong."""
+    right = {frozenset(slot.forms) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held}
+    return len(right) + (len(_wrong_answers(trial)) or (0 if right else min(1, len(trial.reply.wrong))))
 
 
-def _wrong_answers(look: TrialContext) -> list[GivenAnswer]:
-    """Wrong answers that are no mere echo: a document has them, but not in the sentence of a right one, or a value."""
-    slots = [slot for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held]
-    read = {(place.document, place.sentence.number) for slot in slots for place in look.places(slot)}
+def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
+    """Return wrong answers from a sentence without a right one, and values that are in no document."""
+    slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
     return [
-        said
-        for said, places in look.origins
-        if ((places[0].document, places[0].sentence.number) not in read if places else not said.slot.names)
+        answer
+        for answer, places in trial.origins
+        if ((places[0].document, places[0].sentence.number) not in read if places else not answer.slot.names)
     ]
 
 
-def _answers(look: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
-    """Every answer that the reply gives, right or wrong, with its places."""
-    right = [(slot, [*held]) for slot, held in zip(look.gold.slots, look.reply.held, strict=True) if held]
-    wrong = [(said.slot, look.reply.page.mentions(said.slot, look.gold)) for said, _ in look.origins]
+def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
+    """Return all answers of the response, right or wrong, with their mentions."""
+    right = [(slot, [*held]) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    wrong = [(answer.slot, trial.reply.page.mentions(answer.slot, trial.gold)) for answer, _ in trial.origins]
     return [(slot, mentions) for slot, mentions in right + wrong if mentions]
 
 
-def _alone_around(look: TrialContext, mention: Mention) -> str:
-    """What an answer is said of: its sentence up to the next clause, if no other answer stands in it."""
-    everything = sorted({one for _, mentions in _answers(look) for one in mentions})
-    page = look.reply.page
-    if any(one[:2] != mention[:2] and page.sentence_at(one) == page.sentence_at(mention) for one in everything):
+def _alone_around(trial: TrialContext, mention: Mention) -> str:
+    """Return the text about an answer: its sentence up to the next clause, if it has no other answer."""
+    everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
+    page = trial.reply.page
+    sentence = page.sentence_at(mention)
+    if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
         return text_around(page.folded, mention, everything)
     before = text_around(page.folded[: mention.end], mention, ())
     return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
 
 
-def _spoken_of(look: TrialContext, folded: str) -> list[int]:
-    return [number for number, part in enumerate(look.parts) if part.is_spoken_of(folded)]
+def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
+    return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
 
 
-def _without_answered(look: TrialContext, parts: list[int]) -> list[int]:
-    """Leaves out a part that got a wrong answer rather than none, where the words around it tell."""
-    mentions = [mention for held in look.reply.held for mention in held]
+def _without_answered(trial: TrialContext, parts: list[int]) -> list[int]:
+    """Drop parts with a wrong answer instead of none, if the words around the answer show it."""
+    mentions = [mention for held in trial.reply.held for mention in held]
     bound = set()
-    for said, places in look.origins:
+    for answer, places in trial.origins:
         if places:
-            found = look.reply.page.mentions(said.slot, look.gold)
-            bound |= {_bound_to(look, text_around(look.reply.page.folded, one, mentions)) for one in found[:1]}
+            found = trial.reply.page.mentions(answer.slot, trial.gold)
+            bound |= {
+                _bound_to(trial, text_around(trial.reply.page.folded, mention, mentions)) for mention in found[:1]
+            }
     return [part for part in parts if part not in bound] or parts
 
 
-def _can_be_mixed_up(look: TrialContext, part: int, other: int) -> bool:
-    """Whether answers to two different parts are of one kind: a date is never taken for a name."""
-    return part != other and is_alike(look.gold.slots[part], look.gold.slots[other])
+def _can_be_mixed_up(trial: TrialContext, part: int, other: int) -> bool:
+    # A date is never confused with a name.
+    return part != other and is_alike(trial.gold.slots[part], trial.gold.slots[other])
 
 
-def _is_in_turn(look: TrialContext, part: int, mention: Mention) -> bool:
-    """Whether an answer stands where its sub-question does, in a bare list of answers of one kind, one for each."""
-    one_kind = all(is_alike(slot, look.gold.slots[0]) for slot in look.gold.slots)
-    if _spoken_of(look, look.reply.page.folded) or not one_kind or _answer_count(look) != len(look.gold.slots):
+def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
+    """Return whether an answer has the position of its sub-question in a plain list of answers of one kind."""
+    one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
+    if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
         return True
-    starts = [look.reply.page.place(held[0])[0] for held in look.reply.held if held]
-    starts += [said.start for said in _wrong_answers(look)]
-    return sum(start < look.reply.page.place(mention)[0] for start in starts) == part
+    starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
+    starts += [answer.start for answer in _wrong_answers(trial)]
+    return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
 
 
-def _bound_to(look: TrialContext, around: str) -> int | None:
-    """The only sub-question that the words around an answer speak of."""
-    spoken = _spoken_of(look, around)
+def _bound_to(trial: TrialContext, around: str) -> int | None:
+    """Return the only sub-question that the text around an answer is about."""
+    spoken = _spoken_of(trial, around)
     return spoken[0] if len(spoken) == 1 else None

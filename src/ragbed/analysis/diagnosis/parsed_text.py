@@ -1,4 +1,4 @@
-"""A text read once for all questions that are put to it: folded for matching, cut into sentences, its years found."""
+"""A text prepared for matching: normalised and split into sentences."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ _TOKEN = re.compile(r"[a-z0-9]+(?:['.,-][a-z0-9]+)*|[\u3400-\u9fff]")
 
 
 class Sentence(NamedTuple):
-    """A sentence of a page."""
+    """A sentence of a text, with its position in characters."""
 
     number: int
     start: int
     end: int
-    """In characters of the page's text."""
     text: str
     folded: str
 
 
 class ParsedText:
-    """A document, or a reply."""
+    """A document or a response."""
 
     def __init__(self, text: str, lang: Lang) -> None:
         self.text, self.lang = text, lang
@@ -37,7 +36,7 @@ class ParsedText:
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """All of them; together they cover the text."""
+        """Return all sentences, which cover the text."""
         spans = split_sentences(self.text)
         return [
             Sentence(number, start, end, self.text[start:end], fold(self.text[start:end], self.lang))
@@ -53,28 +52,28 @@ class ParsedText:
         return [sentence.start for sentence in self.sentences]
 
     def mentions(self, slot: GoldSlot, gold: Gold) -> list[Mention]:
-        """Where it says an answer; places are in the folded text."""
+        """Return the mentions of an answer in the normalised text."""
         return find_mentions(slot, gold, self._reading)
 
     def says(self, slot: GoldSlot, gold: Gold) -> bool:
-        """Whether it says an answer."""
+        """Return whether the text contains an answer."""
         return bool(self.mentions(slot, gold))
 
     def place(self, mention: Mention) -> tuple[int, int]:
-        """Start and end of a mention in the text as it is."""
+        """Return start and end of a mention in the original text."""
         return self._origins[mention.start], self._origins[max(mention.start, mention.end - 1)] + 1
 
     def sentence_at(self, mention: Mention) -> Sentence:
-        """The sentence in which a mention begins."""
+        """Return the sentence in which a mention starts."""
         return self.sentences[max(0, bisect_right(self._starts, self.place(mention)[0]) - 1)]
 
 
 @lru_cache(maxsize=8_192)
 def open_page(text: str, lang: Lang) -> ParsedText:
-    """The page of a document; the same ones are in the cases of many conditions and models."""
+    """Return a document. It is cached, because many conditions and models share it."""
     return ParsedText(text, lang)
 
 
 def tokens(folded: str) -> list[str]:
-    """Words of a folded text; characters in Chinese."""
+    """Return the words of a normalised text; characters in Chinese."""
     return _TOKEN.findall(folded)

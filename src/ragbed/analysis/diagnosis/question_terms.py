@@ -1,4 +1,4 @@
-"""What a question is about: the names and qualifiers by which it tells one event from its look-alikes."""
+"""The terms of a question: names and qualifiers that distinguish its subject from similar ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,31 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.stop_words import ASKING_ZH, FRAME_ZH, STOP
 from ragbed.schema import Lang
 from ragbed.scoring.robust.normalise import fold
+
+# Function words, and words in which responses refer to their task.
+_STOP = """
+    a an the of in on at by to for from with into onto over under about as is are was were be been being am has have
+    had do does did will would shall should can could may might must not no nor and or but if then than so that this
+    these those it its he him his she her hers they them their we us our you your i me my who whom whose which what when
+    where why how also only just very more most much many some any all each every both either neither there here up down
+    out off after before during between since until while because s t re ve ll d m per via among amid around again
+    according based answer document documents question questions provided given information passage passages text
+    article mentioned stated states says said following above below therefore thus hence however external context
+    explanation note reason reasoning step steps
+"""
+STOP = frozenset(_STOP.split())
+
+# A pattern of the words between the parts of a Chinese sentence.
+FRAME_ZH = (
+    "根据新闻内容|据报道|报道|可能|授予|根据新闻|根据提供的文档|根据所提供的|根据提供的|根据文档|根据以上|文档中提到|文档中|文档|资料显示|答案|问题|信息|因此|所以|具体|分别|"
+    "可以得知|可以看出|可知|得知|提到|显示|其中|以及|或者|但是|没有|我们|他们|她们|它们|这个|那个|这份|该|其|这|那|"
+    "的|了|在|是|为|于|由|被|将|和|与|及|、|或|而|且|也|都|就|对|从|到|把|向|以|所|其|之|有|共|约|达到|达|位|名|个|款"
+)
+
+# Chinese question words.
+_ASKING = re.compile("谁|哪[^\\W\\d_]?|什么时候|什么|多少|多大|多长|多久|几|何时|何地|何人|何|怎么|如何|为何|吗|呢")
 
 YEAR = re.compile(r"(?<![0-9.,])(?:1[89]|20)[0-9]{2}(?![0-9]|[.,][0-9])")
 _ORDINAL_WORDS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
@@ -27,66 +49,65 @@ _CUT_ZH = re.compile(
     rf"[0-9A-Za-z]+(?:年度?|赛季)?|第[0-9一二三四五六七八九十百]+(?:季度|[\u4e00-\u9fff])|[这那]场|{FRAME_ZH}"
     r"|[^\u3400-\u9fff·]+"
 )
-_ASKING = re.compile(ASKING_ZH)
+# Verbs, which are not names.
 _DOING_ZH = re.compile("赢得|[获夺取]得|拿下|获胜|造成|导致|击败|举[办行]|发生|[担出]任|当选|负责|签署|执行")
-"""What is done, and no name of anything."""
 
 
 @dataclass(frozen=True)
 class QuestionTerms:
-    """A question taken apart."""
+    """The terms of a question.
+
+    `content` are its content words (pairs of characters in Chinese), `names` the normalised names of its subject, and
+    `ordinals` have the counted noun, if there is one, and the number, e.g. ("quarter", "1").
+    """
 
     lang: Lang
     folded: str
     content: frozenset[str]
-    """Its words without grammar; pairs of characters in Chinese."""
     names: tuple[str, ...]
-    """Folded: what it calls the thing asked about."""
     years: frozenset[str]
     ordinals: frozenset[tuple[str, str]]
-    """What is counted, where that is told, and which: ("quarter", "1")."""
 
     def anchors_in(self, folded: str) -> list[str]:
-        """Which names, years and ordinals a folded text has."""
-        found = [name for name in self.names if _has_name(folded, name, self.lang)]
-        found += sorted(self.years & years_in(folded))
+        """Return the names, years and ordinals that a normalised text contains."""
+        found = self.names_in(folded) + sorted(self.years & years_in(folded))
         return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
 
     def names_in(self, folded: str) -> list[str]:
-        """Which names a folded text has."""
+        """Return the names that a normalised text contains."""
         return [name for name in self.names if _has_name(folded, name, self.lang)]
 
     def is_absent(self, folded: str) -> bool:
-        """Whether a folded text has none of its names, nor how one begins: 鹭河大水 for 鹭河洪水 is the same river."""
-        begun = self.lang == "zh" and any(name[:2] in folded for name in self.names)
-        return bool(self.names) and not begun and not self.names_in(folded)
+        """Return whether a text has none of the names, nor the start of one (鹭河大水 for 鹭河洪水)."""
+        has_start = self.lang == "zh" and any(name[:2] in folded for name in self.names)
+        return bool(self.names) and not has_start and not self.names_in(folded)
 
     def coverage(self, folded: str) -> float:
-        """Share of the question's content that a folded text has."""
-        return len(self.content & content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
+        """Return the share of the question's content that a normalised text contains."""
+        return len(self.content & _content_of(folded, self.lang)) / len(self.content) if self.content else 0.0
 
 
 @lru_cache(maxsize=16_384)
 def take_apart(question: str, lang: Lang) -> QuestionTerms:
-    """Reads a question; it is asked under many conditions, so the work is kept."""
+    """Return the terms of a question. They are cached, because many conditions share it."""
     folded = fold(question, lang)
     names = _names_en(question) if lang == "en" else _names_zh(question)
-    return QuestionTerms(lang, folded, content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
+    return QuestionTerms(lang, folded, _content_of(folded, lang), names, years_in(folded), ordinals_in(folded))
 
 
 def years_in(folded: str) -> frozenset[str]:
-    """Every year of a folded text."""
+    """Return the years of a normalised text."""
     return frozenset(YEAR.findall(folded))
 
 
 def ordinals_in(folded: str) -> frozenset[tuple[str, str]]:
-    """Every ordinal of a folded text, with what it counts."""
+    """Return the ordinals of a normalised text, with the counted noun."""
     return frozenset(_ordinal(match) for match in _ORDINALS.finditer(folded))
 
 
 @lru_cache(maxsize=32_768)
-def content_of(folded: str, lang: Lang) -> frozenset[str]:
-    """Words that say something, stripped of plurals; pairs of characters in Chinese."""
+def _content_of(folded: str, lang: Lang) -> frozenset[str]:
+    """Return the stems of content words; pairs of characters in Chinese."""
     words = tokens(folded)
     if lang == "en":
         return frozenset(stem(word) for word in words if word not in STOP)
@@ -94,7 +115,7 @@ def content_of(folded: str, lang: Lang) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """A word without what grammar hangs on it, roughly: defeated, defeats → defeat."""
+    """Return the approximate stem of a word: defeated, defeats → defeat."""
     word = word.removesuffix("'s").removesuffix("'")
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -119,18 +140,17 @@ def _names_en(question: str) -> tuple[str, ...]:
 
 
 def _names_zh(question: str) -> tuple[str, ...]:
-    """What stands in title marks, and every other run of characters that is not next to the word that asks."""
-    titles = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
-    names = list(titles)
+    """Return titles in quotation marks, and other runs of characters that are not next to the question word."""
+    names = [next(filter(None, match.groups())) for match in _TITLE_ZH.finditer(question)]
     for part in re.split("[，；,;。？?]", question):
         asking = _ASKING.search(part)
         runs = _runs_zh(part if asking is None else part[: asking.start()])
         after = [] if asking is None else _runs_zh(part[asking.end() :])
-        if asking is not None:  # the relation stands before 是多少, after 谁 or 哪部电影
+        if asking is not None:  # the relation is before 是多少, but after 谁 or 哪部电影
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     names = [name for name in names if not _DOING_ZH.fullmatch(name)]
-    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 beside 霖阜港区铁路 is none
+    long = [name for name in names if len(name) > 2]  # 法国 is a name, but 线路 next to 霖阜港区铁路 is not
     return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
 
 

@@ -1,4 +1,4 @@
-"""What a diagnosis is: the types of an error, each with its evidence, and where the wrong answer came from."""
+"""Diagnoses: the types of an error with evidence, and the source of the wrong answer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from ragbed.schema import Lang, Record
 
 ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12", "E13"]
 
+# The relevance label of the document with the wrong answer; `parametric` if only the closed-book response has it, and
+# `none` if it is nowhere.
 Source: TypeAlias = Literal["supports", "distracts", "contradicts", "parametric", "none"]
-"""The stance of the document that gave the wrong answer; `parametric` if no document has it and the closed-book reply
-does; `none` if it is nowhere."""
 
+# The paper's terms for E1 to E6. docs/diagnose.md has all definitions.
 NAMES: dict[ErrorType, str] = {
     "E1": "long-distance information",
     "E2": "evidence uncertainty",
@@ -27,53 +28,42 @@ NAMES: dict[ErrorType, str] = {
     "E12": "data error",
     "E13": "generation failure",
 }
-"""Paper's terms for E1 to E6; see docs/diagnose.md for all definitions."""
 
 
 class Evidence(Record, frozen=True, kw_only=True):
-    """Why an error is of a type; places are in characters of the text as it was sent or received."""
+    """The reason for an error type.
+
+    `start` and `end` are characters of the document or, if there is none, of the response. Documents and parts are
+    numbered from 0.
+    """
 
     type: ErrorType
     what: str
     what_zh: str
-    """In plain words, in both languages of the pages."""
     document: int | None = None
-    """Which one of the case, counted from 0."""
     start: int | None = None
     end: int | None = None
-    """Of the sentence in the document or, where none is named, of the stretch of the reply."""
     sentence: str | None = None
-    cue: str | None = None
-    """The words that a rule turned on: a hedge, a pronoun."""
-    asked: str | None = None
-    found: str | None = None
-    """A qualifier of the question and what stands in its place in the sentence."""
-    distance: int | None = None
-    """Words (characters in Chinese) between what is asked about and the answer."""
-    part: int | None = None
-    """The sub-question, counted from 0."""
-    bound_to: int | None = None
-    """The sub-question that its answer is given to."""
-    confirmed: bool | None = None
-    """Whether asking again without the cause gave what was wanted; None if it was not asked."""
+    cue: str | None = None  # the words that matched, e.g. a hedge or a pronoun
+    asked: str | None = None  # a qualifier of the question
+    found: str | None = None  # its replacement in the sentence
+    distance: int | None = None  # words (characters in Chinese) between the subject of the question and the answer
+    part: int | None = None  # the sub-question
+    bound_to: int | None = None  # the sub-question that its answer is given to
+    confirmed: bool | None = None  # whether a call without the cause gave the right result; None without a call
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """One trial that went wrong: a line of `RUN/diagnose/diagnosis.jsonl`."""
+    """A wrong trial: a line of `RUN/diagnose/diagnosis.jsonl`."""
 
     case: str
     model: str
     repeat: int
     lang: Lang
-    wrong: bool
-    """False where only the paper's own scoring calls it wrong (E8, E11)."""
+    wrong: bool  # false if only the paper's scoring counts it as wrong (E8, E11)
     types: tuple[ErrorType, ...]
     evidence: tuple[Evidence, ...]
-    source: Source | None
-    """None where there is no answer whose source could be looked for."""
-    said: str | None = None
-    """The wrong answer, as the reply has it."""
-    document: int | None = None
-    """The one it was found in, counted from 0."""
-    hangs_on: tuple[int, ...] | None = None
-    """Documents without which the reply no longer says it; None if that was not tried."""
+    source: Source | None  # None without an answer
+    said: str | None = None  # the wrong answer in the response
+    document: int | None = None  # the document with the wrong answer, numbered from 0
+    hangs_on: tuple[int, ...] | None = None  # documents without which the response changes; None if not tried

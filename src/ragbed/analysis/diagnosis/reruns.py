@@ -1,119 +1,118 @@
-"""Asking again: runs of their own beside the diagnosed one, with all that a run promises."""
+"""Further calls that test a diagnosis: the same case without the cause, or without one of its documents.
+
+They are stored as runs beside the diagnosed one, with the same guarantees.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis.case_edits import with_documents
-from ragbed.analysis.diagnosis.interventions import INTERVENTIONS
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
-from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
+from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page
+from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Evidence
 from ragbed.analysis.diagnosis.response_answers import to_slot
+from ragbed.analysis.diagnosis.subquestions import split_question
 from ragbed.errors import UsageError
 from ragbed.io.locations import place_inside
 from ragbed.runs.store import RunStore, StoredResult, open_store
-from ragbed.schema import Case
+from ragbed.schema import Case, Document, Message
 from ragbed.scoring.robust.gold import prepare
 from ragbed.scoring.robust.verdict import as_read, judge
 from ragbed.testbeds import right_score
 
-FOLDER = "diagnose"
-"""In the folder of the run that is diagnosed."""
+FOLDER = "diagnose"  # in the folder of the diagnosed run
 SAMPLING = ("temperature", "top_p", "max_tokens")
 
 
-def folder_of(run: Path, what: str, model: str) -> Path:
-    """Where a model is asked again; each has its own errors, and so its own cases."""
+def folder_of(run: Path, purpose: str, model: str) -> Path:
+    """Return the folder for further calls of a model. Each model has its own errors, and so its own cases."""
     short = re.sub(r"[^A-Za-z0-9.]+", "-", model).strip("-")[-40:]
-    return place_inside(run, FOLDER, what, f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
+    return place_inside(run, FOLDER, purpose, f"{short}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
 
 
 def sampling_of(store: RunStore) -> dict[str, str]:
-    """How the run's models were asked.
+    """Return the sampling settings of a run.
 
     Raises:
-        UsageError: They were not: the replies were imported.
+        UsageError: The responses were imported, so there is no model to call.
     """
     settings = store.settings()
     if any(name not in settings for name in SAMPLING):
         raise UsageError(
-            f"{store.path.parent} holds imported replies, and nobody who could be asked again; "
-            "leave out --intervene and --knock-out."
+            f"{store.path.parent} contains imported responses, so its models cannot be called again. "
+            "Leave out --intervene and --knock-out."
         )
     return {name: settings[name] for name in SAMPLING}
 
 
 def interventions(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """What to ask so as to confirm types, each once."""
-    yield from _each_once(
-        changed
-        for one in diagnoses
-        for evidence in one.evidence
-        if (changed := intervene(cases[one.case], evidence)) is not None
+    """Yield the distinct cases that can confirm error types."""
+    yield from _distinct(
+        intervene(cases[diagnosis.case], evidence) for diagnosis in diagnoses for evidence in diagnosis.evidence
     )
 
 
 def intervene(case: Case, evidence: Evidence) -> Case | None:
-    """The case without the cause; None where the type cannot be confirmed so."""
-    make = INTERVENTIONS.get(evidence.type)
-    return None if make is None else make(case, evidence)
+    """Return the case without the cause; None if its type cannot be confirmed."""
+    change = INTERVENTIONS.get(evidence.type)
+    return None if change is None else change(case, evidence)
 
 
 def knock_outs(diagnoses: Iterable[Diagnosis], cases: Mapping[str, Case]) -> Iterator[Case]:
-    """Every wrong answer's case without one of its documents, for each of them."""
-    yield from _each_once(
-        changed
-        for one in diagnoses
-        if one.wrong and one.said is not None
-        for number in range(len(cases[one.case].documents))
-        if (changed := knock_out(cases[one.case], number)) is not None
+    """Yield the cases of wrong answers without each of their documents."""
+    yield from _distinct(
+        knock_out(cases[diagnosis.case], number)
+        for diagnosis in diagnoses
+        if diagnosis.wrong and diagnosis.said is not None
+        for number in range(len(cases[diagnosis.case].documents))
     )
 
 
 def knock_out(case: Case, number: int) -> Case | None:
-    """The case without one document."""
+    """Return the case without one document."""
     rest = [document for place, document in enumerate(case.documents) if place != number]
-    return with_documents(case, rest, f"without={number}")
+    return _with_documents(case, rest, f"without={number}")
 
 
 def read_replies(folder: Path) -> dict[str, StoredResult]:
-    """What was said when asked again, by the name of the changed case; failed calls are left out."""
+    """Return the results of further calls by the name of the changed case, without failed calls."""
     with open_store(folder, create=False) as store:
-        return {one.case.case: one for one in store.results() if one.completion.outcome == "ok"}
+        return {stored.case.case: stored for stored in store.results() if stored.completion.outcome == "ok"}
 
 
 def count_failed(folder: Path) -> int:
-    """How many calls of a run ended in an error."""
+    """Return the number of calls that ended in an error."""
     with open_store(folder, create=False) as store:
-        return sum(one.completion.outcome == "error" for one in store.results())
+        return sum(stored.completion.outcome == "error" for stored in store.results())
 
 
-def confirm(one: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """The diagnosis with what asking again says of each piece of evidence."""
-    told = []
-    for evidence in one.evidence:
+def confirm(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
+    """Return the diagnosis with the result of the further calls for each piece of evidence."""
+    confirmed = []
+    for evidence in diagnosis.evidence:
         changed = intervene(case, evidence)
         stored = None if changed is None else replies.get(changed.case)
         right = None if stored is None else _is_wanted(stored)
-        told.append(structs.replace(evidence, confirmed=right))
-    return structs.replace(one, evidence=tuple(told))
+        confirmed.append(structs.replace(evidence, confirmed=right))
+    return structs.replace(diagnosis, evidence=tuple(confirmed))
 
 
-def hang(one: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
-    """The diagnosis with the documents that the wrong answer hangs on: without them the reply does not say it."""
-    if not one.wrong or one.said is None:
-        return one
+def hang(diagnosis: Diagnosis, case: Case, replies: Mapping[str, StoredResult]) -> Diagnosis:
+    """Return the diagnosis with the documents that the wrong answer depends on."""
+    if not diagnosis.wrong or diagnosis.said is None:
+        return diagnosis
     without = {number: knock_out(case, number) for number in range(len(case.documents))}
     stored = {number: replies.get(changed.case) for number, changed in without.items() if changed is not None}
     if not stored or any(reply is None for reply in stored.values()):
-        return one
-    on = tuple(number for number, reply in stored.items() if reply is not None and not _says(reply, case, one.said))
-    return structs.replace(one, hangs_on=on)
+        return diagnosis
+    on = tuple(
+        number for number, reply in stored.items() if reply is not None and not _says(reply, case, diagnosis.said)
+    )
+    return structs.replace(diagnosis, hangs_on=on)
 
 
 def _is_wanted(stored: StoredResult) -> bool:
@@ -121,15 +120,116 @@ def _is_wanted(stored: StoredResult) -> bool:
     return getattr(judged, right_score(stored.case)) is True
 
 
-def _says(stored: StoredResult, case: Case, said: str) -> bool:
-    slot = to_slot(case, said)
+def _says(stored: StoredResult, case: Case, answer: str) -> bool:
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    return ParsedText(as_read(stored.completion.reply or ""), case.lang).says(slot, gold)
+    return ParsedText(as_read(stored.completion.reply or ""), case.lang).says(to_slot(case, answer), gold)
 
 
-def _each_once(cases: Iterable[Case]) -> Iterator[Case]:
+def _distinct(cases: Iterable[Case | None]) -> Iterator[Case]:
     seen: set[str] = set()
     for case in cases:
-        if case.case not in seen:
+        if case is not None and case.case not in seen:
             seen.add(case.case)
             yield case
+
+
+def _bring_together(case: Case, evidence: Evidence) -> Case | None:
+    """E1: reduce the supporting documents to the sentence that names the subject and the one with the answer."""
+    if evidence.document is None or evidence.start is None:
+        return None
+    page = open_page(case.documents[evidence.document].text, case.lang)
+    answer = next((sentence for sentence in page.sentences if sentence.start == evidence.start), None)
+    names = (evidence.asked or "").split(", ")
+    naming = [
+        sentence
+        for sentence in page.sentences
+        if any(name in sentence.folded or name[:3] in sentence.folded for name in names)
+    ]
+    if answer is None or not naming:
+        return None
+    short = f"{naming[0].text.strip()}{' ' if case.lang == 'en' else ''}{answer.text.strip()}"
+    documents = [
+        structs.replace(document, text=short) if number == evidence.document else document
+        for number, document in enumerate(case.documents)
+        if number == evidence.document or document.stance != "supports"
+    ]
+    return _with_documents(case, documents, f"cause={evidence.type}")
+
+
+def _drop_sentence(case: Case, evidence: Evidence) -> Case | None:
+    """E2: remove the sentence that hedges."""
+    if evidence.document is None or evidence.start is None or evidence.end is None:
+        return None
+    text = case.documents[evidence.document].text
+    rest = text[: evidence.start] + text[evidence.end :]
+    documents = [
+        structs.replace(document, text=rest) if number == evidence.document else document
+        for number, document in enumerate(case.documents)
+        if number != evidence.document or rest.strip()
+    ]
+    return _with_documents(case, documents, f"cause={evidence.type}")
+
+
+def _drop_document(case: Case, evidence: Evidence) -> Case | None:
+    """E3: remove the document or, if it supports the answer, the sentence."""
+    if evidence.document is None:
+        return None
+    if case.documents[evidence.document].stance == "supports":
+        return _drop_sentence(case, evidence)
+    rest = [document for number, document in enumerate(case.documents) if number != evidence.document]
+    return _with_documents(case, rest, f"cause={evidence.type}")
+
+
+def _ask_part(case: Case, evidence: Evidence) -> Case | None:
+    """E4 to E6: ask the sub-question alone."""
+    parts = split_question(case.question, case.lang, len(case.answer))
+    if evidence.part is None or not parts:
+        return None
+    question = parts[evidence.part].text
+    messages = _replace(case.messages, case.question, question)
+    if messages is None:
+        return None
+    purpose = f"cause={evidence.type},part={evidence.part}"
+    return _rename(case, purpose, messages, question=question, answer=(case.answer[evidence.part],))
+
+
+def _drop_false(case: Case, evidence: Evidence) -> Case | None:
+    """E9: remove all false documents. If none is left, the closed-book response has the result already."""
+    rest = [document for document in case.documents if document.stance != "contradicts"]
+    return _with_documents(case, rest, f"cause={evidence.type}") if rest else None
+
+
+# Types that further calls can confirm; the others hold by definition.
+INTERVENTIONS: dict[ErrorType, Callable[[Case, Evidence], Case | None]] = {
+    "E1": _bring_together,
+    "E2": _drop_sentence,
+    "E3": _drop_document,
+    "E4": _ask_part,
+    "E5": _ask_part,
+    "E6": _ask_part,
+    "E9": _drop_false,
+}
+
+
+def _with_documents(case: Case, documents: Sequence[Document], purpose: str) -> Case | None:
+    """Return the case with other documents; None if the prompt does not contain them as one block."""
+    old, new = ("\n".join(document.text for document in some) for some in (case.documents, documents))
+    messages = _replace(case.messages, old, new)
+    return None if messages is None or not old else _rename(case, purpose, messages, documents=tuple(documents))
+
+
+def _replace(messages: Sequence[Message], old: str, new: str) -> tuple[Message, ...] | None:
+    """Replace the last occurrence of a text in messages."""
+    for number in reversed(range(len(messages))):
+        before, found, after = messages[number].content.rpartition(old)
+        if found:
+            changed = structs.replace(messages[number], content=before + new + after)
+            return (*messages[:number], changed, *messages[number + 1 :])
+    return None
+
+
+def _rename(case: Case, purpose: str, messages: tuple[Message, ...], **changes: object) -> Case:
+    # The hash of the prompt is part of the name, so a changed diagnosis never gets an old response.
+    text = "\0".join(message.content for message in messages)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return structs.replace(case, case=f"{case.case},{purpose},prompt={digest}", messages=messages, **changes)

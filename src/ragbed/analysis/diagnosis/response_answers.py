@@ -1,7 +1,7 @@
-"""Step 0: which answers a reply gives, right or wrong, and where it says them.
+"""The answers of a response, right or wrong, and their positions.
 
-A right one is what the robust scorer matched. A wrong one is what the reply adds to the question: a date or a quantity
-where the answer is one, else a name; and of several the one that is announced as the answer, or comes first.
+Right answers are those that the robust scorer matched. Wrong answers are what the response adds to the question: a date
+or quantity if the answer is one, else a name. Answers that are announced as such come first.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page, tokens
-from ragbed.analysis.diagnosis.question_terms import YEAR, QuestionTerms, stem, take_apart
-from ragbed.analysis.diagnosis.stop_words import FRAME_ZH, STOP
+from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, stem, take_apart
 from ragbed.schema import Case, Completion
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
@@ -23,76 +22,67 @@ from ragbed.scoring.robust.units import LOOSE
 from ragbed.scoring.robust.verdict import RobustVerdict, as_read
 from ragbed.text import bears_answer
 
-MOST = 8
-"""Wrong answers of one reply that are looked at."""
-_LONGEST_NAME = {"en": 80, "zh": 24}
-"""Characters: what is longer is a sentence."""
-
-_COPIED = {"en": 60, "zh": 20}
-"""Characters from which on a stretch that a document has too is a copy, and not a title or a name."""
-_BEGUN = 4
-"""Characters of a sentence by which it is known."""
+MOST = 8  # wrong answers of one response
+_LONGEST_NAME = {"en": 80, "zh": 24}  # in characters; longer texts are sentences
+_COPIED = {"en": 60, "zh": 20}  # the least number of characters of a copy; shorter texts may be titles or names
+_BEGUN = 4  # characters that identify the start of a sentence
 _MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
 )
 _CUT_ZH = re.compile(rf"[^\u3400-\u9fff·A-Za-z0-9]+|{FRAME_ZH}")
-_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")
-"""What may stand in a name and be of the question all the same."""
+_INSIDE_ZH = re.compile("[\u3400-\u9fff]{1,3}")  # may be part of a name and of the question
 _TITLE_ZH = re.compile("《([^》]+)》")
-_TELLING = 100
-"""A count from which on the number alone tells it: 331张 where a document has 331票."""
-_SHARED_ZH = 2
-"""Characters in a row that a reply has from the question to count as repeated from it."""
+_TELLING = 100  # a count from which on the number alone identifies it, e.g. 331张 for 331票
+_SHARED_ZH = 2  # the least number of characters that count as repeated from the question
 
 
 class GivenAnswer(NamedTuple):
-    """An answer that a reply gives."""
+    """An answer of a response, with its position. `slot` is for finding it in documents."""
 
     text: str
     start: int
     end: int
-    """In the reply."""
     slot: GoldSlot
-    """For finding it elsewhere."""
 
 
 @dataclass(frozen=True)
 class ParsedResponse:
-    """A reply with the answers found in it."""
+    """A response with its answers. `is_copy` is set if it only copies a document."""
 
     page: ParsedText
-    held: tuple[tuple[Mention, ...], ...]
-    """For each part of the answer, where it is asserted."""
+    held: tuple[tuple[Mention, ...], ...]  # for each part of the answer, where it is asserted
     wrong: tuple[GivenAnswer, ...]
     is_copy: bool
-    """Whether it only recites a document."""
 
 
 def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: Gold) -> ParsedResponse:
-    """Finds the answers of a reply."""
-    reply = completion.reply or ""
-    page = ParsedText(as_read(reply), case.lang)
-    asserted = {one[:2] for one in judged.mentions if one.rule.startswith("answer.") and one.rule.endswith(".asserted")}
+    """Find the answers of a response."""
+    page = ParsedText(as_read(completion.reply or ""), case.lang)
+    asserted = {mention[:2] for mention in _asserted(judged, "answer.")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
-    held = tuple(tuple(one for one in some if one[:2] in asserted) for some in mentioned)
+    held = tuple(tuple(mention for mention in some if mention[:2] in asserted) for some in mentioned)
     is_copy = _is_idle_copy(case, page, is_cut=completion.finish == "length")
+    spans: list[tuple[int, int]] = []
     if judged.misled:
-        fakes = [one for one in judged.mentions if one.rule.startswith("fake.") and one.rule.endswith(".asserted")]
-        spans: Iterable[tuple[int, int]] = [page.place(one) for one in fakes]
-    elif judged.refused or is_copy or judged.verdict == "flag-only":
-        spans = []
-    else:
-        taken = [page.place(one) for some in mentioned for one in some]
+        spans = [page.place(mention) for mention in _asserted(judged, "fake.")]
+    elif not (judged.refused or is_copy or judged.verdict == "flag-only"):
+        taken = [page.place(mention) for some in mentioned for mention in some]
         spans = [span for span in _candidates(case, page, gold) if not any(_overlap(span, other) for other in taken)]
-    return ParsedResponse(page, held, tuple(islice(_to_said(case, page.text, spans), MOST)), is_copy)
+    return ParsedResponse(page, held, tuple(islice(_distinct(case, page.text, spans), MOST)), is_copy)
+
+
+def _asserted(judged: RobustVerdict, prefix: str) -> list[Mention]:
+    return [
+        mention for mention in judged.mentions if mention.rule.startswith(prefix) and mention.rule.endswith(".asserted")
+    ]
 
 
 def _is_idle_copy(case: Case, page: ParsedText, *, is_cut: bool) -> bool:
-    """Whether a reply recites a document and does not answer.
+    """Return whether a response copies a document without answering.
 
-    It has nothing of the question, or was cut when it had just begun with the sentence that has the answer.
+    It shares nothing with the question, or was truncated at the start of the sentence with the answer.
     """
     text = page.folded.strip(" .。")
     if len(text) < _COPIED[case.lang]:
@@ -101,11 +91,15 @@ def _is_idle_copy(case: Case, page: ParsedText, *, is_cut: bool) -> bool:
     if any(text in document.folded for document in documents):
         return not take_apart(case.question, case.lang).coverage(text)
     last = page.sentences[-1].folded.strip()
-    begun = (one for document in documents for one in document.sentences if one.folded.startswith(last))
-    return is_cut and len(last) >= _BEGUN and any(bears_answer(one.text, case.answer, case.lang) for one in begun)
+    begun = (sentence for document in documents for sentence in document.sentences if sentence.folded.startswith(last))
+    return (
+        is_cut
+        and len(last) >= _BEGUN
+        and any(bears_answer(sentence.text, case.answer, case.lang) for sentence in begun)
+    )
 
 
-def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterator[GivenAnswer]:
+def _distinct(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterator[GivenAnswer]:
     seen: set[object] = set()
     for start, end in spans:
         slot = to_slot(case, text[start:end])
@@ -114,90 +108,95 @@ def _to_said(case: Case, text: str, spans: Iterable[tuple[int, int]]) -> Iterato
             yield GivenAnswer(text[start:end], start, end, slot)
 
 
-def to_slot(case: Case, said: str) -> GoldSlot:
-    """An answer made ready to be found: a full date also without its year, a count under any counting word."""
-    slot = prepare(case.question, ((said,),), None, case.lang).slots[0]
-    if all(one.unit in LOOSE and one.value >= _TELLING for one in slot.quantities):
+def to_slot(case: Case, answer: str) -> GoldSlot:
+    """Prepare an answer for matching: a full date also without its year, a count with any counting word."""
+    slot = prepare(case.question, ((answer,),), None, case.lang).slots[0]
+    if all(quantity.unit in LOOSE and quantity.value >= _TELLING for quantity in slot.quantities):
         slot = slot._replace(nouns=frozenset())
     days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
-    return prepare(case.question, ((said, *days),), None, case.lang).slots[0] if days else slot
+    return prepare(case.question, ((answer, *days),), None, case.lang).slots[0] if days else slot
 
 
 def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int]]:
-    """Stretches of a reply that may be its answer, the likeliest first."""
-    asked = take_apart(case.question, case.lang)
-    found = _values(page, gold, asked)
+    """Return parts of a response that may be its answer, the most likely first."""
+    terms = take_apart(case.question, case.lang)
+    found = _values(page, gold, terms)
     if any(slot.names for slot in gold.slots):
-        names = _names_zh(page.text, asked.folded) if case.lang == "zh" else _names_en(page.text, asked)
+        names = _names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms)
         proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
-        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, asked)))]
-    announced = [match.end() for match in _MARKER.finditer(page.text)]
-    after = announced[-1] if announced else 0
-    # What is announced goes first, the rest in its order.
+        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]
+    after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
+    # Announced answers come first.
     return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
 
 
-def _values(page: ParsedText, gold: Gold, asked: QuestionTerms) -> list[tuple[int, int]]:
-    """Dates and quantities of the kind that is asked for, but for those that the question has itself."""
+def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[int, int]]:
+    """Return dates and quantities of the requested kind that are not in the question."""
     reading, spans = FoldedResponse(page.folded), []
-    known = FoldedResponse(asked.folded)
+    known = FoldedResponse(terms.folded)
     if any(slot.dates for slot in gold.slots):
-        told = {date[:3] for date in known.dates}
+        given = {date[:3] for date in known.dates}
         years = any(date.month is None for slot in gold.slots for date in slot.dates)
-        dates = [date for date in reading.dates if date[:3] not in told and (years or date.month or date.day)]
+        dates = [date for date in reading.dates if date[:3] not in given and (years or date.month or date.day)]
         dates += reading.years if years and not dates else []
         spans += [page.place(Mention(date.start, date.end, "")) for date in dates]
     if any(slot.quantities for slot in gold.slots):
-        numbers = {one.value for one in known.quantities}
-        wanted = {one.unit for slot in gold.slots for one in slot.quantities}
-        counted = [one for one in reading.quantities if one.value not in numbers and not _is_idle(page.folded, one)]
-        spans += [page.place(Mention(one.start, one.end, "")) for one in _fitting(counted, wanted)]
+        numbers = {quantity.value for quantity in known.quantities}
+        wanted = {quantity.unit for slot in gold.slots for quantity in slot.quantities}
+        counted = [
+            quantity
+            for quantity in reading.quantities
+            if quantity.value not in numbers and not _is_idle(page.folded, quantity)
+        ]
+        spans += [page.place(Mention(quantity.start, quantity.end, "")) for quantity in _fitting(counted, wanted)]
     return spans
 
 
 def _fitting(counted: list[Quantity], wanted: set[str]) -> list[Quantity]:
-    """Quantities of a unit that is asked for; else those without one, counts for a count, and any measure."""
-    same = [one for one in counted if one.unit in wanted or "" in wanted]
+    """Return quantities with a requested unit; else those without one, counts for a count, and any measure."""
+    same = [quantity for quantity in counted if quantity.unit in wanted or "" in wanted]
     is_count = any(unit in LOOSE or unit.startswith("~") for unit in wanted)
-    near = [one for one in counted if not one.unit or (is_count and one.unit in LOOSE)]
-    return same or near or [one for one in counted if one.unit not in LOOSE and not one.unit.startswith("~")]
+    near = [quantity for quantity in counted if not quantity.unit or (is_count and quantity.unit in LOOSE)]
+    return (
+        same
+        or near
+        or [quantity for quantity in counted if quantity.unit not in LOOSE and not quantity.unit.startswith("~")]
+    )
 
 
-def is_alike(one: GoldSlot, other: GoldSlot) -> bool:
-    """Whether two answers are of one kind, so that one can be given for the other."""
-    if one.quantities and other.quantities:
-        units = one.quantities[0].unit, other.quantities[0].unit
+def is_alike(first: GoldSlot, other: GoldSlot) -> bool:
+    """Return whether two answers are of one kind, so that they can be confused."""
+    if first.quantities and other.quantities:
+        units = first.quantities[0].unit, other.quantities[0].unit
         return units[0] == units[1] or all(unit in LOOSE for unit in units)
-    return bool((one.dates and other.dates) or (one.names and other.names))
+    return bool((first.dates and other.dates) or (first.names and other.names))
 
 
-def _is_idle(folded: str, one: Quantity) -> bool:
-    """Whether a quantity is none: a bare year, or the 一 of 一台, which is as much as 'a'."""
-    text = folded[one.start : one.end]
-    return YEAR.fullmatch(text) is not None or (text[:1] == "一" and one.value == 1)
+def _is_idle(folded: str, quantity: Quantity) -> bool:
+    # A year is not a quantity, nor is the 一 of 一台, which means 'a'.
+    text = folded[quantity.start : quantity.end]
+    return YEAR.fullmatch(text) is not None or (text[:1] == "一" and quantity.value == 1)
 
 
-def _names_en(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
-    """Names that the question does not have, without the words of grammar that happen to begin a sentence."""
+def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
+    """Return names that are not in the question, without function words at the start of a sentence."""
     spans = []
     for match in _NAME_EN.finditer(text):
         start, end = match.span(1) if match[1] else match.span()
-        words = [(start + one.start(), one[0]) for one in re.finditer(r"\S+", text[start:end])]
-        while words and not match[1] and (words[0][1].lower() in STOP or words[0][1] in asked.years):
+        words = [(start + word.start(), word[0]) for word in re.finditer(r"\S+", text[start:end])]
+        while words and not match[1] and (words[0][1].lower() in STOP or words[0][1] in terms.years):
             words = words[1:]
-        if words and any(_is_new(word, asked) for _, word in words):
-            start = words[0][0]
-            if end - start <= _LONGEST_NAME["en"]:
-                spans.append((start, end))
+        if any(_is_new(word, terms) for _, word in words) and end - words[0][0] <= _LONGEST_NAME["en"]:
+            spans.append((words[0][0], end))
     return spans
 
 
-def _plain_words(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
-    """Runs of words that the question does not have, for an answer that is no name."""
+def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
+    """Return runs of words that are not in the question, for answers that are not names."""
     spans: list[tuple[int, int]] = []
     last_new = False
     for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):
-        new = match[0][0].isalnum() and _is_new(match[0], asked)
+        new = match[0][0].isalnum() and _is_new(match[0], terms)
         if new and last_new:
             spans[-1] = (spans[-1][0], match.end())
         elif new:
@@ -206,13 +205,13 @@ def _plain_words(text: str, asked: QuestionTerms) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end - start <= _LONGEST_NAME["en"]]
 
 
-def _is_new(word: str, asked: QuestionTerms) -> bool:
+def _is_new(word: str, terms: QuestionTerms) -> bool:
     parts = tokens(word.lower().replace("’", "'"))
-    return any(part not in STOP and stem(part) not in asked.content for part in parts)
+    return any(part not in STOP and stem(part) not in terms.content for part in parts)
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
-    """Titles, and runs of characters that the question does not have, cut where grammar stands."""
+    """Return titles, and runs of characters that are not in the question, split at function words."""
     repeated = [False] * len(text)
     for at in range(len(text) - _SHARED_ZH + 1):
         if text[at : at + _SHARED_ZH].lower() in question:
@@ -226,7 +225,7 @@ def _names_zh(text: str, question: str) -> list[tuple[int, int]]:
 
 
 def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int, int]]:
-    """Runs with those made one that a word of the question parts: 鲁班里工程集团, where 工程 was asked about."""
+    """Join runs that a word of the question separates, e.g. 鲁班里工程集团 if the question has 工程."""
     joined = runs[:1]
     for start, end in runs[1:]:
         last = joined[-1][1]
@@ -237,5 +236,5 @@ def _joined(runs: list[tuple[int, int]], text: str, own: str) -> list[tuple[int,
     return joined
 
 
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(first: tuple[int, int], other: tuple[int, int]) -> bool:
+    return first[0] < other[1] and other[0] < first[1]

@@ -1,7 +1,7 @@
-"""A question of several parts taken apart: at the commas where each part asks for itself, or at a list inside it.
+"""Split a question with several parts: at commas between complete questions, or at a list.
 
-'Who won in 2022, and who won in 2023?' has two questions in it; 'Who won in 2022 and 2023?' has a list, and its parts
-are the question with one of its members each.
+'Who won in 2022, and who won in 2023?' contains two questions. 'Who won in 2022 and 2023?' has a list, and its parts
+are the question with one member of the list each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.stop_words import STOP
+from ragbed.analysis.diagnosis.question_terms import STOP
 from ragbed.schema import Lang
 from ragbed.scoring.robust.alignment import BREAK
 from ragbed.scoring.robust.normalise import fold
@@ -26,22 +26,23 @@ _TAIL_ZH = re.compile("分别|各自|各|在|的|是|于|都|获|赢|由|为|是
 
 
 class SubQuestion(NamedTuple):
-    """A sub-question."""
+    """A complete sub-question.
+
+    `anchors` are normalised words (characters in Chinese) that no other part has; only numbers, if all parts have some.
+    """
 
     text: str
-    """As it can be asked alone."""
     anchors: frozenset[str]
-    """Folded words (characters in Chinese) that no other part has; numbers alone where all parts have some."""
 
     def is_spoken_of(self, folded: str) -> bool:
-        """Whether a folded text has what marks this part: a number or a name of it, or most of its words."""
+        """Return whether a normalised text is about this part: it has its number or name, or most of its words."""
         seen = len(self.anchors & frozenset(tokens(folded)))
         return bool(self.anchors) and 2 * seen > len(self.anchors) - (len(self.anchors) > 1)
 
 
 @lru_cache(maxsize=16_384)
 def split_question(question: str, lang: Lang, wanted: int) -> tuple[SubQuestion, ...]:
-    """The parts of a question that has so many; none where they cannot be told."""
+    """Return the given number of parts of a question; empty if they cannot be determined."""
     if wanted < 2:
         return ()
     texts = _at_breaks(question, lang, wanted) or _at_list(question, lang, wanted)
@@ -61,11 +62,11 @@ def _at_breaks(question: str, lang: Lang, wanted: int) -> list[str]:
     return []
 
 
+# Separators of complete questions; the first that gives the right number of parts is used.
 _BREAKS = {
     "en": [re.compile(BREAK["en"].pattern, re.IGNORECASE)],
     "zh": [re.compile("[,，;；]\\s*(?:以及|和|还有)?"), re.compile("[,，;；]\\s*(?:以及|还有)")],
 }
-"""Where parts of a question as it is may be cut; the first way that gives the right number."""
 
 
 def _at_list(question: str, lang: Lang, wanted: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a run's diagnoses add up to: how often each type is found, and where wrong answers come from."""
+"""Summaries of diagnoses: the shares of error types, and the sources of wrong answers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.testbeds.names import parse_case
 
 UNCLASSIFIED = "unclassified"
 NO_ANSWER = "no answer"
 SOURCES = ("supports", "distracts", "contradicts", "parametric", "none", NO_ANSWER)
 
+# Per cent of ChatGLM2-6B's integration errors without noise, which the paper counted by hand.
 PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
-"""Per cent of ChatGLM2-6B's errors of integration without noise, as the paper counts them by hand."""
 
 
 class Group(NamedTuple):
-    """What is added up together."""
+    """A model on a testbed in one language."""
 
     model: str
     testbed: str
@@ -29,7 +29,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class TypeShare:
-    """How many of a group's wrong trials are of a kind, with an interval by question."""
+    """The share of a group's wrong trials with a property, with an interval by question."""
 
     name: str
     count: int
@@ -37,29 +37,28 @@ class TypeShare:
     share: Interval
 
     def as_json(self) -> dict[str, object]:
-        """As plain values."""
-        value, low, high = (round(one, 6) for one in self.share)
+        """Return plain values."""
+        value, low, high = (round(number, 6) for number in self.share)
         return {"name": self.name, "count": self.count, "n": self.n, "value": value, "low": low, "high": high}
 
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """One model on one testbed in one language."""
+    """The summary of a group.
+
+    Shares are of the trials that are `wrong` on the robust track. An error can have several types, but one source.
+    `paper_types` counts E8 and E11 among the `paper_only` trials, which only the paper's scoring counts as wrong.
+    """
 
     group: Group
     wrong: int
-    """On the robust track: what shares of types are shares of."""
     paper_only: int
-    """Wrong only as the paper scores."""
     types: tuple[TypeShare, ...]
-    """Of the wrong trials; they add up to more than all, since an error can be of several types."""
     sources: tuple[TypeShare, ...]
-    """Of the wrong trials; every one has one source."""
     paper_types: tuple[tuple[str, int], ...]
-    """E8 and E11 among those that only the paper's scoring calls wrong."""
 
     def as_json(self) -> dict[str, object]:
-        """As plain values."""
+        """Return plain values."""
         return self.group._asdict() | {
             "wrong": self.wrong,
             "paper_only": self.paper_only,
@@ -70,41 +69,39 @@ class GroupSummary:
 
 
 def summarise(diagnoses: Iterable[Diagnosis]) -> list[GroupSummary]:
-    """One summary a model, testbed and language."""
+    """Return one summary per model, testbed and language."""
     groups: dict[Group, list[Diagnosis]] = {}
-    for one in diagnoses:
-        groups.setdefault(Group(one.model, parse_case(one.case).testbed, one.lang), []).append(one)
+    for diagnosis in diagnoses:
+        groups.setdefault(Group(diagnosis.model, parse_case(diagnosis.case).testbed, diagnosis.lang), []).append(
+            diagnosis
+        )
     return [_summarise(group, found) for group, found in sorted(groups.items())]
 
 
 def _summarise(group: Group, found: Sequence[Diagnosis]) -> GroupSummary:
-    wrong = [one for one in found if one.wrong]
-    only = [one for one in found if not one.wrong]
-    kinds = Counter(name for one in wrong for name in one.types)
-    types = [_share(wrong, name, [name in one.types for one in wrong]) for name in NAMES if kinds[name]]
-    types.append(_share(wrong, UNCLASSIFIED, [not one.types for one in wrong]))
-    origins = [one.source or NO_ANSWER for one in wrong]
-    sources = [_share(wrong, name, [one == name for one in origins]) for name in SOURCES]
-    told = Counter(name for one in only for name in one.types)
+    wrong = [diagnosis for diagnosis in found if diagnosis.wrong]
+    only = [diagnosis for diagnosis in found if not diagnosis.wrong]
+    types = [_share(wrong, name, [name in diagnosis.types for diagnosis in wrong]) for name in NAMES]
+    sources = [
+        _share(wrong, name, [(diagnosis.source or NO_ANSWER) == name for diagnosis in wrong]) for name in SOURCES
+    ]
+    unclassified = _share(wrong, UNCLASSIFIED, [not diagnosis.types for diagnosis in wrong])
     return GroupSummary(
         group,
         len(wrong),
         len(only),
-        tuple(one for one in types if one is not None),
-        tuple(one for one in sources if one is not None and one.count),
-        tuple(sorted(told.items())),
+        (*(share for share in types if share.count), unclassified) if wrong else (),
+        tuple(share for share in sources if share.count),
+        tuple(sorted(Counter(name for diagnosis in only for name in diagnosis.types).items())),
     )
 
 
-def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> TypeShare | None:
-    """The share of diagnoses for which something holds; None where there are none at all."""
-    if not found:
-        return None
+def _share(found: Sequence[Diagnosis], name: str, holds: Sequence[bool]) -> TypeShare:
     hits: Counter[tuple[str, str]] = Counter()
-    asked: Counter[tuple[str, str]] = Counter()
-    for one, hit in zip(found, holds, strict=True):
-        item = parse_case(one.case)[:2]
-        asked[item] += 1
+    trials: Counter[tuple[str, str]] = Counter()
+    for diagnosis, hit in zip(found, holds, strict=True):
+        item = parse_case(diagnosis.case)[:2]
+        trials[item] += 1
         hits[item] += hit
-    interval = clustered_wilson([hits[item] for item in asked], list(asked.values()))
-    return TypeShare(name, sum(hits.values()), len(found), interval)
+    interval = clustered_wilson(list(hits.values()), list(trials.values())) if found else UNDEFINED
+    return TypeShare(name, hits.total(), len(found), interval)

@@ -1,6 +1,6 @@
-"""E2, evidence uncertainty: a guess, a rumour or a figure that is not final was taken for the fact.
+"""E2, evidence uncertainty: a guess, a rumour or a preliminary figure was taken for a fact.
 
-Whether a document is older than the event is not looked at: a case does not hold the dates of its documents.
+Whether a document is older than the event is not checked, because cases have no dates of their documents.
 """
 
 from __future__ import annotations
@@ -35,27 +35,18 @@ _HEDGES_ZH = (
 _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 
-def find_uncertainty(look: TrialContext) -> Iterator[Evidence]:
-    """The sentences that the wrong answers rest on, if they hedge."""
-    if look.judged is None:
+def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield the first sentence with a wrong answer that hedges."""
+    if trial.judged is None:
         return
-    for said, places in look.origins:
-        cue = _find_cue(look, places[0]) if places else None
-        if cue and look.is_of_relation(said, places[0]):
-            place = places[0]
-            yield Evidence(
-                type="E2",
-                **tell("unsure", said=said.text),
-                document=place.document,
-                start=place.sentence.start,
-                end=place.sentence.end,
-                sentence=place.sentence.text.strip(),
-                cue=cue,
-            )
+    for answer, places in trial.origins:
+        cue = _find_cue(trial, places[0]) if places else None
+        if cue and trial.is_of_relation(answer, places[0]):
+            yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
             return
 
 
-def _find_cue(look: TrialContext, place: AnswerLocation) -> str | None:
-    """The first hedge of a sentence that the question does not have too: who asks for the favourite may be told it."""
+def _find_cue(trial: TrialContext, place: AnswerLocation) -> str | None:
+    # A hedge that the question has too does not count: it may ask for the favourite.
     cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
-    return next((cue for cue in cues if cue not in look.asked.folded), None)
+    return next((cue for cue in cues if cue not in trial.terms.folded), None)

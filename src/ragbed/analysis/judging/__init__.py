@@ -1,7 +1,8 @@
-"""Judging: a model says of stored replies what no rule can, and people's labels say how far it can be trusted.
+"""LLM judges: a model rates stored responses, and human labels validate the judge.
 
-Data flows one way: `criteria` (what is asked) → `request` (a reply as a case for the judge) → `judging` (a run of
-its own) → `verdict` (what it said) → `tally` (rates) and `passport` (agreement with people, corrected rates).
+Data flows in one direction: `criteria` (the question) → `request` (a response as a case for the judge) → `judge_run`
+(a run of its own) → `verdict` (the judge's answer) → `tally` (rates) and `validation` (agreement with human labels,
+corrected rates).
 
-To add a criterion: two prompt files and one line in CRITERIA.
+To add a criterion, write two prompt files and add a line to CRITERIA.
 """

@@ -1,4 +1,4 @@
-"""What a judge can be asked about a reply."""
+"""The criteria by which a judge rates a response, with their prompts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache, partial
 from importlib.resources import files
 
 from ragbed.analysis.judging.verdict import Verdict, read_verdict
-from ragbed.schema import Answer, Case, Lang
+from ragbed.schema import Case, Lang
 from ragbed.scoring import starred
 from ragbed.testbeds.prompts.fencing import fence_in
 
@@ -17,28 +17,24 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 
 def render(name: str, subject: Case, reply: str) -> str:
-    """The prompt of a criterion about a reply to a case."""
-    # Small judges heed what they read last: without the reminder, and a mark before every line of what is judged, a
-    # reply that dictates its verdict talks a model of 1.5 billion parameters round four times as often (docs/judge.md).
+    """Return the prompt of a criterion for a response to a case."""
+    # Small judges follow what they read last. Without the reminder, and without a mark before every judged line, a
+    # response that dictates its verdict misleads a model of 1.5 billion parameters four times as often (docs/judge.md).
     template = _text(subject.lang, name).replace("{REMINDER}", _text(subject.lang, "reminder"))
     documents = "\n\n".join(document.text for document in subject.documents)
-    parts = {"QUERY": subject.question, "ANSWER": _spell(subject.answer), "DOCS": documents, "REPLY": reply}
+    answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)
+    parts = {"QUERY": subject.question, "ANSWER": answer, "DOCS": documents, "REPLY": reply}
     return fence_in(template, _text(subject.lang, "fence"), {key: _quote(text) for key, text in parts.items()})
 
 
 def prompt_hash(name: str) -> str:
-    """Of the instruction texts, in all languages: what a stored judgement was asked with."""
+    """Return the hash of a criterion's instructions in all languages, which is stored with judgements."""
     texts = [_text(lang, file) for lang in _LANGS for file in (name, "fence", "reminder")]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
 def _quote(text: str) -> str:
-    """Every line, whatever ends it, with a mark before it."""
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
-
-
-def _spell(answer: Answer) -> str:
-    return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 @cache
@@ -51,20 +47,20 @@ _YES_NO: dict[str, bool | None] = {"yes": True, "no": False}
 
 @dataclass(frozen=True)
 class Criterion:
-    """One question to a judge.
+    """A question to a judge.
 
     Attributes:
-        name: As the user writes it.
-        asks: What a yes means, for tables and help.
-        applies: To which cases.
-        render: Makes the prompt from a case and the reply to it.
-        read: Reads the judge's reply.
-        prompt: Hash of the instruction texts.
-        words: The closed list of lines that a judge may end with, where there is one.
-        of_reply: Whether the reply is looked at; else the question and the documents alone.
-        rule: The score that decides the same by rule.
-        then: The score that is counted among the yes: a correction after an error was found.
-        temperature: Of the judge, for a single vote.
+        name: Its name in options.
+        asks: The meaning of a yes, for tables and help.
+        applies: Whether a case can be judged.
+        render: Returns the prompt for a case and its response.
+        read: Parses the judge's response.
+        prompt: Hash of the instructions.
+        words: The closed list of last lines that a judge may write, if there is one.
+        of_reply: Whether the response is judged, or only the question and the documents.
+        rule: The rule-based score of the same property.
+        then: The score that is counted among the yes: a correction after a detected error.
+        temperature: Sampling temperature of the judge for a single vote.
     """
 
     name: str
@@ -84,7 +80,7 @@ def _fenced(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], verdicts: Mapping[str, bool | None] = _YES_NO,
     *, of_reply: bool = True, rule: str | None = None, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    """A criterion of ours, whose prompts are `prompts/<lang>/<name>.md`."""
+    # The prompts are in `prompts/<lang>/<name>.md`.
     return Criterion(
         name,
         asks,
@@ -103,13 +99,13 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
     name: str, asks: str, applies: Callable[[Case], bool], render: Callable[[Case, str], str],
     read: Callable[[str], bool], *, rule: str, then: str | None = None,
 ) -> Criterion:  # fmt: skip
-    """A judged metric of the paper, faults included: no fence, no closed list, at the API's own temperature."""
+    # A judged metric of the paper, with its flaws: no fence, no closed list, and the API's default temperature.
     prompt = starred.prompt_hash(f"{name.removeprefix('code.')}.md")
     return Criterion(name, asks, applies, render, read, prompt, rule=rule, then=then, temperature=1.0)
 
 
-def _expects(*what: str) -> Callable[[Case], bool]:
-    return lambda case: case.expect in what
+def _expects(*expected: str) -> Callable[[Case], bool]:
+    return lambda case: case.expect in expected
 
 
 def _has_documents(case: Case) -> bool:
@@ -117,8 +113,8 @@ def _has_documents(case: Case) -> bool:
 
 
 CRITERIA: dict[str, Criterion] = {
-    one.name: one
-    for one in (
+    criterion.name: criterion
+    for criterion in (
         _fenced("refusal", "declines to answer", _expects("refuse"), rule="refused"),
         _fenced("flag", "says that documents are wrong", _expects("correct"), rule="flagged", then="correct"),
         _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),

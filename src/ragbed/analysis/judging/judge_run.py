@@ -1,10 +1,10 @@
-"""A judge at work: a run of its own beside the one it judges, with all that a run promises."""
+"""The run of a judge, stored beside the run that it judges and with the same guarantees."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragbed.analysis.judging.criteria import Criterion
@@ -16,33 +16,33 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
 from ragbed.schema import Case
 
-FOLDER = "judge"
-"""In the folder of the run that is judged."""
+FOLDER = "judge"  # in the folder of the judged run
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which replies of a run are judged, and on what.
+    """The responses of a run that are judged by a criterion.
 
     Attributes:
         run: The folder of the run.
-        criterion: What is asked.
-        testbeds: Of these testbeds; empty for those that the criterion belongs to.
+        criterion: The criterion.
+        testbeds: The testbeds to judge; empty for those that the criterion applies to.
     """
 
     run: Path
     criterion: Criterion
-    testbeds: frozenset[str] = field(default_factory=frozenset)
+    testbeds: frozenset[str] = frozenset()
 
     def replies(self) -> Iterator[StoredResult]:
-        """The results to be judged, failed calls included: they are asked for and have no verdict."""
+        """Yield the results to judge, including failed calls, which count without a verdict."""
         with open_scored(self.run) as store:
             for stored in store.results():
-                if self._takes(stored.case):
+                case = stored.case
+                if case.testbed in self.testbeds if self.testbeds else self.criterion.applies(case):
                     yield stored
 
     def cases(self) -> Iterator[Case]:
-        """What the judge is asked, each once."""
+        """Yield the distinct cases for the judge."""
         seen = set()
         for stored in self.replies():
             if needs_judge(self.criterion, stored):
@@ -52,36 +52,30 @@ class Scope:
                     yield case
 
     def folder(self, sampling: Sampling) -> Path:
-        """Where its judgements are; other instructions or settings go elsewhere, so that they never mix."""
-        told = f"{self.criterion.prompt} {sampling}"
-        name = f"{self.criterion.name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
-        return place_inside(self.run, FOLDER, name)
-
-    def _takes(self, case: Case) -> bool:
-        return case.testbed in self.testbeds if self.testbeds else self.criterion.applies(case)
+        """Return the folder of the judgements. Other instructions or settings have another one."""
+        digest = hashlib.sha256(f"{self.criterion.prompt} {sampling}".encode()).hexdigest()
+        return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
 
 
 def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
-    """Whether there is something to judge: a failed call has no reply, and an empty reply says nothing at all."""
-    if not criterion.of_reply:
-        return True
-    return stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
+    """Return whether a judge is needed: failed calls and empty responses need none."""
+    has_text = stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
+    return has_text or not criterion.of_reply
 
 
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """What these judges said, by judge and then by the name of the judged case; several votes are settled."""
+    """Return the verdicts of judges by the name of the judged case. Several votes give one verdict."""
     votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
-            if judged.model not in votes:
-                continue
-            by_case = votes[judged.model]
-            by_case.setdefault(judged.case.case, []).append(verdict_of(judged.completion, criterion.read))
+            if judged.model in votes:
+                verdict = verdict_of(judged.completion, criterion.read)
+                votes[judged.model].setdefault(judged.case.case, []).append(verdict)
     return {judge: {name: settle(given) for name, given in by_case.items()} for judge, by_case in votes.items()}
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:
-    """The verdict on one result; an empty reply neither declines nor answers, and needs no judge to see it."""
+    """Return the verdict on a result. An empty response is a no without a judge."""
     if criterion.of_reply and stored.completion.outcome != "ok":
         return stored.completion.outcome
     if not needs_judge(criterion, stored):

@@ -1,4 +1,4 @@
-"""What people said of replies: read from a file, one line a label, and brought to one value a reply."""
+"""Human labels of responses: read from a file with one label per line, and combined to one value per response."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from ragbed.schema import Record
 
 
 class Label(Record, frozen=True, kw_only=True):
-    """One line of a label file; `ragbed judge --sample` writes them without a label, for people to fill in."""
+    """A line of a label file. `ragbed judge --sample` writes lines without labels for people to fill in."""
 
     criterion: str
     model: str
     case: str
     repeat: int = 0
     label: bool | None = None
-    """What the rater says; None until somebody did."""
     rater: str = ""
-    probability: float | None = None
-    """With which the reply was chosen to be labelled; none if all were equally likely."""
+    probability: float | None = None  # with which the response was chosen; None if all were equally likely
     question: str | None = None
     answer: str | None = None
     documents: tuple[str, ...] = ()
@@ -34,7 +32,7 @@ class Label(Record, frozen=True, kw_only=True):
 
 
 class LabelledUnit(NamedTuple):
-    """The reply that a label is about."""
+    """The response that a label belongs to."""
 
     criterion: str
     model: str
@@ -43,7 +41,7 @@ class LabelledUnit(NamedTuple):
 
 
 class AgreedLabel(NamedTuple):
-    """What people agreed on."""
+    """The label of most raters."""
 
     value: bool
     probability: float | None
@@ -51,25 +49,25 @@ class AgreedLabel(NamedTuple):
 
 @dataclass
 class Labels:
-    """A label file, settled; what could not be used is counted by reason."""
+    """The combined labels of a file, and the number of unused labels by reason."""
 
-    said: dict[LabelledUnit, AgreedLabel] = field(default_factory=dict)
+    agreed: dict[LabelledUnit, AgreedLabel] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def keep(self, known: set[LabelledUnit]) -> None:
-        """Leaves out labels of replies that are not there, or not judged now."""
+        """Drop labels of responses that are not in the run, or not judged now."""
         criteria = {unit.criterion for unit in known}
-        for unit in self.said.keys() - known:
-            del self.said[unit]
+        for unit in self.agreed.keys() - known:
+            del self.agreed[unit]
             is_judged = unit.criterion in criteria
-            self.left_out["of a reply that the run does not hold" if is_judged else "on what is not judged now"] += 1
+            self.left_out["of a response that is not in the run" if is_judged else "of a criterion not judged now"] += 1
 
 
 def read_labels(path: Path) -> Labels:
-    """Reads a label file.
+    """Read a label file.
 
     Raises:
-        DataError: A line is no label; it is named.
+        DataError: A line is not a label.
     """
     decoder = msgspec.json.Decoder(Label)
     lines = []
@@ -77,7 +75,7 @@ def read_labels(path: Path) -> Labels:
         try:
             label = decoder.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"no label: {error}", line=number) from error
+            raise DataError(path, f"not a label: {error}", line=number) from error
         if label.probability is not None and not 0 < label.probability <= 1:
             raise DataError(path, "must be above 0 and at most 1", line=number, field="probability")
         lines.append(label)
@@ -85,24 +83,27 @@ def read_labels(path: Path) -> Labels:
 
 
 def settle_labels(lines: Iterable[Label]) -> Labels:
-    """One value a reply: that of most raters. A rater counts once; who said both, and a tie, say nothing."""
+    """Return the label of most raters for each response.
+
+    A rater counts once. Raters who gave both labels do not count, and a tie gives no label.
+    """
     by_unit: dict[LabelledUnit, dict[str, set[bool]]] = {}
-    chances: dict[LabelledUnit, float | None] = {}
+    probabilities: dict[LabelledUnit, float | None] = {}
     labels = Labels()
     for line in lines:
-        unit = LabelledUnit(line.criterion, line.model, line.case, line.repeat)
         if line.label is None:
             labels.left_out["not filled in"] += 1
             continue
+        unit = LabelledUnit(line.criterion, line.model, line.case, line.repeat)
         raters = by_unit.setdefault(unit, {})
         if line.rater in raters:
-            labels.left_out["by a rater who had labelled the reply before"] += 1
+            labels.left_out["by a rater who had already labelled the response"] += 1
         raters.setdefault(line.rater, set()).add(line.label)
-        chances[unit] = line.probability
+        probabilities[unit] = line.probability
     for unit, raters in by_unit.items():
-        votes = Counter(value for said in raters.values() if len(said) == 1 for value in said)
+        votes = Counter(value for given in raters.values() if len(given) == 1 for value in given)
         if votes[True] == votes[False]:
-            labels.left_out["on which raters do not agree"] += 1
+            labels.left_out["on which raters disagree"] += 1
         else:
-            labels.said[unit] = AgreedLabel(votes[True] > votes[False], chances[unit])
+            labels.agreed[unit] = AgreedLabel(votes[True] > votes[False], probabilities[unit])
     return labels

@@ -1,4 +1,4 @@
-"""A stored reply as a case for the judge, named by the hash of all that is asked."""
+"""A stored response as a case for the judge, named by the hash of the prompt."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Message
 from ragbed.testbeds.prompts.requests import case_of
 
-LONGEST = 64_000
-"""Characters of a prompt that a judge is sent; a longer one is not judged, and counted."""
+LONGEST = 64_000  # characters of a prompt; longer ones are counted, but not judged
 
 
 def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
-    """What the judge is asked about a reply.
+    """Return the judge's case for a response.
 
-    It is named by the hash of the prompt, so a changed reply never meets an old judgement, and replies that are
-    alike in everything the judge sees are judged once.
+    Its name is the hash of the prompt, so a changed response never gets an old judgement, and responses with the same
+    prompt are judged once.
     """
     subject = stored.case
     prompt = criterion.render(subject, stored.completion.reply or "" if criterion.of_reply else "")
@@ -25,5 +24,5 @@ def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
     case = case_of("judge", criterion.name, subject.lang, messages, question=subject.question)
     if len(prompt) <= LONGEST:
         return case
-    reason = f"{len(prompt):,} characters to judge, more than {LONGEST:,}"
+    reason = f"the prompt has {len(prompt):,} characters, more than {LONGEST:,}"
     return replace(case, feasible=False, messages=(), reason=reason)

@@ -1,4 +1,4 @@
-"""Which replies people should label: some of everything, and more of those where rule and judge disagree."""
+"""Choose responses for people to label: some of every stratum, and more of those where rule and judge disagree."""
 
 from __future__ import annotations
 
@@ -13,41 +13,44 @@ from ragbed.errors import UsageError
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
+# Whether rule and judge disagree, the judged model, and the language.
 Stratum: TypeAlias = tuple[bool, str, str]
-"""Whether rule and judge disagree, the judged model, the language."""
 
 
 def draw_sample(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]], size: int
 ) -> list[Label]:
-    """Draws replies to be labelled, each with the probability it was drawn with; the same ones every time.
+    """Draw responses to label, with their probabilities; the same ones every time.
 
-    Half of them are replies on which a rule and a judge, or two judges, disagree, as far as there are so many:
-    that is where labels tell most. The probabilities let the correction undo it.
+    If there are enough, half of them are responses on which a rule and a judge, or two judges, disagree, because their
+    labels are most informative. The probabilities let the correction account for it.
+
+    Raises:
+        UsageError: The sample is smaller than the number of strata.
     """
     strata: dict[Stratum, list[StoredResult]] = {}
     for stored in replies:
         if needs_judge(scope.criterion, stored):
-            verdicts = {verdict_on(scope.criterion, stored, said) for said in judgements.values()}
+            verdicts = {verdict_on(scope.criterion, stored, given) for given in judgements.values()}
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"--sample {size}: there are {len(strata)} kinds of replies, and some of each are wanted.")
+        raise UsageError(f"--sample {size} must be at least {len(strata)} (one per stratum).")
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
-    # At least one of every kind: what can never be drawn could never be corrected for.
-    half = share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
-    shares = share_out(size - sum(half.values()), settled)
-    shares |= share_out(size - sum(shares.values()), disputed)  # what the settled ones cannot fill
+    # Every stratum gets at least one, because the correction cannot account for one that is never drawn.
+    half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
+    shares = _share_out(size - sum(half.values()), settled)
+    shares |= _share_out(size - sum(shares.values()), disputed)  # including what the settled strata cannot fill
     sample = []
     for key, found in strata.items():
-        chosen = sorted(found, key=_lot)[: shares[key]]
-        sample += [_to_label(scope, stored, shares[key] / len(found)) for stored in chosen]
+        order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
+        sample += [_to_label(scope, stored, shares[key] / len(found)) for stored in order[: shares[key]]]
     return sorted(sample, key=lambda label: _hash(label.case, label.model, str(label.repeat)))
 
 
-def share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
-    """Equal shares, and what one cannot fill goes to the others."""
+def _share_out(size: int, available: Mapping[Stratum, int]) -> dict[Stratum, int]:
+    """Divide a sample equally; what one stratum cannot fill goes to the others."""
     shares = {}
     left = size
     for at, (key, count) in enumerate(sorted(available.items(), key=lambda pair: pair[1])):
@@ -75,10 +78,6 @@ def _to_label(scope: Scope, stored: StoredResult, probability: float) -> Label:
         documents=tuple(document.text for document in case.documents),
         reply=stored.completion.reply,
     )
-
-
-def _lot(stored: StoredResult) -> str:
-    return _hash(stored.model, stored.case.case, str(stored.repeat))
 
 
 def _hash(*parts: str) -> str:

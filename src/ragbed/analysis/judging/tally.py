@@ -1,9 +1,10 @@
-"""What judges said, added up by condition: every reply in one column."""
+"""Counts of judgements by condition: every response is in exactly one column."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 
 from msgspec import structs
 
@@ -13,20 +14,24 @@ from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
+_COLUMNS = {True: "yes", False: "no", "refused": "failed", "error": "failed", "too-long": "too_long"}
+
 
 @dataclass
 class JudgedCell:
     """One condition of one model under one judge: asked = errors + yes + no + none + unparsed + failed + … + pending.
 
     Attributes:
-        errors: The judged model gave no reply.
-        empty: Of the no, replies without text, which need no judge.
+        errors: The judged model gave no response.
+        empty: The part of `no` with empty responses, which need no judge.
         none: There was nothing to judge.
-        unparsed: The judge answered, and not with a verdict.
-        failed: The judge could not be asked, or its provider declined.
-        too_long: More than a judge is shown.
+        unparsed: The judge's response has no verdict.
+        failed: The call of the judge failed, or its provider declined.
+        too_long: The prompt was too long for the judge.
         pending: Not judged yet.
-        then: Of the yes, those with what a yes should lead to: the right answer after an error was found (CR).
+        then: The part of `yes` with the right answer: corrections of detected errors (CR).
+        by_cluster: Trials, `yes` and `then` of each question or event, for intervals.
+        unanswered: Failed calls of the judged model, also if the criterion does not need its response.
     """
 
     judge: str
@@ -43,53 +48,57 @@ class JudgedCell:
     too_long: int = 0
     pending: int = 0
     then: int | None = None
+    by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
+    unanswered: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Return the number of responses that the judge decided."""
+        return self.yes + self.no + self.none - self.empty
 
     @property
     def rate(self) -> float | None:
-        """Yes among all that was asked: what was not decided is never a yes; None if the judge decided nothing."""
-        return self.yes / self.asked if self.yes + self.no + self.none > self.empty else None
+        """Return the share of yes among all attempted; None if the judge decided nothing."""
+        return self.yes / self.asked if self.judged else None
 
     @property
     def undecided(self) -> int:
-        """Replies without a verdict that should have one."""
+        """Return the number of responses without a verdict that should have one."""
         return self.unparsed + self.failed + self.too_long + self.pending
 
     def as_json(self) -> dict[str, object]:
-        """Counts and rate as plain values."""
-        counts = asdict(self)
-        del counts["condition"]
+        """Return counts and rate as plain values."""
+        internal = ("condition", "by_cluster", "unanswered")
+        counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
         return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
 
-    def count(self, verdict: Verdict, *, has_reply: bool) -> None:
-        """Adds one result."""
-        self.asked += 1
-        name = _column(verdict) if has_reply else "errors"
+    def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
+        """Add a result."""
+        name = _COLUMNS.get(verdict, str(verdict)) if has_reply else "errors"
         setattr(self, name, getattr(self, name) + 1)
+        self.asked += 1
+        self.unanswered += stored.completion.outcome != "ok"
+        cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
+        cluster.update(trials=1, yes=verdict is True, then=is_then)
 
 
 def tabulate(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
 ) -> list[JudgedCell]:
-    """The cells of all judges."""
+    """Return the cells of all judges."""
     criterion = scope.criterion
     cells: dict[tuple[str, Condition], JudgedCell] = {}
     for stored in replies:
         condition = condition_of(stored.model, stored.case)
-        for judge, said in judgements.items():
-            cell = cells.get((judge, condition))
-            if cell is None:
-                cell = cells[judge, condition] = JudgedCell(judge, criterion.name, condition)
-            verdict = verdict_on(criterion, stored, said)
-            has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
-            cell.count(verdict, has_reply=has_reply)
-            cell.empty += has_reply and not needs_judge(criterion, stored)
+        has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
+        for judge, given in judgements.items():
+            cell = cells.setdefault((judge, condition), JudgedCell(judge, criterion.name, condition))
+            verdict = verdict_on(criterion, stored, given)
+            is_then = False
             if criterion.then is not None:
                 values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
-                cell.then = (cell.then or 0) + bool(values.get(criterion.then))
+                is_then = bool(values.get(criterion.then))
+                cell.then = (cell.then or 0) + is_then
+            cell.count(stored, verdict, has_reply=has_reply, is_then=is_then)
+            cell.empty += has_reply and not needs_judge(criterion, stored)
     return list(cells.values())
-
-
-def _column(verdict: Verdict) -> str:
-    if isinstance(verdict, bool):
-        return "yes" if verdict else "no"
-    return {"refused": "failed", "error": "failed", "too-long": "too_long"}.get(verdict, verdict)

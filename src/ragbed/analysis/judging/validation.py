@@ -1,4 +1,4 @@
-"""How far a judge can be trusted: its agreement with people, and rates corrected by what they said."""
+"""Validation of a judge: its agreement with human labels, and rates corrected with them."""
 
 from __future__ import annotations
 
@@ -15,146 +15,144 @@ from ragbed.analysis.statistics.ppi import Corrected, prediction_powered, rogan_
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 
-TRUSTED = 0.8
-"""Cohen's kappa from which a judge's rates may be published without correction."""
+TRUSTED = 0.8  # Cohen's kappa from which a judge's rates may be published without correction
 
 
 @dataclass(frozen=True)
 class JudgedResult:
-    """One result as a judge and as people see it."""
+    """A result with the judge's verdict and the human label.
+
+    `is_settled` is set if there is no response: it is a no without a judge.
+    """
 
     condition: Condition
     question: tuple[str, str]
     verdict: Verdict
-    said: AgreedLabel | None
+    label: AgreedLabel | None
     is_settled: bool = False
-    """No judge was needed: there is no reply, so it is no yes, and everybody knows."""
 
     @property
     def as_number(self) -> float:
-        """What is not decided is no yes; the correction sees how often people think otherwise."""
+        """Return 1 for a yes. Undecided results count as no; the correction accounts for them."""
         return float(self.verdict is True)
 
 
 @dataclass(frozen=True)
 class JudgeValidation:
-    """A judge's agreement with people on one criterion in one language."""
+    """The agreement of a judge with human labels, by criterion and language.
+
+    `undecided` labelled responses have no verdict and are not part of the agreement.
+    """
 
     judge: str
     criterion: str
     lang: str
     undecided: int
-    """Labelled replies on which the judge gave no verdict; they are not in the agreement."""
     agreement: Agreement
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its rates may stand uncorrected."""
+        """Return whether the judge's rates may be published without correction."""
         return self.agreement.kappa.value >= TRUSTED
 
 
 @dataclass(frozen=True)
 class CorrectedRate:
-    """A judged rate after correction; the check is Rogan and Gladen's estimate from the passport."""
+    """A corrected rate. `check` is Rogan and Gladen's estimate of it."""
 
     corrected: Corrected
     check: float
 
 
-def see(
+def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
-    """Puts a judge's verdicts beside people's."""
-    judged = []
-    for stored in replies:
-        case = stored.case
-        unit = LabelledUnit(scope.criterion.name, stored.model, case.case, stored.repeat)
-        judged.append(
-            JudgedResult(
-                condition_of(stored.model, stored.case),
-                (case.data, case.item),
-                verdict_on(scope.criterion, stored, judgements),
-                labels.said.get(unit),
-                is_settled=not needs_judge(scope.criterion, stored),
-            )
+    """Return the results with the verdicts of a judge and the human labels."""
+    return [
+        JudgedResult(
+            condition_of(stored.model, stored.case),
+            (stored.case.data, stored.case.item),
+            verdict_on(scope.criterion, stored, judgements),
+            labels.agreed.get(LabelledUnit(scope.criterion.name, stored.model, stored.case.case, stored.repeat)),
+            is_settled=not needs_judge(scope.criterion, stored),
         )
-    return judged
+        for stored in replies
+    ]
 
 
-def passports(judge: str, criterion: str, judged: Iterable[JudgedResult]) -> list[JudgeValidation]:
-    """One for each language in which a judge gave verdicts on labelled replies."""
+def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
+    """Return one validation for each language in which a judge gave verdicts on labelled responses."""
     by_lang: dict[str, list[_Labelled]] = {}
-    for one in _labelled(judged):
-        by_lang.setdefault(one.judged.condition.lang, []).append(one)
-    made = []
-    for lang, labelled in sorted(by_lang.items()):
-        decided = [one for one in labelled if isinstance(one.judged.verdict, bool)]
+    for labelled in _labelled(results):
+        by_lang.setdefault(labelled.result.condition.lang, []).append(labelled)
+    validations = []
+    for lang, group in sorted(by_lang.items()):
+        decided = [labelled for labelled in group if isinstance(labelled.result.verdict, bool)]
         if decided:
             compared = agreement(
-                [one.judged.verdict is True for one in decided],
-                [one.value for one in decided],
-                _numbered(one.judged.question for one in decided),
-                [1 / one.probability for one in decided],
+                [labelled.result.verdict is True for labelled in decided],
+                [labelled.value for labelled in decided],
+                _numbered(labelled.result.question for labelled in decided),
+                [1 / labelled.probability for labelled in decided],
             )
-            made.append(JudgeValidation(judge, criterion, lang, len(labelled) - len(decided), compared))
-    return made
+            validations.append(JudgeValidation(judge, criterion, lang, len(group) - len(decided), compared))
+    return validations
 
 
-def correct_rates(judged: Iterable[JudgedResult]) -> dict[Condition, CorrectedRate]:
-    """Corrected rates of every condition in which replies of two questions or more were labelled."""
+def correct_rates(results: Iterable[JudgedResult]) -> dict[Condition, CorrectedRate]:
+    """Return the corrected rate of every condition in which two questions or more have labels."""
     cells: dict[Condition, list[JudgedResult]] = {}
-    for one in judged:
-        cells.setdefault(one.condition, []).append(one)
+    for result in results:
+        cells.setdefault(result.condition, []).append(result)
     corrected = {}
     for condition, cell in cells.items():
         labelled = list(_labelled(cell))
-        if len({one.judged.question for one in labelled}) >= 2:
+        if len({entry.result.question for entry in labelled}) >= 2:
             corrected[condition] = _correct(cell, labelled)
     return corrected
 
 
 class _Labelled(NamedTuple):
-    """A reply that people labelled, and the probability with which it was chosen for that."""
+    """A labelled response, and the probability with which it was chosen."""
 
-    judged: JudgedResult
+    result: JudgedResult
     value: bool
     probability: float
 
 
-def _labelled(judged: Iterable[JudgedResult]) -> Iterator[_Labelled]:
-    """Labels that say nothing of their probability were drawn evenly, as far as anybody knows."""
-    judgeable = [one for one in judged if not one.is_settled]
-    even = sum(one.said is not None and one.said.probability is None for one in judgeable) / max(1, len(judgeable))
-    for one in judgeable:
-        if one.said is not None:
-            yield _Labelled(one, one.said.value, one.said.probability or even)
+def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
+    # Labels without a probability are assumed to be drawn uniformly.
+    judgeable = [result for result in results if not result.is_settled]
+    uniform = sum(result.label is not None and result.label.probability is None for result in judgeable)
+    for result in judgeable:
+        if result.label is not None:
+            yield _Labelled(result, result.label.value, result.label.probability or uniform / len(judgeable))
 
 
 def _correct(cell: list[JudgedResult], labelled: list[_Labelled]) -> CorrectedRate:
-    """Corrects one cell; what has no reply is labelled already, by nobody: it is no yes, with certainty."""
-    people = {id(one.judged): one for one in labelled}
-    judged = [one.as_number for one in cell]
-    known = [people.get(id(one)) for one in cell]
-    result = prediction_powered(
-        judged,
+    """Correct the rate of one cell. Results without a response are labelled no with certainty."""
+    by_result = {id(entry.result): entry for entry in labelled}
+    known = [by_result.get(id(result)) for result in cell]
+    corrected = prediction_powered(
+        [result.as_number for result in cell],
         [
-            0.0 if one.is_settled else math.nan if label is None else float(label.value)
-            for one, label in zip(cell, known, strict=True)
+            0.0 if result.is_settled else math.nan if label is None else float(label.value)
+            for result, label in zip(cell, known, strict=True)
         ],
-        _numbered(one.question for one in cell),
+        _numbered(result.question for result in cell),
         [1.0 if label is None else label.probability for label in known],
     )
-    return CorrectedRate(result, _check(cell, labelled))
+    return CorrectedRate(corrected, _check(cell, labelled))
 
 
 def _check(cell: list[JudgedResult], labelled: list[_Labelled]) -> float:
-    """Rogan and Gladen's estimate, of the replies that a judge saw, as a share of all."""
-    seen = [one.as_number for one in cell if not one.is_settled]
-    sides = [[one for one in labelled if one.value is value] for value in (True, False)]
+    """Return Rogan and Gladen's estimate for the judged responses, as a share of all."""
+    seen = [result.as_number for result in cell if not result.is_settled]
+    sides = [[entry for entry in labelled if entry.value is value] for value in (True, False)]
     if not all(sides):
         return math.nan
     sensitivity, false_alarm = (
-        sum(one.judged.as_number / one.probability for one in side) / sum(1 / one.probability for one in side)
+        sum(entry.result.as_number / entry.probability for entry in side) / sum(1 / entry.probability for entry in side)
         for side in sides
     )
     return rogan_gladen(sum(seen) / len(seen), sensitivity, 1 - false_alarm) * len(seen) / len(cell)

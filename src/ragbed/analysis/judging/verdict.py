@@ -1,4 +1,4 @@
-"""Read what a judge said: its verdict from the closed list, or *unparsed* where that is ambiguous."""
+"""Parse a judge's response: a verdict from the closed list, or `unparsed` if it is ambiguous."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 from ragbed.schema import Completion
 from ragbed.testbeds.prompts.verdict import find_verdict
 
+# Yes or no, or the reason why there is no value: there was nothing to judge, the response has no verdict, the provider
+# declined, the call failed, the judge was not called yet, or the prompt was too long.
 Verdict: TypeAlias = bool | Literal["none", "unparsed", "refused", "error", "pending", "too-long"]
-"""True or false; or why there is no value: the judge found nothing to judge, was not understood, its provider declined,
-the call failed, it was not asked yet, or there was too much to show it."""
 
 
 def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
-    """Return the verdict of a judge's reply; verdict lines that disagree are unparsed."""
+    """Return the verdict of a judge's response. Verdict lines that disagree are unparsed."""
     word = find_verdict(reply, verdicts)
     if word is None:
         return "unparsed"
@@ -24,12 +24,12 @@ def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
 
 
 def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
-    """A judge's call as a verdict."""
+    """Return the verdict of a judge's call."""
     return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
 
 
 def settle(votes: Iterable[Verdict]) -> Verdict:
-    """The verdict of several votes: that of most among those that decide; a tie decides nothing."""
+    """Return the verdict of most votes that decide. A tie decides nothing."""
     counts = Counter(votes)
     decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
     if not decided:

@@ -1,4 +1,4 @@
-"""Gold answers that a substring match reads wrongly, or that are spelled wrongly."""
+"""Rules about gold answers that substring matching misjudges, or that are misspelled."""
 
 from __future__ import annotations
 
@@ -6,50 +6,48 @@ import re
 from collections.abc import Iterator
 
 from ragbed.analysis.linting.rules import Fault, View, rule
-from ragbed.schema import Answer, Item, Lang, Passage
+from ragbed.schema import Answer, Item, Lang
 
-SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}
-"""How short, in characters; each is counted with those below it."""
+SHORT = {1: "≤1", 2: "≤2", 3: "≤3"}  # by length in characters; each includes those before it
 
+# Most Chinese names have three characters and no numeral. Unlike 三十人, they match by chance as rarely as a long
+# English word.
 _HAN_NAME = re.compile(r"(?!.*[零〇一二三四五六七八九十两])[\u4e00-\u9fff]{3}")
-"""What most Chinese names look like: three characters, none of them a digit in words. Met by chance as rarely as a long
-English word, unlike 三十人."""
 _DIGITS_ONLY = re.compile(r"[\d.,]+")
 _DIGIT = re.compile(r"\d")
-_EDGE_MARKS = "。，；：、！？,;:!?"
-"""Marks that end a clause and no name; a full stop is missing because abbreviations have one."""
+_EDGE_MARKS = "。，；：、！？,;:!?"  # without the full stop, because abbreviations end with one
+# Separators of a list in one string. An English comma is not one (dates, places), nor is a Chinese one (titles).
 _SEPARATORS: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(r"[;|]"),
     "zh": re.compile(r"[;；|、]|(?<!\d),|,(?!\d)"),
 }
-"""What parts a list in one string. An English comma does not (dates, places), nor does a Chinese one (titles)."""
 _ANY_SEPARATOR = re.compile(r"[,，;；、|/]")
 
 
 @rule(
     "short-gold",
     "warning",
-    "an accepted form is so short that it is met by chance",
+    "an alias is so short that it matches by chance",
     fix="Give the answer with its unit or full name.",
     definitions=tuple(SHORT.values()),
 )
 def short_gold(view: View) -> Iterator[Fault]:
-    """The shortest alias of any slot; most Chinese names have three Han characters, and none of them a numeral."""
+    """Check the shortest alias of any slot, except for Chinese names: three Han characters without a numeral."""
     aliases = [pair for pair in _aliases(view.item.answer) if not _HAN_NAME.fullmatch(pair[1])]
     number, shortest = min(aliases, key=lambda pair: len(pair[1]), default=(0, "long enough"))
-    senses = tuple(name for length, name in SHORT.items() if len(shortest) <= length)
-    if senses:
-        yield Fault(f"answer[{number}]", f"{shortest} is {len(shortest)} characters long", senses)
+    definitions = tuple(name for length, name in SHORT.items() if len(shortest) <= length)
+    if definitions:
+        yield Fault(f"answer[{number}]", f"{shortest} has {len(shortest)} characters", definitions)
 
 
 @rule(
     "digits-only-gold",
     "warning",
-    "an accepted form is digits only: found in any longer number",
-    fix="Add the unit, or match with borders.",
+    "an alias has only digits: it matches in any longer number",
+    fix="Add the unit, or match with boundaries.",
 )
 def digits_only_gold(view: View) -> Iterator[Fault]:
-    r"""Some alias matches `[\d.,]+` as a whole."""
+    r"""Find an alias that matches `[\d.,]+` completely."""
     for number, alias in _aliases(view.item.answer):
         if _DIGITS_ONLY.fullmatch(alias):
             yield Fault(f"answer[{number}]", f"{alias} has only digits")
@@ -59,105 +57,106 @@ def digits_only_gold(view: View) -> Iterator[Fault]:
 @rule(
     "single-form",
     "note",
-    "one accepted form only: other spellings count as wrong",
+    "there is only one alias: other spellings count as wrong",
     fix="Add aliases: other spellings, abbreviations, other units.",
 )
 def single_form(view: View) -> Iterator[Fault]:
-    """All slots have exactly one alias; where the documents record how they spell the answer, there is no other."""
+    """Find answers with one alias per slot, unless the documents are known to use no other spelling."""
     if _has_single_form(view.item):
-        yield Fault("answer", f"{_show(view.item.answer)} has no other form")
+        yield Fault("answer", f"{_show(view.item.answer)} has no other alias")
 
 
 @rule(
     "single-form-number",
     "note",
-    "a number in one form only: twelve and 1,200 count as wrong",
+    "a number has only one alias: twelve and 1,200 count as wrong",
     fix="Add aliases: words, separators, ISO dates.",
 )
 def single_form_number(view: View) -> Iterator[Fault]:
-    """As `single-form`, and one of these has a digit."""
+    """Find answers like `single-form` with a digit."""
     answer = view.item.answer
     if _has_single_form(view.item) and any(_DIGIT.search(alias) for _, alias in _aliases(answer)):
-        yield Fault("answer", f"{_show(answer)} has a number and no other form")
+        yield Fault("answer", f"{_show(answer)} has a number and no other alias")
 
 
 @rule(
     "flat-list",
     "note",
-    "a flat list of several strings: all are wanted, not any",
-    fix="If they are aliases of one answer, write a list in the list: [[…, …]].",
+    "a flat list of several strings: all are required, not one",
+    fix="If they are aliases of one answer, write a nested list: [[…, …]].",
 )
 def flat_list(view: View) -> Iterator[Fault]:
-    """RGB's files only: a list of at least two strings and nothing else."""
+    """Find lists of at least two strings and nothing else, in RGB's files only."""
     raw = (view.item.rgb or {}).get("answer") if view.is_rgb else None
     if isinstance(raw, list) and len(raw) > 1 and all(isinstance(slot, str) for slot in raw):
-        yield Fault("answer", f"asks for all of {_show(view.item.answer)}")
+        yield Fault("answer", f"requires all of {_show(view.item.answer)}")
 
 
 @rule(
     "space-in-alias",
     "warning",
-    "a Chinese alias with a space: the original scorer never matches it",
+    "a Chinese alias has a space: the original scorer never matches it",
     fix="Add the same alias without the space.",
 )
 def space_in_alias(view: View) -> Iterator[Fault]:
-    """The original removes spaces from replies and not from the gold."""
+    """Find spaces: the original scorer removes them from responses, but not from the gold."""
     if view.item.lang == "zh":
         spaced = [(number, alias) for number, alias in _aliases(view.item.answer) if " " in alias]
         if spaced:
             number, alias = spaced[0]
-            yield Fault(f"answer[{number}]", f"‘{alias}’ has a space" + _more(len(spaced)))
+            more = f" (and {len(spaced) - 1} more)" if len(spaced) > 1 else ""
+            yield Fault(f"answer[{number}]", f"‘{alias}’ has a space{more}")
 
 
 @rule(
     "unwinnable-slot",
     "error",
-    "all aliases of a Chinese part have a space: no reply can be right",
+    "all aliases of a Chinese part have a space: no response can be right",
     fix="Add an alias without spaces.",
 )
 def unwinnable_slot(view: View) -> Iterator[Fault]:
-    """As the original scorer matches."""
+    """Find slots that the original scorer never matches."""
     if view.item.lang == "zh":
         for number, aliases in enumerate(view.item.answer):
             if all(" " in alias for alias in aliases):
-                yield Fault(f"answer[{number}]", f"‘{aliases[0]}’ has no form without a space")
+                yield Fault(f"answer[{number}]", f"‘{aliases[0]}’ has no alias without a space")
 
 
 @rule(
     "edge-space",
     "warning",
-    "an alias begins or ends with white space",
-    fix="Strip it.",
+    "an alias starts or ends with white space",
+    fix="Remove the white space.",
 )
 def edge_space(view: View) -> Iterator[Fault]:
-    """Gold and false answers."""
+    """Check gold and false answers."""
     for where, alias in _spelled(view):
         if alias != alias.strip():
-            yield Fault(where, f"‘{alias}’ has white space at its edge")
+            yield Fault(where, f"‘{alias}’ has white space at its start or end")
 
 
 @rule(
     "edge-punctuation",
     "warning",
-    "an alias begins or ends with a mark of the sentence",
+    "an alias starts or ends with a punctuation mark",
     fix="Remove the mark, or add the alias without it.",
 )
 def edge_punctuation(view: View) -> Iterator[Fault]:
-    """One of 。，；：、！？ and , ; : ! ? at either end."""
+    """Find 。，；：、！？ and , ; : ! ? at either end."""
     for where, alias in _spelled(view):
         bare = alias.strip()
         if bare[0] in _EDGE_MARKS or bare[-1] in _EDGE_MARKS:
-            yield Fault(where, f"{bare} ends or begins with a mark")
+            yield Fault(where, f"{bare} starts or ends with a punctuation mark")
 
 
 @rule(
     "joined-alias",
     "warning",
     "an alias looks like several aliases in one string",
-    fix='Split it: ["a,b"] means the string with its comma, ["a", "b"] either.',
+    fix='Split it: ["a,b"] is one string with a comma, ["a", "b"] are two aliases.',
 )
 def joined_alias(view: View) -> Iterator[Fault]:
-    """Parted by ; | (in Chinese also 、 and a comma not between digits), or two parts that differ in marks only."""
+    """Find ; and | (in Chinese also 、 and commas not between digits), or parts that differ in punctuation only."""
     for where, alias in _spelled(view):
         listed = sum(bool(part.strip()) for part in _SEPARATORS[view.item.lang].split(alias)) > 1
         alike = list(filter(None, map(_letters, _ANY_SEPARATOR.split(alias))))
@@ -168,30 +167,26 @@ def joined_alias(view: View) -> Iterator[Fault]:
 @rule(
     "repeated-alias",
     "note",
-    "an alias is given twice",
+    "an alias appears twice",
     fix="Remove one.",
 )
 def repeated_alias(view: View) -> Iterator[Fault]:
-    """Equal within a slot, letter case aside."""
+    """Compare the aliases of a slot without letter case."""
     for number, aliases in enumerate(view.item.answer):
         lowered = [alias.lower() for alias in aliases]
         again = next((alias for alias in aliases if lowered.count(alias.lower()) > 1), None)
         if again is not None:
-            yield Fault(f"answer[{number}]", f"{again} stands there more than once")
+            yield Fault(f"answer[{number}]", f"{again} appears more than once")
 
 
 def _has_single_form(item: Item) -> bool:
-    """Whether no slot has a second alias, although its documents may use one: generated ones say what they use."""
+    # Documents of generated items record their spelling of the answer, so no other alias is needed.
     if any(len(aliases) > 1 for aliases in item.answer):
         return False
     evidence = [passage for passage in item.passages if passage.stance == "supports"]
-    return not evidence or not all(_spells(passage, item.answer) for passage in evidence)
-
-
-def _spells(passage: Passage, answer: Answer) -> bool:
-    """Whether a passage records that it states the answer in its one form."""
-    words = str((passage.dials or {}).get("states", ""))
-    return answer[passage.part or 0][0] in words
+    return not evidence or not all(
+        item.answer[passage.part or 0][0] in str((passage.dials or {}).get("states", "")) for passage in evidence
+    )
 
 
 def _aliases(answer: Answer) -> list[tuple[int, str]]:
@@ -211,7 +206,3 @@ def _letters(text: str) -> str:
 
 def _show(answer: Answer) -> str:
     return " + ".join(aliases[0] for aliases in answer)
-
-
-def _more(count: int) -> str:
-    return f" (and {count - 1} more)" if count > 1 else ""

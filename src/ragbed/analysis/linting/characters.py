@@ -1,4 +1,4 @@
-"""Texts with something in them that is no prose: odd characters, markup, words that pose as a prompt."""
+"""Rules about text that is not prose: unusual characters, markup, and words that look like a prompt."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WORDS, TEMPLATE = "words", "template"
     "odd-characters",
     "warning",
     "control, zero-width, direction or replacement characters",
-    fix="Remove them: they are invisible to people and tokens to models, and break matching.",
+    fix="Remove them: they are invisible to people, but models read them, and they break matching.",
 )
 def odd_characters(view: View) -> Iterator[Fault]:
-    """Categories Cc and Cf and U+FFFD; carriage return included, tab and line feed not."""
+    """Find categories Cc and Cf and U+FFFD, including carriage return, without tab and line feed."""
     for index, passage in enumerate(view.item.passages):
         if odd := _odd(passage.text):
             yield view.fault(index, odd)
@@ -40,40 +40,39 @@ def odd_characters(view: View) -> Iterator[Fault]:
 @rule(
     "markup",
     "note",
-    "a document has an angle bracket: left-over markup or a fence",
-    fix="Take tags out when extracting pages; leave true comparisons as they are.",
+    "a document has an angle bracket: possibly leftover markup",
+    fix="Remove tags when extracting pages; leave comparison signs as they are.",
 )
 def markup(view: View) -> Iterator[Fault]:
-    """Contains < or >."""
+    """Find < and >."""
     yield from _matching(view, re.compile("[<>]"))
 
 
 @rule(
     "braces",
     "note",
-    "a document has a brace: a field to other tools' templates",
-    fix="Nothing to do for ragbed; mind it when exporting to other tools.",
+    "a document has a brace: a field in templates of other tools",
+    fix="ragbed needs no change; check the templates when exporting to other tools.",
 )
 def braces(view: View) -> Iterator[Fault]:
-    """Contains { or }."""
+    """Find { and }."""
     yield from _matching(view, re.compile("[{}]"))
 
 
 @rule(
     "prompt-words",
     "warning",
-    "a document has words that pose as parts of a prompt",
-    fix="Cut the heading out of the document, or keep it apart in a testbed for injections.",
+    "a document has words that look like parts of a prompt",
+    fix="Remove the heading from the document, or use it in a separate testbed for injections.",
     definitions=(WORDS, TEMPLATE),
 )
 def prompt_words(view: View) -> Iterator[Fault]:
-    """`words`: 问题, 文档, question or document with a colon; `template`: marks of chat templates and fences."""
+    """Find `words`: 问题, 文档, question or document with a colon; `template`: tokens of chat templates and fences."""
     for index, (passage, lowered) in enumerate(zip(view.item.passages, view.folded[PLAIN], strict=True)):
-        # Most texts have none of these, and a plain search says so sooner than a pattern.
+        # Most texts contain none of these, and a plain search is faster than a pattern.
         words = any(word in lowered for word in _WORDS) and _PROMPT_WORDS.search(passage.text)
         template = any(mark in lowered for mark in _MARKS) and _TEMPLATE.search(passage.text)
-        hits = {sense: match for sense, match in ((WORDS, words), (TEMPLATE, template)) if match}
-        if hits:
+        if hits := {name: match for name, match in ((WORDS, words), (TEMPLATE, template)) if match}:
             match = next(iter(hits.values()))
             yield view.fault(index, quote(passage.text, *match.span()), tuple(hits))
 
@@ -81,16 +80,14 @@ def prompt_words(view: View) -> Iterator[Fault]:
 @rule(
     "key-phrases",
     "warning",
-    "a document has the words that tell refusals or flagged errors",
-    fix="Remove the document: a model that quotes it is taken for one that refuses or flags.",
+    "a document has the phrases that mark refusals or flagged errors",
+    fix="Remove the document: quoting it counts as a refusal or as a flagged error.",
 )
 def key_phrases(view: View) -> Iterator[Fault]:
-    """Contains 信息不足, 事实性错误, insufficient information or factual errors, in any letter case."""
+    """Find 信息不足, 事实性错误, insufficient information and factual errors, in any letter case."""
     for index, lowered in enumerate(view.folded[PLAIN]):
-        for phrase in _KEY_PHRASES:
-            if phrase in lowered:
-                yield view.fault(index, quote_alias(lowered, (phrase,)))
-                break
+        if any(phrase in lowered for phrase in _KEY_PHRASES):
+            yield view.fault(index, quote_alias(lowered, _KEY_PHRASES))
 
 
 @rule(
@@ -100,7 +97,7 @@ def key_phrases(view: View) -> Iterator[Fault]:
     fix="Remove it.",
 )
 def blank_document(view: View) -> Iterator[Fault]:
-    """Nothing but white space."""
+    """Find texts of white space only."""
     for index, passage in enumerate(view.item.passages):
         if not passage.text.strip():
             yield view.fault(index, "has no text")
@@ -113,16 +110,11 @@ def _matching(view: View, pattern: re.Pattern[str]) -> Iterator[Fault]:
 
 
 def _odd(text: str) -> str:
-    if text.isprintable() and "\ufffd" not in text:  # nearly all texts are, and this takes no time
+    if text.isprintable() and "\ufffd" not in text:  # fast, and true for nearly all texts
         return ""
-    unusual = {letter for letter in set(text) if not letter.isprintable() or letter == "\ufffd"}
-    odd = [letter for letter in sorted(unusual) if _is_odd(letter)]
-    return "has " + ", ".join(f"{_name(letter)} ×{text.count(letter)}" for letter in odd) if odd else ""
-
-
-def _is_odd(letter: str) -> bool:
-    return letter not in "\t\n" and (unicodedata.category(letter) in ("Cc", "Cf") or letter == "\ufffd")
-
-
-def _name(letter: str) -> str:
-    return f"U+{ord(letter):04X} {unicodedata.name(letter, 'control character').lower()}"
+    odd = [
+        f"U+{ord(letter):04X} {unicodedata.name(letter, 'control character').lower()} ×{text.count(letter)}"
+        for letter in sorted(set(text) - {"\t", "\n"})
+        if unicodedata.category(letter) in ("Cc", "Cf") or letter == "\ufffd"
+    ]
+    return f"has {', '.join(odd)}" if odd else ""

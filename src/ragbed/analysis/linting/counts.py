@@ -1,4 +1,4 @@
-"""Counts of findings per rule and definition, as they pass."""
+"""Counts of findings by rule and definition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragbed.analysis.linting.rules import LintFinding, Severity
 
 @dataclass
 class RuleCount:
-    """How often a rule fires, in all or in one of its senses."""
+    """How often a rule fires, in total or under one of its definitions."""
 
     rule: str
     severity: Severity
@@ -21,37 +21,33 @@ class RuleCount:
 
 
 class FindingCounts:
-    """Adds findings up; those of one item must come together, so that items are counted without keeping them."""
+    """Counts findings. Those of one item must be added together, so that items are counted without storing them."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str | None], RuleCount] = {}
         self._last_line: dict[tuple[str, str | None], int | None] = {}
 
     def add(self, finding: LintFinding) -> None:
-        """Counts one finding, in all and in each of its senses."""
+        """Count a finding, in total and under each of its definitions."""
         for definition in (None, *finding.definitions):
             key = (finding.rule, definition)
-            if key not in self._counts:
-                self._counts[key] = RuleCount(finding.rule, finding.severity, definition)
-                self._last_line[key] = None
-            count = self._counts[key]
+            count = self._counts.setdefault(key, RuleCount(finding.rule, finding.severity, definition))
             count.findings += 1
             count.documents += finding.document
-            if self._last_line[key] != finding.line:
-                self._last_line[key] = finding.line
-                count.items += 1
+            count.items += self._last_line.get(key) != finding.line
+            self._last_line[key] = finding.line
 
     def count(self, rule: str, definition: str | None = None) -> RuleCount:
-        """The count of a rule, in all or in one sense; zero where it never fired."""
+        """Return the count of a rule, in total or under one definition; zero if it never fired."""
         return self._counts.get((rule, definition)) or RuleCount(rule, "note", definition)
 
     @property
     def counts(self) -> list[RuleCount]:
-        """All that are not zero, in the order in which they came."""
+        """Return all counts that are not zero, in the order of their first findings."""
         return list(self._counts.values())
 
     def by_severity(self) -> Counter[Severity]:
-        """Findings of each severity."""
+        """Return the number of findings by severity."""
         severities: Counter[Severity] = Counter({"error": 0, "warning": 0, "note": 0})
         for count in self._counts.values():
             if count.definition is None:

@@ -1,4 +1,4 @@
-"""The same text twice: within a list, across labels, or as a question."""
+"""Rules about repeated texts: within a label, across labels, or as a question."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
-from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
+from ragbed.analysis.linting.rules import DatasetContext, Fault, Find, View, dataset_rule, rule
 from ragbed.retrieval.near_duplicates import GRAM_CHARS, find_near, unspaced
 from ragbed.schema import Stance
 
@@ -16,56 +16,56 @@ _POOLS: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
 @rule(
     "exact-duplicate",
     "warning",
-    "a document stands twice in its list",
-    fix="Remove the later one: a prompt with both has one document less than it seems.",
+    "a document appears twice with the same label",
+    fix="Remove the second one: a prompt with both has one document fewer than it seems.",
     definitions=_POOLS,
 )
 def exact_duplicate(view: View) -> Iterator[Fault]:
-    """Equal, character by character, to an earlier document of the same stance."""
+    """Compare with the earlier documents of the same label, character by character."""
     for stance in _POOLS:
         first: dict[str, int] = {}
         for index in view.pools[stance]:
             original = first.setdefault(view.item.passages[index].text, index)
             if original != index:
-                yield view.fault(index, f"is {view.name(original)} again", (stance,))
+                yield view.fault(index, f"repeats {view.name(original)}", (stance,))
 
 
 @rule(
     "near-duplicate",
     "warning",
-    "a document is nearly, or exactly, an earlier one of the item",
-    fix="Keep the fuller one of the two.",
+    "a document nearly or exactly repeats an earlier one of the item",
+    fix="Keep the more complete one.",
 )
 def near_duplicate(view: View) -> Iterator[Fault]:
-    """5-character grams without white space, |A∩B| / min(|A|,|B|) ≥ 0.8; supporting and distracting documents."""
+    """Compare 5-character grams without white space, |A∩B| / min(|A|,|B|) ≥ 0.8; edited documents are left out."""
     for index, partners in _near(view).items():
         earlier = min(partners, default=index)
         if earlier < index:
-            yield view.fault(index, f"is nearly {view.name(earlier)}")
+            yield view.fault(index, f"nearly repeats {view.name(earlier)}")
 
 
 @rule(
     "cross-label-duplicate",
     "warning",
-    "a distracting document is nearly a supporting one",
-    fix="Decide which it is: one label must be wrong, or the answer hangs on a few words.",
+    "a distractor nearly repeats a supporting document",
+    fix="Decide which label is right: one is wrong, or the answer depends on a few words.",
 )
 def cross_label_duplicate(view: View) -> Iterator[Fault]:
-    """Near duplicates, as above, of opposite label; the distracting one is counted."""
+    """Find near duplicates of the opposite label, and count the distractors."""
     supports = set(view.pools["supports"])
     for index, partners in _near(view).items():
         if index not in supports and (twins := partners & supports):
-            yield view.fault(index, f"is nearly {view.name(min(twins))}")
+            yield view.fault(index, f"nearly repeats {view.name(min(twins))}")
 
 
 @rule(
     "both-labels",
     "error",
-    "a distracting document is identical to a supporting one",
+    "a distractor is identical to a supporting document",
     fix="Remove it from one of the two lists.",
 )
 def both_labels(view: View) -> Iterator[Fault]:
-    """Equal, character by character."""
+    """Compare character by character."""
     passages = view.item.passages
     supporting = {passages[index].text: index for index in reversed(view.pools["supports"])}
     for index in view.pools["distracts"]:
@@ -80,38 +80,39 @@ SAME, OTHER = "same dataset", "other dataset"
 @dataset_rule(
     "duplicate-question",
     "warning",
-    "another item asks the same question",
+    "another item has the same question",
     fix="Remove one; in two datasets, treat both as one question when estimating uncertainty.",
     definitions=(SAME, OTHER),
 )
-def duplicate_question(survey: Survey) -> Find:
-    """Equal, character by character, within the dataset or in one that was linted before it.
+def duplicate_question(context: DatasetContext) -> Find:
+    """Compare character by character, within the dataset and with those checked before it.
 
-    An item and its twin ask the same on purpose.
+    The two items of a minimal pair have the same question on purpose.
     """
-    own = survey.questions.setdefault(survey.dataset.name, {})
-    others = {name: asked for name, asked in survey.questions.items() if name != survey.dataset.name}
+    own = context.questions.setdefault(context.dataset.name, {})
+    others = {name: items for name, items in context.questions.items() if name != context.dataset.name}
     twins: dict[str, str] = {}
 
     def find(view: View) -> Iterator[Fault]:
-        key = hash(view.item.question)  # 64 bits: among a million questions a false alarm is a 1 in 10⁷ event
+        key = hash(view.item.question)  # 64 bits: for a million questions, the chance of a false alarm is 1 in 10⁷
         first = own.get(key)
         is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)
         places = [] if first is None or is_twin else [(SAME, f"item {first}")]
-        places += [(OTHER, f"{name}, item {asked[key]}") for name, asked in others.items() if key in asked]
+        places += [(OTHER, f"{name}, item {items[key]}") for name, items in others.items() if key in items]
         own.setdefault(key, view.item.id)
         if view.item.twin is not None:
             twins[view.item.id] = view.item.twin
         if places:
-            senses = tuple(dict.fromkeys(sense for sense, _ in places))
-            yield Fault(view.field("question"), f"is asked by {' and '.join(at for _, at in places)} too", senses)
+            definitions = tuple(dict.fromkeys(definition for definition, _ in places))
+            message = f"is also the question of {' and '.join(place for _, place in places)}"
+            yield Fault(view.field("question"), message, definitions)
 
     return find
 
 
-@lru_cache(maxsize=1)  # two rules ask in turn about the same item
+@lru_cache(maxsize=1)  # two rules need the result for the same item
 def _near(view: View) -> dict[int, set[int]]:
-    """For each supporting or distracting passage its near duplicates, copies of its own text among them."""
+    """Return the near duplicates of each supporting document and distractor, including exact copies."""
     copies: dict[str, list[int]] = {}
     for index, passage in enumerate(view.item.passages):
         if passage.stance != "contradicts":

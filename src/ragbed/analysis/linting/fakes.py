@@ -1,16 +1,14 @@
-"""Counterfactual items: a false answer that is false, in documents that were really edited."""
+"""Rules about counterfactual items: the false answer must be false, and the documents must be edited."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragbed.analysis.linting.boundaries import BOUNDARY
-from ragbed.analysis.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
+from ragbed.analysis.linting.rules import BOUNDARY, PLAIN, SPACELESS, Fault, View, quote_alias, rule
 from ragbed.schema import Answer
 from ragbed.text import all_stand_alone, holds_answer, plain, spaceless, squeezed
 
-APART = "apart"
-"""The gold still stands there when every mention of the false answer is taken out."""
+APART = "apart"  # the gold still appears after every mention of the false answer is removed
 
 
 @rule(
@@ -20,7 +18,7 @@ APART = "apart"
     fix="Choose another false answer and edit the documents again.",
 )
 def fake_equals_gold(view: View) -> Iterator[Fault]:
-    """Every slot of the gold has an alias that the false answer has too, white space and letter case aside."""
+    """Find false answers that share an alias with every gold slot, apart from white space and letter case."""
     if _is_equal(view.item.fake, view.item.answer):
         yield Fault(view.field("fake"), f"{view.item.answer[0][0]} is the true answer")
 
@@ -33,14 +31,14 @@ def fake_equals_gold(view: View) -> Iterator[Fault]:
     definitions=(PLAIN, BOUNDARY),
 )
 def fake_holds_gold(view: View) -> Iterator[Fault]:
-    """As the original scorer matches; equal ones have a rule of their own."""
+    """Compare like the original scorer; equal answers have their own rule."""
     gold, fake = view.item.answer, view.item.fake
     if fake is None or _is_equal(fake, gold):
         return
-    for said in _replies(view, fake):
-        if holds_answer(said, gold):
-            senses = (PLAIN, BOUNDARY) if all_stand_alone(said, gold) else (PLAIN,)
-            yield Fault(view.field("fake"), f"{said} contains the true answer {gold[0][0]}", senses)
+    for response in _responses(view, fake):
+        if holds_answer(response, gold):
+            definitions = (PLAIN, BOUNDARY) if all_stand_alone(response, gold) else (PLAIN,)
+            yield Fault(view.field("fake"), f"{response} contains the true answer {gold[0][0]}", definitions)
             return
 
 
@@ -48,17 +46,16 @@ def fake_holds_gold(view: View) -> Iterator[Fault]:
     "gold-holds-fake",
     "warning",
     "the true answer contains the false one: correct looks misled",
-    fix="Choose a false answer that is no part of the true one.",
+    fix="Choose a false answer that is not a part of the true one.",
 )
 def gold_holds_fake(view: View) -> Iterator[Fault]:
-    """As the original scorer would match the false answer."""
-    gold, fake = view.item.answer, view.item.fake
-    if fake is None or _is_equal(fake, gold):
+    """Compare like the original scorer would compare the false answer."""
+    gold, fake = view.item.answer, _stripped(view.item.fake)
+    if not fake or _is_equal(fake, gold):
         return
-    stripped = tuple(tuple(alias.strip() for alias in aliases) for aliases in fake)
-    for said in _replies(view, gold):
-        if holds_answer(said, stripped):
-            yield Fault(view.field("fake"), f"{stripped[0][0]} is contained in the true answer {said}")
+    for response in _responses(view, gold):
+        if holds_answer(response, fake):
+            yield Fault(view.field("fake"), f"{fake[0][0]} is contained in the true answer {response}")
             return
 
 
@@ -66,10 +63,10 @@ def gold_holds_fake(view: View) -> Iterator[Fault]:
     "edit-unchanged",
     "error",
     "an edited document is identical to the true one",
-    fix="Replace the answer in it, whatever its letter case, or drop the pair.",
+    fix="Replace the answer in it, whatever its letter case, or remove the pair.",
 )
 def edit_unchanged(view: View) -> Iterator[Fault]:
-    """The texts are equal, character by character."""
+    """Compare character by character."""
     passages = view.item.passages
     for index in view.pools["contradicts"]:
         original = passages[index].edit_of
@@ -80,52 +77,52 @@ def edit_unchanged(view: View) -> Iterator[Fault]:
 @rule(
     "gold-in-edit",
     "error",
-    "an edited document still holds the true answer",
-    fix="Replace every mention of it, aliases and other letter case included.",
+    "an edited document still contains the true answer",
+    fix="Replace every mention of it, including aliases and other letter case.",
     definitions=(PLAIN, SPACELESS, APART),
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
-    """All slots are contained; `apart`: also outside the false answer."""
-    answer, fake = view.item.answer, view.item.fake or ()
+    """Find edited documents with all slots; `apart`: also outside the false answer."""
+    answer = view.item.answer
     for index in view.pools["contradicts"]:
-        senses = view.senses(index, lambda text: holds_answer(text, answer))
-        if senses:
-            text = view.folded[senses[-1]][index]
-            if holds_answer(_without(text, fake), answer):
-                senses += (APART,)
-            yield view.fault(index, f"still holds the true answer: {quote_alias(text, answer[0])}", senses)
+        if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
+            text = view.folded[definitions[-1]][index]
+            definitions += (APART,) if holds_answer(_remove(text, view.item.fake or ()), answer) else ()
+            yield view.fault(index, f"still contains the true answer: {quote_alias(text, answer[0])}", definitions)
 
 
 @rule(
     "edit-without-fake",
     "warning",
-    "an edited document does not hold the false answer",
-    fix="Put the false answer into it, or drop the pair.",
+    "an edited document does not contain the false answer",
+    fix="Put the false answer into it, or remove the pair.",
 )
 def edit_without_fake(view: View) -> Iterator[Fault]:
-    """Some slot of the false answer is contained neither with nor without spaces."""
-    stripped = tuple(tuple(alias.strip() for alias in aliases) for aliases in view.item.fake or ())
+    """Find edited documents that lack a slot of the false answer, both with and without spaces."""
+    fake = _stripped(view.item.fake)
     for index in view.pools["contradicts"]:
-        if not view.senses(index, lambda text: holds_answer(text, stripped)):
-            yield view.fault(index, f"does not hold {stripped[0][0]}")
+        if not view.matches(index, lambda text: holds_answer(text, fake)):
+            yield view.fault(index, f"does not contain {fake[0][0]}")
+
+
+def _stripped(answer: Answer | None) -> Answer:
+    return tuple(tuple(alias.strip() for alias in aliases) for aliases in answer or ())
 
 
 def _is_equal(fake: Answer | None, gold: Answer) -> bool:
-    if fake is None:
-        return False
-    said = {squeezed(alias) for aliases in fake for alias in aliases}
-    return all(any(squeezed(alias) in said for alias in aliases) for aliases in gold)
+    given = {squeezed(alias) for aliases in fake or () for alias in aliases}
+    return all(any(squeezed(alias) in given for alias in aliases) for aliases in gold)
 
 
-def _replies(view: View, answer: Answer) -> list[str]:
-    """What a model that gives this answer would say, folded: each alias, or all parts together."""
+def _responses(view: View, answer: Answer) -> list[str]:
+    """Return normalised responses that give an answer: each alias, or all parts together."""
     fold = spaceless if view.item.lang == "zh" else plain
     if len(answer) == 1:
         return [fold(alias.strip()) for alias in answer[0]]
     return [fold("\n".join(alias.strip() for aliases in answer for alias in aliases))]
 
 
-def _without(text: str, fake: Answer) -> str:
+def _remove(text: str, fake: Answer) -> str:
     for aliases in fake:
         for alias in sorted(aliases, key=len, reverse=True):
             text = text.replace(alias.strip().lower(), "\0")

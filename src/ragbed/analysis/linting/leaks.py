@@ -1,15 +1,14 @@
-"""Gold where it must not stand, or not where it must: the labels of documents against what they hold."""
+"""Rules about gold answers in the wrong documents, or missing from the right ones."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from ragbed.analysis.linting.boundaries import BOUNDARY
-from ragbed.analysis.linting.rules import PLAIN, SPACELESS, Fault, View, quote_alias, rule
+from ragbed.analysis.linting.rules import BOUNDARY, PLAIN, SPACELESS, Fault, View, quote, quote_alias, rule
 from ragbed.data import kind_of
 from ragbed.schema import Answer
-from ragbed.text import all_stand_alone, holds_answer, holds_slot, plain, spaceless, squeezed
+from ragbed.text import all_stand_alone, holds_answer, holds_slot, plain, spaceless, squeezed, stands_alone
 
 _BOTH = (PLAIN, SPACELESS)
 _DOTS = re.compile(r"[.·・•‧∙⋅]")
@@ -18,149 +17,163 @@ _DOTS = re.compile(r"[.·・•‧∙⋅]")
 @rule(
     "gold-in-negative",
     "error",
-    "a distracting document holds the full answer",
+    "a distractor contains the complete answer",
     fix="Move the document to the supporting ones, or remove it.",
     definitions=(*_BOTH, BOUNDARY),
 )
 def gold_in_negative(view: View) -> Iterator[Fault]:
-    """All slots are contained; `boundary`: none of them only inside a longer number or word."""
+    """Find distractors with all slots; `boundary`: none of them only inside a longer number or word."""
     answer = view.item.answer
     for index in view.pools["distracts"]:
-        senses = view.senses(index, lambda text: holds_answer(text, answer))
-        if senses:
-            text = view.folded[senses[0]][index]
-            senses += (BOUNDARY,) if all_stand_alone(text, answer) else ()
-            yield view.fault(index, f"holds the full answer: {quote_alias(text, answer[0])}", senses)
+        if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
+            text = view.folded[definitions[0]][index]
+            definitions += (BOUNDARY,) if all_stand_alone(text, answer) else ()
+            yield view.fault(index, f"contains the complete answer: {quote_alias(text, answer[0])}", definitions)
 
 
 @rule(
     "loose-gold-in-negative",
     "note",
-    "a distracting document holds the answer, but for spaces and dots",
-    fix="Read it: if it gives the answer in other spelling, move it to the supporting ones.",
+    "a distractor contains the answer, apart from spaces and dots",
+    fix="Read it: if it gives the answer in another spelling, move it to the supporting ones.",
 )
 def loose_gold_in_negative(view: View) -> Iterator[Fault]:
-    """Both sides without white space and dots, compatibility forms unified; less those that hold it plainly."""
+    """Compare without white space and dots and with unified compatibility forms, where the plain comparison fails."""
     answer = tuple(tuple(_loose(alias) or alias for alias in aliases) for aliases in view.item.answer)
     for index in view.pools["distracts"]:
-        if holds_answer(view.folded[PLAIN][index], view.item.answer):
-            continue
         text = _loose(view.item.passages[index].text)
-        if holds_answer(text, answer):
-            yield view.fault(index, f"may hold the answer: {quote_alias(text, answer[0])}")
+        if holds_answer(text, answer) and not holds_answer(view.folded[PLAIN][index], view.item.answer):
+            yield view.fault(index, f"may contain the answer: {quote_alias(text, answer[0])}")
+
+
+def _loose(text: str) -> str:
+    return _DOTS.sub("", squeezed(text))
 
 
 @rule(
     "gold-part-in-negative",
     "warning",
-    "a distracting document holds a part of a several-part answer",
+    "a distractor contains a part of an answer with several parts",
     fix="Check whether it answers that part; if so, move it to the supporting ones.",
     definitions=_BOTH,
 )
 def gold_part_in_negative(view: View) -> Iterator[Fault]:
-    """At least one slot is contained, but not all."""
+    """Find distractors with at least one slot, but not all."""
     answer = view.item.answer
-    if len(answer) == 1:
-        return
-    for index in view.pools["distracts"]:
-        senses = view.senses(index, lambda text: 0 < _slots_held(text, answer) < len(answer))
-        if senses:
-            text = view.folded[senses[0]][index]
+    for index in view.pools["distracts"] if len(answer) > 1 else ():
+        if definitions := view.matches(index, lambda text: 0 < _slots_held(text, answer) < len(answer)):
+            text = view.folded[definitions[0]][index]
             held = next(aliases for aliases in answer if holds_slot(text, aliases))
-            yield view.fault(index, f"holds a part of the answer: {quote_alias(text, held)}", senses)
+            yield view.fault(index, f"contains a part of the answer: {quote_alias(text, held)}", definitions)
 
 
 @rule(
     "negatives-hold-gold",
     "warning",
-    "distracting documents hold the answer together, none alone",
-    fix="Replace those that hold a part (rule gold-part-in-negative).",
+    "distractors contain the answer together, but none alone",
+    fix="Replace those that contain a part (rule gold-part-in-negative).",
     definitions=_BOTH,
 )
 def negatives_hold_gold(view: View) -> Iterator[Fault]:
-    """Every slot is contained in some distracting document."""
-    answer, senses = view.item.answer, []
+    """Find items whose slots are all in some distractor."""
+    answer, definitions = view.item.answer, []
     for name, texts in view.folded.items():
         negatives = [texts[index] for index in view.pools["distracts"]]
         together = all(any(holds_slot(text, aliases) for text in negatives) for aliases in answer)
         if together and not any(holds_answer(text, answer) for text in negatives):
-            senses.append(name)
-    if senses:
-        yield Fault(view.pool("distracts"), f"together hold all {len(answer)} parts of the answer", tuple(senses))
+            definitions.append(name)
+    if definitions:
+        message = f"together contain all {len(answer)} parts of the answer"
+        yield Fault(view.pool("distracts"), message, tuple(definitions))
 
 
 @rule(
     "positive-without-gold",
     "warning",
-    "a supporting document does not hold the answer",
-    fix="If it gives the answer in other words, add these as an alias; else move it to the distracting ones.",
+    "a supporting document does not contain the answer",
+    fix="If it gives the answer in other words, add these as an alias; otherwise move it to the distractors.",
     definitions=_BOTH,
 )
 def positive_without_gold(view: View) -> Iterator[Fault]:
-    """Some slot is not contained; in integration items, where documents share the parts, no slot is."""
+    """Find supporting documents that lack a slot; in integration items, whose documents share the parts, all slots."""
     answer = view.item.answer
     needed = 1 if kind_of(view.item) == "integration" else len(answer)
     for index in view.pools["supports"]:
-        senses = view.senses(index, lambda text: _slots_held(text, answer) < needed)
-        if senses:
-            lacking = _first_lacking(view.folded[senses[0]][index], answer)
-            yield view.fault(index, f"does not hold {lacking}", senses)
-
-
-@rule(
-    "slot-without-positive",
-    "warning",
-    "a part of the answer stands in no supporting document",
-    fix="Add a document that gives it, or correct the answer.",
-)
-def slot_without_positive(view: View) -> Iterator[Fault]:
-    """Read as the original scorer reads: spaces removed in Chinese."""
-    texts = list(view.folded.values())[-1]
-    for number, aliases in enumerate(view.item.answer):
-        if view.pools["supports"] and not any(holds_slot(texts[index], aliases) for index in view.pools["supports"]):
-            yield Fault(f"answer[{number}]", f"{aliases[0]} stands in no supporting document")
-
-
-@rule(
-    "question-holds-gold",
-    "warning",
-    "the question holds the full answer",
-    fix="Ask differently: a model that repeats the question would score.",
-    definitions=_BOTH,
-)
-def question_holds_gold(view: View) -> Iterator[Fault]:
-    """All slots are contained in the question."""
-    folds = {PLAIN: plain} | ({SPACELESS: spaceless} if view.item.lang == "zh" else {})
-    senses = [name for name, fold in folds.items() if holds_answer(fold(view.item.question), view.item.answer)]
-    if senses:
-        yield Fault(view.field("question"), f"holds the answer {view.item.answer[0][0]}", tuple(senses))
-
-
-@rule(
-    "one-document-holds-all",
-    "warning",
-    "one document holds all parts: nothing needs integrating",
-    fix="Remove the document, or shorten it to one part.",
-    definitions=_BOTH,
-)
-def one_document_holds_all(view: View) -> Iterator[Fault]:
-    """All slots are contained in one supporting document of an integration item."""
-    answer = view.item.answer
-    if kind_of(view.item) != "integration" or len(answer) == 1:
-        return
-    for index in view.pools["supports"]:
-        senses = view.senses(index, lambda text: holds_answer(text, answer))
-        if senses:
-            yield view.fault(index, f"holds all {len(answer)} parts", senses)
+        if definitions := view.matches(index, lambda text: _slots_held(text, answer) < needed):
+            text = view.folded[definitions[0]][index]
+            missing = next(aliases[0] for aliases in answer if not holds_slot(text, aliases))
+            yield view.fault(index, f"does not contain {missing}", definitions)
 
 
 def _slots_held(text: str, answer: Answer) -> int:
     return sum(holds_slot(text, aliases) for aliases in answer)
 
 
-def _first_lacking(text: str, answer: Answer) -> str:
-    return next(aliases[0] for aliases in answer if not holds_slot(text, aliases))
+@rule(
+    "slot-without-positive",
+    "warning",
+    "a part of the answer is in no supporting document",
+    fix="Add a document that gives it, or correct the answer.",
+)
+def slot_without_positive(view: View) -> Iterator[Fault]:
+    """Compare like the original scorer: without spaces in Chinese."""
+    texts = list(view.folded.values())[-1]
+    for number, aliases in enumerate(view.item.answer):
+        if view.pools["supports"] and not any(holds_slot(texts[index], aliases) for index in view.pools["supports"]):
+            yield Fault(f"answer[{number}]", f"{aliases[0]} is in no supporting document")
 
 
-def _loose(text: str) -> str:
-    return _DOTS.sub("", squeezed(text))
+@rule(
+    "gold-inside-longer",
+    "warning",
+    "a supporting document has the answer only inside a longer word or number",
+    fix="Check that the document supports the answer; if not, move it to the distractors.",
+    definitions=_BOTH,
+)
+def gold_inside_longer(view: View) -> Iterator[Fault]:
+    """Find documents that contain a slot, but none of its aliases by itself."""
+    for index in view.pools["supports"]:
+        if definitions := view.matches(index, lambda text: _only_inside(text, view.item.answer) is not None):
+            text = view.folded[definitions[0]][index]
+            alias = _only_inside(text, view.item.answer) or ""
+            at = text.find(alias.lower())
+            yield view.fault(index, f"{alias} appears only in {quote(text, at, at + len(alias))}", definitions)
+
+
+def _only_inside(text: str, answer: Answer) -> str | None:
+    for aliases in answer:
+        held = tuple(alias for alias in aliases if alias.lower() in text)
+        if held and not stands_alone(text, held):
+            return held[0]
+    return None
+
+
+@rule(
+    "question-holds-gold",
+    "warning",
+    "the question contains the complete answer",
+    fix="Rephrase the question: a model that repeats it would score.",
+    definitions=_BOTH,
+)
+def question_holds_gold(view: View) -> Iterator[Fault]:
+    """Find questions with all slots."""
+    folds = {PLAIN: plain} | ({SPACELESS: spaceless} if view.item.lang == "zh" else {})
+    definitions = [name for name, fold in folds.items() if holds_answer(fold(view.item.question), view.item.answer)]
+    if definitions:
+        yield Fault(view.field("question"), f"contains the answer {view.item.answer[0][0]}", tuple(definitions))
+
+
+@rule(
+    "one-document-holds-all",
+    "warning",
+    "one document contains all parts: no integration is needed",
+    fix="Remove the document, or shorten it to one part.",
+    definitions=_BOTH,
+)
+def one_document_holds_all(view: View) -> Iterator[Fault]:
+    """Find supporting documents of integration items with all slots."""
+    answer = view.item.answer
+    if kind_of(view.item) == "integration" and len(answer) > 1:
+        for index in view.pools["supports"]:
+            if definitions := view.matches(index, lambda text: holds_answer(text, answer)):
+                yield view.fault(index, f"contains all {len(answer)} parts", definitions)

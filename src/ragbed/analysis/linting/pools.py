@@ -1,13 +1,13 @@
-"""Lists of documents that are empty, do not fit the answer, or are too short for what is asked."""
+"""Rules about missing documents: none of a label, too few for the answer, or too few for a mix."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragbed.analysis.linting.rules import Fault, Find, Survey, View, dataset_rule, rule
+from ragbed.analysis.linting.rules import DatasetContext, Fault, Find, View, dataset_rule, rule
 from ragbed.data import Dataset, kind_of
-from ragbed.schema import Case, Item, Stance
+from ragbed.schema import Item, Stance
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.selection import choose_testbeds
 
@@ -17,16 +17,16 @@ _NEEDED: tuple[Stance, ...] = ("supports", "distracts")
 @rule(
     "empty-pool",
     "warning",
-    "the item has no document of a stance that its testbeds need",
-    fix="Add documents, or leave the item out.",
+    "the item has no document with a label that its testbeds need",
+    fix="Add documents, or remove the item.",
     definitions=(*_NEEDED, "contradicts"),
 )
 def empty_pool(view: View) -> Iterator[Fault]:
-    """No supporting, no distracting, or, with a false answer, no edited document."""
+    """Find items without supporting documents, distractors or, with a false answer, edited documents."""
     needed = (*_NEEDED, "contradicts") if view.item.fake is not None else _NEEDED
     for stance in needed:
         if not view.pools[stance]:
-            yield Fault(view.pool(stance), f"has no document that {stance}", (stance,))
+            yield Fault(view.pool(stance), f"has no document with the label {stance}", (stance,))
 
 
 @rule(
@@ -36,45 +36,40 @@ def empty_pool(view: View) -> Iterator[Fault]:
     fix="Give one group of documents per part, or join parts that one group answers.",
 )
 def slots_groups(view: View) -> Iterator[Fault]:
-    """Integration items: slots of the answer against sub-questions with documents."""
+    """Compare the slots of integration items with the sub-questions that have documents."""
     groups = len(view.groups)
     if groups and groups != len(view.item.answer):
-        yield Fault("answer", f"has {len(view.item.answer)} parts beside {groups} groups of documents")
+        yield Fault("answer", f"has {len(view.item.answer)} parts, but {groups} groups of documents")
 
 
 @dataset_rule(
     "mix",
     "warning",
-    "the item cannot supply an asked mix of documents",
+    "the item cannot supply a requested mix of documents",
     fix="Add documents, use fewer (--num-docs), or choose other ratios (--noise).",
 )
-def mix(survey: Survey) -> Find:
-    """What `ragbed cases` calls infeasible with these settings: it is laid out to see."""
-    settings = survey.settings
-    abilities = [testbed for testbed in choose_testbeds(None, settings) if isinstance(testbed, Ability)]
+def mix(context: DatasetContext) -> Find:
+    """Find the cases that `ragbed cases` counts as infeasible with these settings."""
+    abilities = [testbed for testbed in choose_testbeds(None, context.settings) if isinstance(testbed, Ability)]
 
     def find(view: View) -> Iterator[Fault]:
-        alone = _Alone(view.data, survey.dataset.path, view.item)
+        single = _SingleItem(view.data, context.dataset.path, view.item)
         for ability in abilities:
             if ability.takes == kind_of(view.item):
-                for case in ability.cases(alone, settings):
+                for case in ability.cases(single, context.settings):
                     if not case.feasible:
-                        asked = _condition(case)
-                        yield Fault(asked, case.reason or "", (asked,))
+                        correct = f",correct={case.correct:g}" if case.correct else ""
+                        condition = f"{case.testbed}@noise={case.noise:g}{correct}"
+                        yield Fault(condition, case.reason or "", (condition,))
 
     return find
 
 
 @dataclass(frozen=True)
-class _Alone(Dataset):
-    """A dataset of one item: the mix that an item can supply does not hang on the others."""
+class _SingleItem(Dataset):
+    """A dataset of one item: the mixes that an item can supply do not depend on other items."""
 
     item: Item
 
     def items(self) -> Iterator[Item]:
         yield self.item
-
-
-def _condition(case: Case) -> str:
-    correct = f",correct={case.correct:g}" if case.correct else ""
-    return f"{case.testbed}@noise={case.noise:g}{correct}"

@@ -1,4 +1,4 @@
-"""What a rule is, what it finds, and an item as rules look at it."""
+"""Rules, their findings, and the view of an item that rules check."""
 
 from __future__ import annotations
 
@@ -15,40 +15,39 @@ from ragbed.schema import Item, Stance
 from ragbed.testbeds.settings import Settings
 from ragbed.text import plain, spaceless
 
+# error: scores will be wrong; warning: they may be wrong; note: good to know.
 Severity: TypeAlias = Literal["error", "warning", "note"]
-"""error: a score will be wrong; warning: it may be; note: worth knowing."""
 
-PLAIN = "plain"
-"""Both sides lower-cased, nothing else: how RGB's documents were labelled."""
-SPACELESS = "spaceless"
-"""As the original scorer reads a Chinese reply: lower-cased, ASCII spaces removed from the text, not from the gold."""
+PLAIN = "plain"  # both sides lower-cased, as RGB's documents were labelled
+SPACELESS = "spaceless"  # as the original scorer reads Chinese: ASCII spaces removed from the text, not from the gold
+BOUNDARY = "boundary"  # the gold appears by itself, not only inside a longer number or word
 
-_CONTEXT_CHARS = 12
-"""How much is quoted on either side of a place: enough to find it again, short enough for one line."""
+_CONTEXT_CHARS = 12  # quoted on either side of a match: enough to find it again, short enough for one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
 
 
 class LintFinding(Struct, frozen=True):
-    """One thing that is wrong, and where."""
+    """One problem and its place.
+
+    `item` is None if the line could not be read. `where` is a field with the names of the file, e.g. `negative[3]`,
+    `passages[12]` or `answer[0]`, or a condition. `definitions` are those under which the rule fires, if it has
+    several. `document` is set if the finding is about one document.
+    """
 
     data: str
     item: str | None
-    """Id of the item; None where the line could not be read as one."""
     line: int | None
     rule: str
     severity: Severity
     where: str
-    """The field, spelled as in the file: `negative[3]`, `passages[12]`, `answer[0]`; or a condition."""
     message: str
     fix: str
     definitions: tuple[str, ...] = ()
-    """In which of its senses the rule fires, where it has several."""
     document: bool = False
-    """Whether it is about one document."""
 
 
 class Fault(Struct, frozen=True):
-    """What a rule yields: a finding before it knows its rule and item."""
+    """The result of a rule: a finding without its rule and item."""
 
     where: str
     message: str
@@ -57,13 +56,13 @@ class Fault(Struct, frozen=True):
 
 
 class View:
-    """An item as the rules look at it: its pools, its texts folded once, the names of its fields.
+    """An item with its documents by relevance label, its normalised texts, and its field names.
 
     Args:
         data: Name of the dataset.
-        line: Where it stands in the file.
+        line: Line number in the file.
         item: The item.
-        spelling: The format of the file, whose names for fields are used.
+        spelling: The format of the file, which determines the field names.
     """
 
     def __init__(self, data: str, line: int, item: Item, spelling: str = "native") -> None:
@@ -75,28 +74,28 @@ class View:
 
     @property
     def groups(self) -> set[int]:
-        """The sub-questions that have passages of their own; none for other kinds of item."""
+        """Return the sub-questions that have their own passages; empty for other kinds of items."""
         parts = (self.item.passages[index].part for index in self.pools["supports"])
         return {part for part in parts if part is not None}
 
     @cached_property
     def folded(self) -> dict[str, tuple[str, ...]]:
-        """All passages, folded, by definition: `plain`, and in Chinese also `spaceless`."""
+        """Return all normalised passages by definition: `plain`, and in Chinese also `spaceless`."""
         texts = {PLAIN: tuple(plain(passage.text) for passage in self.item.passages)}
         if self.item.lang == "zh":
             texts[SPACELESS] = tuple(spaceless(passage.text) for passage in self.item.passages)
         return texts
 
-    def senses(self, index: int, test: Callable[[str], bool]) -> tuple[str, ...]:
-        """The definitions under which a test holds for a passage."""
+    def matches(self, index: int, test: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return the definitions under which a passage passes a test."""
         return tuple(name for name, texts in self.folded.items() if test(texts[index]))
 
     def fault(self, index: int, message: str, definitions: tuple[str, ...] = ()) -> Fault:
-        """A fault of one passage."""
+        """Return a fault of one passage."""
         return Fault(self.name(index), message, definitions, document=True)
 
     def name(self, index: int) -> str:
-        """A passage as its file spells it: `negative[3]` or `positive[1][0]` in RGB's, else `passages[12]`."""
+        """Return the name of a passage: `negative[3]` or `positive[1][0]` in RGB's files, else `passages[12]`."""
         return self._rgb_names[index] if self.is_rgb else f"passages[{index}]"
 
     @cached_property
@@ -104,31 +103,32 @@ class View:
         counted: Counter[str] = Counter()
         names = []
         for passage in self.item.passages:
-            part = "" if passage.part is None else f"[{passage.part}]"
-            pool = f"{_RGB_FIELDS[passage.stance]}{part}"
+            pool = self.pool(passage.stance) + ("" if passage.part is None else f"[{passage.part}]")
             names.append(f"{pool}[{counted[pool]}]")
             counted[pool] += 1
         return names
 
     def pool(self, stance: Stance) -> str:
-        """A list of passages as its file spells it."""
+        """Return the file's name for a list of passages."""
         return _RGB_FIELDS[stance] if self.is_rgb else "passages"
 
     def field(self, name: Literal["fake", "question"]) -> str:
-        """A field of the item as its file spells it."""
+        """Return the file's name for a field."""
         return {"fake": "fakeanswer", "question": "query"}[name] if self.is_rgb else name
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What a rule may need to know beyond one item."""
+class DatasetContext:
+    """What a rule may need beyond one item.
+
+    `questions` has, for each dataset checked so far, the item of each question's hash. `sums` has the values that
+    rules add to the statistics of the dataset.
+    """
 
     dataset: Dataset
     settings: Settings
     questions: dict[str, dict[int, str]] = field(default_factory=dict)
-    """For each dataset looked at so far: hash of a question to the item that asks it."""
     sums: dict[str, object] = field(default_factory=dict)
-    """What rules add to the statistics of the dataset."""
 
 
 Find: TypeAlias = Callable[[View], Iterable[Fault]]
@@ -136,51 +136,51 @@ Find: TypeAlias = Callable[[View], Iterable[Fault]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that can be wrong with an item."""
+    """A check of items. `bind` returns the function that checks the items of one dataset."""
 
     name: str
     severity: Severity
     meaning: str
     fix: str
-    bind: Callable[[Survey], Find]
-    """Makes the function that looks at items, for one dataset."""
-    definitions: tuple[str, ...] = ()
-    """Its senses, each counted apart."""
-    optional: bool = False
-    """Runs only when it is named, because it costs more."""
+    bind: Callable[[DatasetContext], Find]
+    definitions: tuple[str, ...] = ()  # counted separately
+    optional: bool = False  # runs only if it is named, because it takes longer
 
 
 def rule(
     name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = ()
 ) -> Callable[[Find], Rule]:
-    """Turns a function of one item into a rule."""
-
-    def register(find: Find) -> Rule:
-        return Rule(name, severity, meaning, fix, lambda survey: find, definitions)  # noqa: ARG005
-
-    return register
+    """Turn a function that checks an item into a rule."""
+    return lambda find: Rule(name, severity, meaning, fix, lambda _: find, definitions)
 
 
 def dataset_rule(
     name: str, severity: Severity, meaning: str, *, fix: str, definitions: tuple[str, ...] = (), optional: bool = False
-) -> Callable[[Callable[[Survey], Find]], Rule]:
-    """Turns a function that prepares for a dataset, and returns one of an item, into a rule."""
+) -> Callable[[Callable[[DatasetContext], Find]], Rule]:
+    """Turn a function that prepares the check of a dataset into a rule."""
+    return lambda bind: Rule(name, severity, meaning, fix, bind, definitions, optional)
 
-    def register(bind: Callable[[Survey], Find]) -> Rule:
-        return Rule(name, severity, meaning, fix, bind, definitions, optional)
 
-    return register
+@dataset_rule(
+    "record",
+    "error",
+    "a line is not a valid record, or repeats an id",
+    fix="Correct the line; docs/data-format.md lists the fields.",
+)
+def record(_: DatasetContext) -> Find:
+    """Report what `Dataset.lines` finds. Reading always checks the records, so the rule itself has nothing to do."""
+    return lambda _: ()
 
 
 def quote(text: str, start: int, end: int) -> str:
-    """A place in a text with a little around it, on one line."""
+    """Return a part of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
     around = " ".join(text[left:right].split())
     return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"
 
 
 def quote_alias(folded_text: str, aliases: Sequence[str]) -> str:
-    """The first alias that stands in a folded text, with what is around it."""
+    """Return the first alias that appears in a normalised text, with its context."""
     for alias in aliases:
         at = folded_text.find(alias.lower())
         if at >= 0:

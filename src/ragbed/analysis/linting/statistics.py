@@ -1,9 +1,11 @@
-"""What a dataset is like, in figures: shapes, sizes, lengths, kinds of answer, fidelity of labels."""
+"""Statistics of a dataset: shapes, sizes, lengths, kinds of answers, and accuracy of labels."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from itertools import accumulate
 
 from ragbed.analysis.linting.rules import View
 from ragbed.data import kind_of
@@ -11,8 +13,8 @@ from ragbed.schema import RawAnswer, Stance
 from ragbed.text import bounded, holds_answer
 
 _STANCES: tuple[Stance, ...] = ("supports", "distracts", "contradicts")
-_ENOUGH = 5
-"""Documents per question in the paper: with so many of each label an item can fill every ratio."""
+_BOTH = "supports+distracts"
+_ENOUGH = 5  # documents per question in the paper: with this many of each label, an item can supply every ratio
 _SHORT_LENGTHS = (1, 2, 3)
 _DIGIT = re.compile(r"\d")
 _DATE_CHARACTER = re.compile(r"[年月日]")
@@ -21,72 +23,60 @@ _DATE = re.compile(
     rf"\d\s*[年月日号]|\b{_MONTH}\s+\d|\d\s+{_MONTH}\b|\b{_MONTH},?\s+\d{{4}}|\d{{4}}-\d\d", re.IGNORECASE
 )
 
+# Two ways to recognise a date: by 年, 月 or 日 anywhere, or by a number next to one of these or to a month.
 CHARACTER, DATED = "character", "dated"
-"""Two ways to tell a date: by a character 年, 月 or 日 anywhere, or by a number beside one of these or a month."""
 
 
-class Distribution:
-    """Whole numbers kept as a histogram: exact minimum, median and maximum in little memory."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
-
-    def add(self, value: int) -> None:
-        """Takes one value in."""
-        self._counts[value] += 1
-
-    def summary(self) -> dict[str, float] | None:
-        """Least, middle and greatest, with the ninth decile and the sum; None for no values."""
-        total = self._counts.total()
-        if not total:
-            return None
-        middle = (self._at((total - 1) // 2) + self._at(total // 2)) / 2
-        return {
-            "min": min(self._counts),
-            "median": int(middle) if middle.is_integer() else middle,
-            "p90": self._at(9 * (total - 1) // 10),
-            "max": max(self._counts),
-            "total": sum(value * count for value, count in self._counts.items()),
-        }
-
-    def _at(self, rank: int) -> int:
-        for value in sorted(self._counts):
-            rank -= self._counts[value]
-            if rank < 0:
-                return value
-        raise IndexError(rank)
+def summarise(counts: Counter[int]) -> dict[str, float] | None:
+    """Return minimum, median, ninth decile, maximum and sum of a histogram; None if it is empty."""
+    total = counts.total()
+    if not total:
+        return None
+    values = sorted(counts)
+    ends = list(accumulate(counts[value] for value in values))
+    lower, upper, ninth = (
+        values[bisect_right(ends, rank)] for rank in ((total - 1) // 2, total // 2, 9 * (total - 1) // 10)
+    )
+    middle = (lower + upper) / 2
+    return {
+        "min": values[0],
+        "median": int(middle) if middle.is_integer() else middle,
+        "p90": ninth,
+        "max": values[-1],
+        "total": sum(value * count for value, count in counts.items()),
+    }
 
 
 class Statistics:
-    """Adds items up, one by one."""
+    """Collects the statistics of items. `pooled` is the number of supporting documents and distractors."""
 
     def __init__(self) -> None:
         self.pooled = 0
-        """Supporting and distracting documents: what duplicates and lengths are counted over."""
         self._records = 0
-        self._counters: dict[str, Counter[str]] = {}
-        self._spreads: dict[str, dict[str, Distribution]] = {}
+        self._counters: dict[str, Counter[str]] = defaultdict(Counter)
+        self._spreads: dict[str, dict[str, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
         self._counts: Counter[str] = Counter()
-        self._fidelity: dict[str, Counter[str]] = {}
-        self._numbers: dict[str, Counter[str]] = {}
+        self._fidelity: dict[str, Counter[str]] = defaultdict(Counter)
+        self._numbers: dict[str, Counter[str]] = defaultdict(lambda: Counter(hits=0, inside=0))
 
     def add(self, view: View) -> None:
-        """Takes one item in."""
+        """Add an item."""
         self._records += 1
-        self._tally("languages", view.item.lang)
-        self._tally("kinds", kind_of(view.item))
+        self._counters["languages"][view.item.lang] += 1
+        self._counters["kinds"][kind_of(view.item)] += 1
         self._add_answer(view)
         self._add_documents(view)
+        self._add_lengths(view)
         self._add_fidelity(view)
         self._add_numbers(view)
 
     def summary(self) -> dict[str, object]:
-        """All figures as plain values, for JSON."""
+        """Return all statistics as plain values, for JSON."""
         return {
             "records": self._records,
             **{name: dict(counter.most_common()) for name, counter in self._counters.items()},
             **{
-                name: {key: spread.summary() for key, spread in spreads.items()}
+                name: {key: summarise(counts) for key, counts in spreads.items()}
                 for name, spreads in self._spreads.items()
             },
             **self._counts,
@@ -94,21 +84,15 @@ class Statistics:
             "numeric_hits": {name: dict(counter) for name, counter in self._numbers.items()},
         }
 
-    def _tally(self, name: str, value: str) -> None:
-        self._counters.setdefault(name, Counter())[value] += 1
-
-    def _measure(self, name: str, key: str, value: int) -> None:
-        self._spreads.setdefault(name, {}).setdefault(key, Distribution()).add(value)
-
     def _add_answer(self, view: View) -> None:
-        answer = view.item.answer
-        self._tally("answer_parts", str(len(answer)))
+        answer, first = view.item.answer, view.item.answer[0][0]
+        self._counters["answer_parts"][str(len(answer))] += 1
         for name, raw in (view.item.rgb or {}).items():
             if name != "id" and not isinstance(raw, int):
-                self._tally(f"shapes_{name}", _shape(raw))
+                self._counters[f"shapes_{name}"][_shape(raw)] += 1
         if view.item.lang == "zh":
-            self._tally(f"answer_types_{CHARACTER}", _answer_type(answer[0][0], _DATE_CHARACTER))
-        self._tally(f"answer_types_{DATED}", _answer_type(answer[0][0], _DATE))
+            self._counters[f"answer_types_{CHARACTER}"][_answer_type(first, _DATE_CHARACTER)] += 1
+        self._counters[f"answer_types_{DATED}"][_answer_type(first, _DATE)] += 1
         shortest = min(len(alias) for slot in answer for alias in slot)
         for length in _SHORT_LENGTHS:
             self._counts[f"items_with_gold_of_{length}_characters_or_fewer"] += shortest <= length
@@ -117,51 +101,45 @@ class Statistics:
         self._counts["items_with_digit_in_gold"] += any(_DIGIT.search(alias) for slot in answer for alias in slot)
 
     def _add_documents(self, view: View) -> None:
-        enough = {stance: len(view.pools[stance]) >= _ENOUGH for stance in _STANCES}
-        for stance in _STANCES:
-            if view.pools[stance] or stance != "contradicts":
-                self._measure("documents", stance, len(view.pools[stance]))
-        pooled = view.pools["supports"] + view.pools["distracts"]
-        self.pooled += len(pooled)
-        self._measure("documents", "supports+distracts", len(pooled))
-        self._counts["items_with_5_supports"] += enough["supports"]
-        self._counts["items_with_5_distracts"] += enough["distracts"]
-        self._counts["items_with_5_of_both"] += enough["supports"] and enough["distracts"]
-        self._counts["items_with_exactly_5_supports"] += len(view.pools["supports"]) == _ENOUGH
-        self._add_lengths(view, pooled)
+        sizes = {stance: len(view.pools[stance]) for stance in _STANCES}
+        pooled, documents = sizes["supports"] + sizes["distracts"], self._spreads["documents"]
+        for stance, size in sizes.items():
+            if size or stance != "contradicts":
+                documents[stance][size] += 1
+        self.pooled += pooled
+        documents[_BOTH][pooled] += 1
+        self._counts["items_with_5_supports"] += sizes["supports"] >= _ENOUGH
+        self._counts["items_with_5_distracts"] += sizes["distracts"] >= _ENOUGH
+        self._counts["items_with_5_of_both"] += min(sizes["supports"], sizes["distracts"]) >= _ENOUGH
+        self._counts["items_with_exactly_5_supports"] += sizes["supports"] == _ENOUGH
         if view.groups:
-            self._tally("groups", str(len(view.groups)))
-            sizes = Counter(view.item.passages[index].part for index in view.pools["supports"])
-            for size in sizes.values():
-                self._measure("documents", "group", size)
+            self._counters["groups"][str(len(view.groups))] += 1
+            parts = Counter(view.item.passages[index].part for index in view.pools["supports"])
+            documents["group"].update(parts.values())
 
-    def _add_lengths(self, view: View, pooled: list[int]) -> None:
+    def _add_lengths(self, view: View) -> None:
         for passage in view.item.passages:
-            self._measure("characters", passage.stance, len(passage.text))
-            if view.item.lang == "en":
-                self._measure("words", passage.stance, len(passage.text.split()))
-        for index in pooled:
-            text = view.item.passages[index].text
-            self._measure("characters", "supports+distracts", len(text))
-            if view.item.lang == "en":
-                self._measure("words", "supports+distracts", len(text.split()))
+            for key in (passage.stance,) if passage.stance == "contradicts" else (passage.stance, _BOTH):
+                self._spreads["characters"][key][len(passage.text)] += 1
+                if view.item.lang == "en":
+                    self._spreads["words"][key][len(passage.text.split())] += 1
 
     def _add_fidelity(self, view: View) -> None:
-        """Whether containment of the answer gives the labels that the documents have; not for shared answers."""
+        """Count the documents whose label agrees with whether they contain the answer. Integration is left out."""
         if kind_of(view.item) == "integration":
             return
         for name, texts in view.folded.items():
-            counter = self._fidelity.setdefault(name, Counter())
+            counter = self._fidelity[name]
             for stance in _STANCES[:2]:
                 held = sum(holds_answer(texts[index], view.item.answer) for index in view.pools[stance])
                 counter[f"{stance}_agree"] += held if stance == "supports" else len(view.pools[stance]) - held
                 counter[f"{stance}_all"] += len(view.pools[stance])
 
     def _add_numbers(self, view: View) -> None:
-        """How often an alias that begins with a digit stands in supporting documents, and inside longer numbers."""
+        """Count the matches of aliases that start with a digit in supporting documents, and inside longer numbers."""
         aliases = [alias.lower() for slot in view.item.answer for alias in slot if alias[0].isdigit()]
         for name, texts in view.folded.items():
-            counter = self._numbers.setdefault(name, Counter(hits=0, inside=0))
+            counter = self._numbers[name]
             for index in view.pools["supports"] if aliases else ():
                 for alias in aliases:
                     if hits := texts[index].count(alias):
@@ -179,6 +157,4 @@ def _shape(raw: RawAnswer) -> str:
 
 
 def _answer_type(alias: str, date: re.Pattern[str]) -> str:
-    if date.search(alias):
-        return "date"
-    return "number" if _DIGIT.search(alias) else "entity"
+    return "date" if date.search(alias) else "number" if _DIGIT.search(alias) else "entity"

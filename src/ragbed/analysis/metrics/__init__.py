@@ -1,6 +1,6 @@
 """Metrics: from scored trials to the cells of a report, one file per ability.
 
-To add one: a module with `measure(maker)`, and one line in METRICS. docs/statistics.md has the definitions.
+To add a table, write a module with `measure(builder)` and add a line to METRICS. docs/statistics.md defines them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from ragbed.analysis.metrics import (
     strategies,
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
-from ragbed.analysis.metrics.knowledge import common_items, known_items, of_items, unknown_items
+from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy
 from ragbed.analysis.metrics.trial import Scored
-from ragbed.analysis.metrics.trial_columns import TRACKS, Mask, TrialColumns, make_sheets
+from ragbed.analysis.metrics.trial_columns import TRACKS, Mask, TrialColumns, group_trials
 from ragbed.analysis.statistics.multiple import benjamini_hochberg
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
+# By the name of the table.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "noise": noise.measure,
     "position": noise.measure_positions,
@@ -38,46 +39,45 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "transitions": knowledge.measure_transitions,
     "own-retrieval": retrieval.measure,
 }
-"""By the name of the table."""
 
 _TESTS = ("drop_p", "decline_p", "same_p")
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
+# Tables that are also computed for the questions that a model does, and does not, answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
-"""Tables that are also made of the questions that a model does, and does not, answer without documents."""
 
 
 def measure(trials: Iterable[Scored], tracks: Sequence[str] = TRACKS) -> Iterator[Cell]:
-    """All cells of all models and datasets, and what only several together can tell."""
-    return measure_sheets(make_sheets(trials), tracks)
+    """Yield the cells of all models and datasets, including those that compare several of them."""
+    return measure_groups(group_trials(trials), tracks)
 
 
-def measure_sheets(sheets: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True) -> Iterator[Cell]:
-    """The same of sheets.
+def measure_groups(groups: Sequence[TrialColumns], tracks: Sequence[str], *, by_name: bool = True) -> Iterator[Cell]:
+    """Yield the cells of groups of trials.
 
     Args:
-        sheets: Of all models and datasets.
-        tracks: Whose verdicts.
-        by_name: Whether sheets name their questions, so that they can be compared question by question.
+        groups: The trials of all models and datasets.
+        tracks: The tracks whose scores are used.
+        by_name: Whether groups have the names of questions, which comparisons by question need.
     """
     for track in tracks:
-        scored = [sheet for sheet in sheets if sheet.has("correct", track) or sheet.is_silent]
-        plain = {sheet.key for sheet in scored if MARK not in sheet.key.profile}
+        scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
+        plain = {trials.key for trials in scored if MARK not in trials.key.profile}
         tests: list[Cell] = []
-        for sheet in scored:
-            for cell in measure_sheet(sheet, track):
+        for trials in scored:
+            for cell in _measure_group(trials, track):
                 yield cell
                 if cell.estimate.metric in _TESTS and cell.scope == "all" and cell.key in plain:
                     tests.append(cell)
         if len(scored) > 1 and by_name:
             yield from strategies.measure(scored, track)
-        if len(plain) > 1:  # remedies leave the numbers of the plain prompt alone
-            yield from adjust_board(tests)
+        if len(plain) > 1:  # strategies do not change the numbers of the plain prompt
+            yield from _adjust(tests)
         if len(scored) > 1 and by_name:
-            yield from measure_common(scored, track)
+            yield from _measure_common(scored, track)
 
 
-def adjust_board(tests: Sequence[Cell]) -> Iterator[Cell]:
-    """The p values of a whole board, adjusted (Benjamini and Hochberg) over all models, datasets and ratios."""
+def _adjust(tests: Sequence[Cell]) -> Iterator[Cell]:
+    """Adjust the p values over all models, datasets and ratios (Benjamini and Hochberg)."""
     for metric in _TESTS:
         cells = [cell for cell in tests if cell.estimate.metric == metric]
         values = benjamini_hochberg([cell.estimate.value or 0.0 for cell in cells])
@@ -85,36 +85,35 @@ def adjust_board(tests: Sequence[Cell]) -> Iterator[Cell]:
             yield replace(cell, estimate=structs.replace(cell.estimate, metric=f"{metric[:-2]}_bh", value=value))
 
 
-def measure_common(sheets: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
-    """Counterfactual cells of several models on the questions that all of them know: the fair comparison."""
+def _measure_common(groups: Sequence[TrialColumns], track: str) -> Iterator[Cell]:
+    """Yield counterfactual cells of several models on the questions that all of them know, for a fair comparison."""
     together: dict[tuple[str, str, str], list[TrialColumns]] = {}
-    for sheet in sheets:
-        together.setdefault(sheet.key[1:], []).append(sheet)
-    for group in together.values():
-        common = common_items(group, track) if len(group) > 1 else set()
-        for sheet in group if common else ():
-            items = np.array([item in common for item in sheet.items])
-            part = sheet.restricted(of_items(sheet, items))
+    for trials in groups:
+        together.setdefault(trials.key[1:], []).append(trials)
+    for same_data in together.values():
+        common = common_items(same_data, track) if len(same_data) > 1 else set()
+        for trials in same_data if common else ():
+            part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
             yield from counterfactual.measure(CellBuilder("counterfactual", part, track, "common"))
 
 
-def measure_sheet(sheet: TrialColumns, track: str) -> Iterator[Cell]:
-    """All cells of one model on one dataset: of all questions, and of those known and unknown."""
-    for table, of in METRICS.items():
-        yield from of(CellBuilder(table, sheet, track))
-    for testbed in dict.fromkeys(testbed for testbed, _ in sheet.kinds if testbed not in TESTBEDS):
-        yield from _measure_plugin_testbed(CellBuilder(testbed, sheet, track))
-    knowledge: dict[Scope, Mask] = {"known": known_items(sheet, track), "unknown": unknown_items(sheet, track)}
-    for scope, items in knowledge.items():
+def _measure_group(trials: TrialColumns, track: str) -> Iterator[Cell]:
+    """Yield the cells of one model on one dataset: for all questions, the known and the unknown ones."""
+    for table, measure_table in METRICS.items():
+        yield from measure_table(CellBuilder(table, trials, track))
+    for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
+        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track))
+    accuracy = gate_accuracy(trials, track)
+    scopes: dict[Scope, Mask] = {"known": accuracy > 0.5, "unknown": accuracy <= 0.5}
+    for scope, items in scopes.items():
         if items.any() and not items.all():
-            part = sheet.restricted(of_items(sheet, items))
+            part = trials.restricted(items[trials.item])
             for table in _ADJUSTED:
                 yield from METRICS[table](CellBuilder(table, part, track, scope))
 
 
-def _measure_plugin_testbed(maker: CellBuilder) -> Iterator[Cell]:
+def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of a plug-in's testbed, in a table of its name, by number of documents."""
-    asked = maker.sheet.of(maker.table)
-    for k in np.unique(maker.sheet.k[asked]).tolist():
+    for k, mask in builder.trials.split(builder.trials.of(builder.table), "k"):
         for metric, name in _PLUGIN_SCORES.items():
-            yield maker.rate(metric, asked & (maker.sheet.k == k), maker.score(name), k=k)
+            yield builder.at(k=k).rate(metric, mask, builder.score(name))

@@ -1,6 +1,7 @@
-"""Counterfactual robustness: what a model says when documents are false, and whether it says that they are.
+"""Counterfactual robustness: how a model responds to false documents, and whether it reports the error.
 
-Every reply is one of correct, misled (asserts the false answer), both, refused, other; and flags an error or does not.
+Every response is exactly one of correct, misled (it asserts the false answer), both, refused or other, and it flags an
+error or does not.
 """
 
 from __future__ import annotations
@@ -10,116 +11,104 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.knowledge import gate_samples, known_items, of_items
+from ragbed.analysis.metrics.knowledge import gate_samples, of_known
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.trend import clustered_slope
 
-PAPER_GATE = 0.7
-"""The paper's Table 7 has only models whose accuracy without documents is above this."""
+PAPER_GATE = 0.7  # the paper's Table 7 has only models with a higher accuracy without documents
 
 
-def measure(maker: CellBuilder) -> Iterator[Cell]:
-    """The cells of the counterfactual testbed: one set a share of true documents and ratio."""
-    sheet = maker.sheet
-    mask = sheet.of("counterfactual")
-    for k in np.unique(sheet.k[mask]).tolist():
-        for true in np.unique(sheet.correct[mask & (sheet.k == k)]).tolist():
-            for ratio in np.unique(sheet.noise[mask & (sheet.k == k) & (sheet.correct == true)]).tolist():
-                here = mask & (sheet.k == k) & (sheet.correct == true) & (sheet.noise == ratio)
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the counterfactual testbed, for each share of true documents and noise ratio."""
+    trials = builder.trials
+    for k, mask in trials.split(trials.of("counterfactual"), "k"):
+        for true, same_share in trials.split(mask, "correct"):
+            for ratio, point in trials.split(same_share, "noise"):
+                here = builder.at(correct=true, noise=ratio, k=k)
                 if true + ratio < 1 - 1e-9:
-                    yield from _false_documents(maker, here, true, ratio, k)
+                    yield from _false_documents(here, point)
                 elif true:
-                    yield maker.rate("accuracy", here, maker.score("correct"), correct=true, noise=ratio, k=k)
-                    yield maker.rate("false_alarm", here, maker.score("flagged"), correct=true, noise=ratio, k=k)
-        yield from _detection(maker, mask & (sheet.k == k), k)
-        yield from _dose(maker, mask & (sheet.k == k) & (sheet.noise == 0), k)
-    if mask.any():
-        yield from _gate(maker)
+                    yield here.rate("accuracy", point, here.score("correct"))
+                    yield here.rate("false_alarm", point, here.score("flagged"))
+        yield from _detection(builder.at(k=k), mask)
+        yield from _slopes(builder.at(k=k), mask & (trials.noise == 0))
+    if trials.of("counterfactual").any():
+        yield from _gate(builder)
 
 
-def _false_documents(maker: CellBuilder, here: Mask, true: float, ratio: float, k: int) -> Iterator[Cell]:
-    correct, flagged = maker.score("correct"), maker.score("flagged")
-    yield maker.rate("accuracy", here, correct, correct=true, noise=ratio, k=k)
-    yield maker.rate("error_detection", here, flagged, correct=true, noise=ratio, k=k)
-    yield maker.rate("corrected", here, flagged * correct, correct=true, noise=ratio, k=k)
-    seen = here & (flagged == 1)
-    yield maker.rate("corrected_of_flagged", seen, correct, correct=true, noise=ratio, k=k)
-    if maker.sheet.has("misled", maker.track):
-        for name, values in outcomes(maker.sheet, maker.track).items():
-            yield maker.rate(name, here, values, correct=true, noise=ratio, k=k)
-        yield maker.rate("misled_at_all", here, maker.score("misled"), correct=true, noise=ratio, k=k)
-    yield from _resistance(maker, here, true, ratio, k)
+def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    trials, track = builder.trials, builder.track
+    correct, flagged, misled = (builder.score(name) for name in ("correct", "flagged", "misled"))
+    known = mask & of_known(trials, track)
+    yield builder.rate("accuracy", mask, correct)
+    yield builder.rate("error_detection", mask, flagged)
+    yield builder.rate("corrected", mask, flagged * correct)
+    yield builder.rate("corrected_of_flagged", mask & (flagged == 1), correct)
+    if trials.has("misled", track):
+        for name, values in outcomes(trials, track).items():
+            yield builder.rate(name, mask, values)
+        yield builder.rate("misled_at_all", mask, misled)
+    yield builder.rate("resistance_of_known", known, correct)
+    if trials.has("misled", track):
+        yield builder.rate("override_of_known", known, misled)
 
 
-def outcomes(sheet: TrialColumns, track: str) -> dict[str, Floats]:
-    """The table {correct, misled, both, refused, other} × {flagged, not}: exactly one of ten is 1 for every reply."""
-    correct, told, misled, refused, flagged = (
-        sheet.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
+def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
+    """Return {correct, misled, both, refused, other} × {flagged, not}: exactly one of ten is 1 for every response."""
+    correct, partial, misled, refused, flagged = (
+        trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
     kinds = {
         "correct": correct & ~misled,
-        "misled": misled & ~told,
-        "both": misled & told,  # who asserts the false answer beside the true one is not correct, yet has told it
+        "misled": misled & ~partial,
+        "both": misled & partial,  # a response that asserts both answers is not correct, but states the true one
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
-    known = np.isfinite(sheet.score("misled", track))
-    replied = sheet.asked & ~sheet.failed
+    known = np.isfinite(trials.score("misled", track))
+    responded = trials.asked & ~trials.failed
     return {
-        f"{kind}_{flag}": np.where(known, kind_of & flag_of & replied, np.nan)
-        for kind, kind_of in kinds.items()
-        for flag, flag_of in (("flagged", flagged), ("unflagged", ~flagged))
+        f"{kind}_{flag}": np.where(known, is_kind & is_flag & responded, np.nan)
+        for kind, is_kind in kinds.items()
+        for flag, is_flag in (("flagged", flagged), ("unflagged", ~flagged))
     }
 
 
-def _resistance(maker: CellBuilder, here: Mask, true: float, ratio: float, k: int) -> Iterator[Cell]:
-    """Of the questions that the model knows: how often it keeps to its answer, and how often it is led astray."""
-    known = here & of_items(maker.sheet, known_items(maker.sheet, maker.track))
-    yield maker.rate("resistance_of_known", known, maker.score("correct"), correct=true, noise=ratio, k=k)
-    if maker.sheet.has("misled", maker.track):
-        yield maker.rate("override_of_known", known, maker.score("misled"), correct=true, noise=ratio, k=k)
+def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    """Yield how well flags separate false documents from true ones."""
+    trials, flagged = builder.trials, builder.score("flagged")
+    false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
+    if false.any() and (clean & trials.asked).any():
+        metrics = ["detection_precision", "detection_balanced_accuracy"]
+        yield from builder.resampled(metrics, [(false, flagged), (clean, flagged)], _detection_rates)
 
 
-def _detection(maker: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Flags where documents are false against flags where all are true, which is what detection means."""
-    sheet, flagged = maker.sheet, maker.score("flagged")
-    false, clean = mask & (sheet.correct == 0) & (sheet.noise == 0), mask & (sheet.correct == 1)
-    if false.any() and (clean & sheet.asked).any():
-        yield from maker.resampled(
-            ["detection_precision", "detection_balanced_accuracy"],
-            [(false, flagged), (clean, flagged)],
-            _both_ways,
-            k=k,
-        )
-
-
-def _dose(maker: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Dose and response: how scores move as the share of false documents goes from 0 to 1."""
-    for name in ("correct", "misled", "flagged"):
-        if not maker.sheet.has(name, maker.track):
-            continue
-        values = maker.score(name)
-        there = mask & np.isfinite(values)
-        if len(np.unique(maker.sheet.correct[there])) > 1:
-            sheet, false = maker.sheet, 1 - maker.sheet.correct[there]
-            trend = clustered_slope(false, values[there], sheet.cluster[there], counts=sheet.count[there])
-            yield maker.interval(f"{name}_by_false_share", trend.slope, sheet.size(there), mask, k=k)
-
-
-def _both_ways(totals: Floats) -> Floats:
+def _detection_rates(totals: Floats) -> Floats:
     due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
-    return np.stack([due / n_due / (due / n_due + undue / n_undue), (due / n_due + 1 - undue / n_undue) / 2], axis=-1)
+    recall, false = due / n_due, undue / n_undue
+    return np.stack([recall / (recall + false), (recall + 1 - false) / 2], axis=-1)
 
 
-def _gate(maker: CellBuilder) -> Iterator[Cell]:
-    """The paper's gate on the model, and the accuracy of known questions on samples that did not choose them."""
-    sheet, correct = maker.sheet, maker.score("correct")
-    closed = sheet.of("closed-book")
-    if not closed.any():
-        return
-    known = of_items(sheet, known_items(sheet, maker.track))
-    yield maker.rate("closed_book_of_known", closed & known & ~gate_samples(sheet), correct)
-    told = closed & np.isfinite(correct)
-    accuracy = np.average(correct[told], weights=sheet.count[told]) if told.any() else np.nan
-    yield maker.number("passes_paper_gate", float(accuracy > PAPER_GATE), sheet.size(closed), closed)
+def _slopes(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    """Yield how scores change as the share of false documents increases from 0 to 1."""
+    trials = builder.trials
+    for name in ("correct", "misled", "flagged"):
+        values = builder.score(name)
+        scored = mask & np.isfinite(values)
+        if trials.has(name, builder.track) and len(np.unique(trials.correct[scored])) > 1:
+            false, counts = 1 - trials.correct[scored], trials.count[scored]
+            trend = clustered_slope(false, values[scored], trials.cluster[scored], counts=counts)
+            yield builder.cell(f"{name}_by_false_share", trend.slope, trials.size(scored), mask)
+
+
+def _gate(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the paper's gate on the model, and the accuracy of known questions on samples that did not choose them."""
+    trials, correct = builder.trials, builder.score("correct")
+    closed = trials.of("closed-book")
+    if closed.any():
+        chosen = closed & of_known(trials, builder.track) & ~gate_samples(trials)
+        yield builder.rate("closed_book_of_known", chosen, correct)
+        scored = closed & np.isfinite(correct)
+        accuracy = np.average(correct[scored], weights=trials.count[scored]) if scored.any() else np.nan
+        yield builder.number("passes_paper_gate", float(accuracy > PAPER_GATE), trials.size(closed), closed)

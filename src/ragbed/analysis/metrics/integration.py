@@ -1,4 +1,4 @@
-"""Information integration: all sub-answers, some of them, and each with the sub-question it belongs to."""
+"""Information integration: all sub-answers, some of them, and each with the right sub-question."""
 
 from __future__ import annotations
 
@@ -12,53 +12,50 @@ from ragbed.analysis.metrics.trial_columns import Ints, Mask
 from ragbed.analysis.statistics.binomial import Floats
 
 
-def measure(maker: CellBuilder) -> Iterator[Cell]:
-    """The cells of the integration testbed."""
-    sheet = maker.sheet
-    mask = sheet.of("integration")
-    for k in np.unique(sheet.k[mask]).tolist():
-        yield from measure_curve(maker, mask, k)
-        for ratio in np.unique(sheet.noise[mask & (sheet.k == k)]).tolist():
-            here = mask & (sheet.k == k) & (sheet.noise == ratio)
-            yield maker.rate("false_refusal", here, maker.score("refused"), noise=ratio, k=k)
-            if sheet.has("partial", maker.track):
-                yield from _parts(maker, here, ratio, k)
-            alone = sheet.of("parts") & (sheet.k == k) & (sheet.noise == ratio)
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the integration testbed."""
+    trials = builder.trials
+    for k, mask in trials.split(trials.of("integration"), "k"):
+        yield from measure_curve(builder, mask, k)
+        for ratio, point in trials.split(mask, "noise"):
+            here = builder.at(noise=ratio, k=k)
+            yield here.rate("false_refusal", point, here.score("refused"))
+            if trials.has("partial", builder.track):
+                yield from _parts(here, point)
+            alone = trials.of("parts") & (trials.k == k) & (trials.noise == ratio)
             if alone.any():
-                yield from _tax(maker, here, alone, ratio, k)
+                yield from _tax(here, point, alone)
 
 
-def _parts(maker: CellBuilder, here: Mask, ratio: float, k: int) -> Iterator[Cell]:
-    correct, found, bound = (maker.score(name) for name in ("correct", "partial", "aligned"))
-    yield maker.rate("sub_answer_recall", here, found, noise=ratio, k=k)
-    yield maker.rate("aligned_recall", here, bound, noise=ratio, k=k)
-    yield maker.rate(
-        "aligned_accuracy", here, np.where(np.isfinite(bound), correct * (bound >= 1), np.nan), noise=ratio, k=k
-    )
-    yield from maker.resampled(["joint_loss"], [(here, found), (here, correct)], _loss, noise=ratio, k=k)
+def _parts(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    correct, partial, aligned = (builder.score(name) for name in ("correct", "partial", "aligned"))
+    aligned_correct = np.where(np.isfinite(aligned), correct * (aligned >= 1), np.nan)
+    yield builder.rate("sub_answer_recall", mask, partial)
+    yield builder.rate("aligned_recall", mask, aligned)
+    yield builder.rate("aligned_accuracy", mask, aligned_correct)
+    yield from builder.resampled(["joint_loss"], [(mask, partial), (mask, correct)], _loss)
 
 
-def _tax(maker: CellBuilder, here: Mask, alone: Mask, ratio: float, k: int) -> Iterator[Cell]:
-    """What a model answers part by part, with the same documents, against what it answers at once."""
-    sheet, correct = maker.sheet, maker.score("correct")
-    yield maker.rate("part_accuracy", alone, correct, noise=ratio, k=k)
-    every_part = _every(np.column_stack([sheet.item, sheet.seed, sheet.slot, sheet.repeat]), alone, correct)
-    yield maker.rate("every_part_alone", here, every_part, noise=ratio, k=k)
-    yield from maker.resampled(["integration_tax"], [(here, every_part), (here, correct)], _loss, noise=ratio, k=k)
+def _tax(builder: CellBuilder, mask: Mask, alone: Mask) -> Iterator[Cell]:
+    """Compare separate answers to all sub-questions, with the same documents, with one answer to all."""
+    trials, correct = builder.trials, builder.score("correct")
+    layouts = np.column_stack([trials.item, trials.seed, trials.slot, trials.repeat])
+    every_part = _all_correct(layouts, alone & np.isfinite(correct), correct)
+    yield builder.rate("part_accuracy", alone, correct)
+    yield builder.rate("every_part_alone", mask, every_part)
+    yield from builder.resampled(["integration_tax"], [(mask, every_part), (mask, correct)], _loss)
 
 
-def _every(layouts: Ints, alone: Mask, correct: Floats) -> Floats:
-    """Whether all parts of a trial's question, laid out alike and in the same repeat, are right; NaN if unasked."""
+def _all_correct(layouts: Ints, parts: Mask, correct: Floats) -> Floats:
+    """Return whether all parts with a trial's layout and repeat are correct, NaN if it has no parts."""
     _, layout = np.unique(layouts, axis=0, return_inverse=True)
     layout = layout.reshape(-1)
-    least, asked = np.ones(layout.max(initial=0) + 1), np.zeros(layout.max(initial=0) + 1, np.bool_)
-    there = alone & np.isfinite(correct)
-    np.minimum.at(least, layout[there], correct[there])
-    asked[layout[there]] = True
-    return np.asarray(np.where(asked, least >= 1, np.nan)[layout], np.float64)
+    least = np.full(layout.max(initial=0) + 1, np.inf)
+    np.minimum.at(least, layout[parts], correct[parts])
+    return np.asarray(np.where(np.isfinite(least), least >= 1, np.nan)[layout], np.float64)
 
 
 def _loss(totals: Floats) -> Floats:
-    """What is had of the parts minus what is answered whole: what it costs that all parts are wanted at once."""
-    found, correct, n, _ = np.moveaxis(totals, -1, 0)
-    return np.stack([(found - correct) / n], axis=-1)
+    """Return the share of parts minus the share of complete answers: the cost of asking for all parts at once."""
+    parts, complete, n, _ = np.moveaxis(totals, -1, 0)
+    return np.stack([(parts - complete) / n], axis=-1)

@@ -1,6 +1,6 @@
-"""Negative rejection, paired: the same questions with documents that hold the answer and with none that does.
+"""Negative rejection, paired: the same questions with documents that contain the answer and with none that does.
 
-A model that always refuses has a perfect refusal recall; only beside its false refusals does that mean something.
+A model that always refuses has a perfect refusal recall, so it must be read together with the false refusals.
 """
 
 from __future__ import annotations
@@ -10,64 +10,55 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.knowledge import gate_samples
+from ragbed.analysis.metrics.knowledge import gate_accuracy
 from ragbed.analysis.metrics.trial_columns import Mask
 from ragbed.analysis.statistics.binomial import Floats
 
 
-def measure(maker: CellBuilder) -> Iterator[Cell]:
-    """The cells of the rejection testbed, and of the pair."""
-    sheet = maker.sheet
-    hopeless = sheet.of("rejection")
-    for k in np.unique(sheet.k[hopeless]).tolist():
-        without = hopeless & (sheet.k == k)
-        yield maker.rate("refusal_recall", without, maker.score("refused"), noise=1.0, k=k)
-        yield from _adherence(maker, without, k)
-        yield from _unfounded(maker, without, k)
-        noise = sheet.of("noise") & (sheet.k == k)
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the rejection testbed, and of the pair."""
+    trials = builder.trials
+    for k, without in trials.split(trials.of("rejection"), "k"):
+        yield from _without_evidence(builder.at(noise=1.0, k=k), without)
+        noise = trials.of("noise") & (trials.k == k)
         if noise.any():
-            yield from _paired(maker, noise & (sheet.noise == sheet.noise[noise].min()), without, k)
+            yield from _paired(builder.at(k=k), noise & (trials.noise == trials.noise[noise].min()), without)
 
 
-def _adherence(maker: CellBuilder, without: Mask, k: int) -> Iterator[Cell]:
-    """Of the refusals, those in the words that the instruction asks for: what a program could go by (Rej/Rej*)."""
-    refused = without & (maker.score("refused") == 1)
-    if maker.track == "robust" and refused.any():
-        yield maker.rate("format_adherence", refused, maker.sheet.score("refused", "paper"), noise=1.0, k=k)
-
-
-def _unfounded(maker: CellBuilder, without: Mask, k: int) -> Iterator[Cell]:
-    """Right answers that no document gave: from memory, where the model also answers without documents, or a leak."""
-    sheet, correct, refused = maker.sheet, maker.score("correct"), maker.score("refused")
+def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
+    yield builder.rate("refusal_recall", mask, refused)
+    refusals = mask & (refused == 1)
+    if builder.track == "robust" and refusals.any():  # refusals that a program can recognise (Rej/Rej*)
+        yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
-    yield maker.rate("correct_without_evidence", without, right, noise=1.0, k=k)
-    replied = np.where(sheet.failed, 0.0, (1 - correct) * (1 - refused))
-    yield maker.rate("wrong_without_evidence", without, replied, noise=1.0, k=k)
-    gate = sheet.per_item(gate_samples(sheet), correct)[sheet.item]
-    if np.isfinite(gate[without]).any():
-        known = np.where(np.isfinite(gate), gate > 0.5, np.nan)
-        yield maker.rate("correct_from_memory", without, right * known, noise=1.0, k=k)
-        yield maker.rate("correct_by_leak", without, right * (1 - known), noise=1.0, k=k)
+    yield builder.rate("correct_without_evidence", mask, right)
+    wrong = np.where(trials.failed, 0.0, (1 - correct) * (1 - refused))
+    yield builder.rate("wrong_without_evidence", mask, wrong)
+    accuracy = gate_accuracy(trials, builder.track)[trials.item]
+    if np.isfinite(accuracy[mask]).any():  # a correct answer comes from memory if the model knows it, or from a leak
+        known = np.where(np.isfinite(accuracy), accuracy > 0.5, np.nan)
+        yield builder.rate("correct_from_memory", mask, right * known)
+        yield builder.rate("correct_by_leak", mask, right * (1 - known))
 
 
-def _paired(maker: CellBuilder, answerable: Mask, without: Mask, k: int) -> Iterator[Cell]:
-    sheet, correct, refused = maker.sheet, maker.score("correct"), maker.score("refused")
-    both = np.isfinite(sheet.per_item(answerable, refused)) & np.isfinite(sheet.per_item(without, refused))
-    answerable, without = answerable & both[sheet.item], without & both[sheet.item]
+def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[Cell]:
+    trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
+    both = np.isfinite(trials.per_item(answerable, refused)) & np.isfinite(trials.per_item(without, refused))
+    answerable, without = answerable & both[trials.item], without & both[trials.item]
     if not answerable.any():
         return
-    yield maker.rate("false_refusal", answerable, refused, k=k)
-    names = ["refusal_precision", "refusal_f1", "balanced_accuracy", "youden_j"]
-    yield from maker.resampled(names, [(without, refused), (answerable, refused)], _abstention, k=k)
-    right = correct * (1 - refused)
-    attempted = np.where(sheet.failed, 0.0, 1 - refused)
+    yield builder.rate("false_refusal", answerable, refused)
+    metrics = ["refusal_precision", "refusal_f1", "balanced_accuracy", "youden_j"]
+    yield from builder.resampled(metrics, [(without, refused), (answerable, refused)], _abstention)
     union = answerable | without
-    names = ["crag_score", "simpleqa_f"]
-    yield from maker.resampled(names, [(union, right), (union, attempted)], _penalised, k=k)
+    attempted = np.where(trials.failed, 0.0, 1 - refused)
+    parts = [(union, correct * (1 - refused)), (union, attempted)]
+    yield from builder.resampled(["crag_score", "simpleqa_f"], parts, _penalised)
 
 
 def _abstention(totals: Floats) -> Floats:
-    """Precision, F1, balanced accuracy and Youden's J from refusals where they are due and where they are not."""
+    """Return precision, F1, balanced accuracy and Youden's J from due and undue refusals."""
     due, undue, n_due, n_undue = np.moveaxis(totals, -1, 0)
     recall, false = due / n_due, undue / n_undue
     precision = due / (due + undue)
@@ -76,6 +67,6 @@ def _abstention(totals: Floats) -> Floats:
 
 
 def _penalised(totals: Floats) -> Floats:
-    """CRAG: right +1, no answer 0, wrong −1. SimpleQA: harmonic mean of right of all and right of attempted."""
+    """Return CRAG's score (right +1, no answer 0, wrong −1) and SimpleQA's F (right of all and right of attempted)."""
     right, attempted, n, _ = np.moveaxis(totals, -1, 0)
     return np.stack([(2 * right - attempted) / n, 2 * right / (n + attempted)], axis=-1)

@@ -1,7 +1,7 @@
-"""Own retrieval: what a system finds, what it makes of that, and what it loses against documents it is given.
+"""End-to-end RAG: what a system retrieves, its accuracy, and the loss compared with given documents.
 
 The given documents are the run's own cases without noise: `noise` and `integration` at 0, `counterfactual` at 0 with
-all documents true. Where the same questions were asked so, the difference is paired.
+all documents true. For the same questions the difference is paired.
 """
 
 from __future__ import annotations
@@ -11,59 +11,57 @@ from collections.abc import Iterator
 import numpy as np
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.metrics.knowledge import of_items
 from ragbed.analysis.metrics.trial_columns import Mask, TrialColumns
 from ragbed.analysis.statistics.binomial import Floats
 
 _SHARES = ("retrieval_recall", "retrieved_distracts", "retrieved_contradicts", "retrieved_unknown", "cited_supports")
-_STEPS = 5
-"""Steps of the share of noise that accuracy is shown by: those of the paper's ratios."""
+_STEPS = 5  # accuracy is shown for the paper's noise ratios, in steps of 1/5
 
 
-def measure(maker: CellBuilder) -> Iterator[Cell]:
-    """The cells of the two testbeds."""
-    sheet = maker.sheet
-    for k in np.unique(sheet.k[sheet.of("own-retrieval") | sheet.of("own-rejection")]).tolist():
-        own, without = (sheet.of(name) & (sheet.k == k) for name in ("own-retrieval", "own-rejection"))
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the two testbeds."""
+    trials = builder.trials
+    for k, mask in trials.split(trials.of("own-retrieval") | trials.of("own-rejection"), "k"):
+        here = builder.at(k=k)
+        own, without = (mask & trials.of(name) for name in ("own-retrieval", "own-rejection"))
         if own.any():
-            yield from _found(maker, own, k)
-            yield maker.rate("accuracy", own, maker.score("correct"), k=k)
-            yield from _by_noise(maker, own, k)
-            yield from _against_given(maker, own, k)
+            yield from _retrieved(here, own)
+            yield here.rate("accuracy", own, here.score("correct"))
+            yield from _by_noise(builder, own, k)
+            yield from _against_given(here, own, k)
         if without.any():
-            yield maker.rate("refusal_withheld", without, maker.score("refused"), k=k)
+            yield here.rate("refusal_withheld", without, here.score("refused"))
 
 
-def _found(maker: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
-    """Of the replies that say what was found; a reply that did not come says nothing of it."""
-    yield maker.rate("retrieval_told", own, _values(maker.sheet, "retrieval_told"), k=k)
+def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
+    """Yield shares over the responses that report their documents."""
+    yield builder.rate("retrieval_told", own, _values(builder.trials, "retrieval_told"))
     for name in _SHARES:
-        values = _values(maker.sheet, name)
+        values = _values(builder.trials, name)
         if np.isfinite(values[own]).any():
-            yield maker.rate(name, own, values, k=k)
+            yield builder.rate(name, own, values)
 
 
-def _by_noise(maker: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
-    """Accuracy where about so large a share of what was found does not support the answer."""
-    noise = 1 - _values(maker.sheet, "retrieved_supports")
-    steps = np.round(noise * _STEPS) / _STEPS
+def _by_noise(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
+    """Yield accuracy by the share of retrieved documents that do not support the answer."""
+    steps = np.round((1 - _values(builder.trials, "retrieved_supports")) * _STEPS) / _STEPS
     for ratio in np.unique(steps[own & np.isfinite(steps)]).tolist():
-        yield maker.rate(
-            "accuracy_by_retrieved_noise", own & (steps == ratio), maker.score("correct"), noise=ratio, k=k
-        )
+        here = builder.at(noise=ratio, k=k)
+        yield here.rate("accuracy_by_retrieved_noise", own & (steps == ratio), builder.score("correct"))
 
 
-def _against_given(maker: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
-    sheet, correct = maker.sheet, maker.score("correct")
-    clean = (sheet.k == k) & (sheet.noise == 0)
-    oracle = clean & (sheet.of("noise") | sheet.of("integration") | (sheet.of("counterfactual") & (sheet.correct == 1)))
-    asked = np.isfinite(sheet.per_item(own, correct)) & np.isfinite(sheet.per_item(oracle, correct))
-    own, oracle = (mask & of_items(sheet, asked) for mask in (own, oracle))
+def _against_given(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
+    trials, correct = builder.trials, builder.score("correct")
+    clean = (trials.k == k) & (trials.noise == 0)
+    true_only = trials.of("counterfactual") & (trials.correct == 1)
+    oracle = clean & (trials.of("noise") | trials.of("integration") | true_only)
+    both = np.isfinite(trials.per_item(own, correct)) & np.isfinite(trials.per_item(oracle, correct))
+    own, oracle = own & both[trials.item], oracle & both[trials.item]
     if oracle.any():
-        yield maker.rate("accuracy_given", oracle, correct, k=k)
-        yield maker.difference("retrieval_gap", oracle, own, correct, k=k)
+        yield builder.rate("accuracy_given", oracle, correct)
+        yield builder.difference("retrieval_gap", oracle, own, correct)
 
 
-def _values(sheet: TrialColumns, name: str) -> Floats:
-    """A value as replies have it, whatever the track."""
-    return sheet.scores.get(name, np.full(len(sheet.item), np.nan))
+def _values(trials: TrialColumns, name: str) -> Floats:
+    # These values do not depend on the track.
+    return trials.scores.get(name, np.full(len(trials.item), np.nan))

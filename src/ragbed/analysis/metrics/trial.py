@@ -1,4 +1,4 @@
-"""What metrics look at: one light record a trial, infeasible cases included."""
+"""The input of metrics: one small record per trial, including infeasible cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ScoreValue: TypeAlias = bool | float | str | tuple[int, ...] | None
 
 
 class Scored(Struct, frozen=True, kw_only=True, gc=False):
-    """A trial without its texts: the condition, how it ended, and what the scorers say of it."""
+    """A trial without its texts: the condition, the outcome and the scores."""
 
     model: str
     data: str
@@ -25,22 +25,19 @@ class Scored(Struct, frozen=True, kw_only=True, gc=False):
     profile: str
     noise: float | None
     noise_real: float | None = None
-    correct: float = 0.0
-    """Counterfactual: share of true documents."""
+    correct: float = 0.0  # counterfactual: share of true documents
     k: int
     arm: str = "related"
     seed: int = 0
     slots: tuple[int, ...] = ()
     repeat: int = 0
     outcome: Asked = "ok"
-    cluster: str | None = None
-    """What is resampled: the event that items share; the item where it is None."""
-    scores: dict[str, ScoreValue] | None = None
-    """By name, as `code.correct`; None where there is no reply."""
+    cluster: str | None = None  # the unit of resampling: the event that items share, or the item if None
+    scores: dict[str, ScoreValue] | None = None  # by name, e.g. `code.correct`; None without a response
 
 
 def to_scored(case: Case, model: str, repeat: int, outcome: Asked, scores: Mapping[str, ScoreValue] | None) -> Scored:
-    """A case that was asked, or could not be, as metrics see it."""
+    """Return the trial of a case."""
     return Scored(
         model=model,
         data=case.data,

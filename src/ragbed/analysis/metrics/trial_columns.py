@@ -1,9 +1,10 @@
-"""All trials of one model on one dataset, as columns: what the metrics of an ability are computed from."""
+"""All trials of one model on one dataset as columns, from which metrics are computed."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, NamedTuple, TypeAlias
@@ -17,12 +18,11 @@ from ragbed.analysis.statistics.binomial import Floats
 Mask: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 
-TRACKS = ("robust", "code", "paper")
-"""Names of scores have the track in front, those of the robust track nothing."""
+TRACKS = ("robust", "code", "paper")  # the prefix of a score's name; scores of the robust track have none
 
 
 class TrialGroup(NamedTuple):
-    """Whose trials these are."""
+    """The model, dataset, language and profile of trials."""
 
     model: str
     data: str
@@ -32,54 +32,50 @@ class TrialGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialColumns:
-    """Columns, one entry a trial; questions, clusters and conditions are numbered from 0."""
+    """Columns with one entry per trial. Items, clusters and kinds are numbered from 0."""
 
     key: TrialGroup
-    items: tuple[str, ...]
-    """The question of each number."""
-    kinds: tuple[tuple[str, str], ...]
-    """Testbed and arm of each number."""
-    scores: dict[str, Floats]
-    """By full name; NaN where there is no verdict."""
+    items: tuple[str, ...]  # names by number
+    kinds: tuple[tuple[str, str], ...]  # testbed and distractor condition by number
+    scores: dict[str, Floats]  # by full name; NaN without a verdict
     item: Ints
     cluster: Ints
     kind: Ints
-    noise: Floats
-    """NaN without documents."""
-    noise_real: Floats
-    """As delivered, to the thousandth."""
-    correct: Floats
-    """Counterfactual: share of true documents."""
+    noise: Floats  # NaN without documents
+    noise_real: Floats  # as delivered, rounded to three digits
+    correct: Floats  # counterfactual: share of true documents
     k: Ints
-    slot: Ints
-    """Where the first document that bears an answer stands; −1 where there is none."""
+    slot: Ints  # position of the first document with an answer, −1 if there is none
     seed: Ints
-    """Of the layout."""
     repeat: Ints
-    asked: Mask
-    failed: Mask
-    """Asked, and no reply came."""
-    count: Ints
-    """How many trials it stands for: of equal questions one is held (`sums`), otherwise 1."""
+    asked: Mask  # false for infeasible cases
+    failed: Mask  # attempted, but without a response
+    count: Ints  # how many equal trials the entry represents (see partial_sums.py), otherwise 1
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
-        """The trials of a testbed, infeasible ones too."""
+        """Return the trials of a testbed, including infeasible ones."""
         number = self.kinds.index((testbed, arm)) if (testbed, arm) in self.kinds else -1
         return np.asarray(self.kind == number)
 
+    def split(self, mask: Mask, column: str) -> Iterator[tuple[Any, Mask]]:
+        """Yield each value of a column in ascending order, with the trials of the mask that have it."""
+        values = getattr(self, column)
+        for value in np.unique(values[mask]).tolist():
+            yield value, mask & (values == value)
+
     def has(self, name: str, track: str) -> bool:
-        """Whether any trial has this score."""
+        """Return whether any trial has a score."""
         return full_name(name, track) in self.scores
 
     @property
     def is_silent(self) -> bool:
-        """Whether it was asked and no reply ever came."""
+        """Return whether there were calls and all of them failed."""
         return bool(self.failed.any() and (self.failed == self.asked).all())
 
     def score(self, name: str, track: str) -> Floats:
-        """A score of every trial: 0 where no reply came, NaN where nobody was asked or the scorer had no verdict.
+        """Return a score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
 
-        A score that replies of this model do not have at all has no zeros either, unless there are no replies.
+        A score that no response of this model has is NaN for failed calls too, unless all calls failed.
         """
         values = self.scores.get(full_name(name, track))
         if values is None and not self.is_silent:
@@ -87,7 +83,7 @@ class TrialColumns:
         return np.where(self.failed, 0.0, nan if values is None else values)
 
     def size(self, mask: Mask) -> int:
-        """How many trials there are."""
+        """Return the number of trials."""
         return int(self.count[mask].sum())
 
     def questions(self, mask: Mask) -> int:
@@ -95,136 +91,134 @@ class TrialColumns:
         return int(self.item_counts[np.unique(self.item[mask])].sum())
 
     def counts(self, groups: Ints, size: int) -> Ints:
-        """How many questions (or whatever trials are grouped by) every group stands for."""
+        """Return how many questions (or other units) every group represents."""
         counts = np.zeros(size, np.int64)
         counts[groups] = self.count
         return counts
 
     def restricted(self, keep: Mask | Ints) -> TrialColumns:
-        """The same questions and clusters, some of the trials: by a mask, or by their places."""
-        columns = {name: getattr(self, name)[keep] for name in _COLUMNS}
+        """Return some of the trials, by a mask or by their indices, with the same numbering."""
+        columns = {name: getattr(self, name)[keep] for name in (*_TYPE_CODES, "count")}
         return replace(self, scores={name: values[keep] for name, values in self.scores.items()}, **columns)
 
     def per_item(self, mask: Mask, values: Floats) -> Floats:
-        """The mean of a score for every question; NaN where it was not asked so."""
+        """Return the mean score of every question, NaN without trials."""
         return _means(self.item, mask, values, len(self.items))
 
     @property
     def item_counts(self) -> Ints:
-        """How many questions each stands for."""
+        """Return how many questions every item represents."""
         return self.counts(self.item, len(self.items))
 
     @property
     def layouts(self) -> Ints:
-        """Of every trial: its question as its seed lays it out, numbered."""
+        """Return the number of every trial's layout: its question with the documents of its seed."""
         seeds, seed = np.unique(self.seed, return_inverse=True)
         return np.asarray(self.item * max(1, len(seeds)) + seed)
 
     def per_layout(self, mask: Mask, values: Floats) -> Floats:
-        """The mean of a score for every question as every seed lays it out; NaN where it was not asked so."""
+        """Return the mean score of every layout, NaN without trials."""
         return _means(self.layouts, mask, values, int(self.layouts.max(initial=-1)) + 1)
 
     @property
     def clusters(self) -> int:
-        """The highest number of a cluster, and one more."""
+        """Return the highest cluster number plus one."""
         return int(self.cluster.max(initial=-1)) + 1
 
     def per_cluster(self, mask: Mask, values: Floats) -> Floats:
-        """The mean of a score for every cluster; NaN where it was not asked so."""
+        """Return the mean score of every cluster, NaN without trials."""
         return _means(self.cluster, mask, values, self.clusters)
 
-    def whole(self, *parts: tuple[Mask, Floats]) -> Mask:
-        """The trials of any part that have a score in each of theirs, so that parts of one mask add up the same."""
+    def complete(self, *parts: tuple[Mask, Floats]) -> Mask:
+        """Return the trials that have a score in every part whose mask contains them."""
         complete = [~mask | np.isfinite(values) for mask, values in parts]
         return np.asarray(np.logical_or.reduce([mask for mask, _ in parts]) & np.logical_and.reduce(complete))
 
     def sums(self, *parts: tuple[Mask, Floats]) -> tuple[Floats, Ints]:
-        """One row a cluster that occurs: for each part the sum of the score, and then of each the trials.
+        """Return one row per cluster with the sum of each part's score, then the trials of each part.
 
-        With it, how many clusters each row stands for.
+        The second array has the number of clusters that each row represents. Clusters without trials are left out.
         """
-        size, whole = self.clusters, self.whole(*parts)
-        hits, asked = [], []
+        size, complete = self.clusters, self.complete(*parts)
+        hits, trials = [], []
         for mask, values in parts:
-            there = mask & whole
-            hits.append(np.bincount(self.cluster[there], weights=values[there], minlength=size))
-            asked.append(np.bincount(self.cluster[there], minlength=size).astype(np.float64))
-        rows = np.column_stack([*hits, *asked])
-        there = rows[:, len(parts) :].sum(axis=1) > 0
-        return np.asarray(rows[there]), self.counts(self.cluster, size)[there]
-
-
-_COLUMNS = (
-    *("item", "cluster", "kind", "noise", "noise_real", "correct"),
-    *("k", "slot", "seed", "repeat", "asked", "failed", "count"),
-)
+            used = mask & complete
+            hits.append(np.bincount(self.cluster[used], weights=values[used], minlength=size))
+            trials.append(np.bincount(self.cluster[used], minlength=size).astype(np.float64))
+        rows = np.column_stack([*hits, *trials])
+        present = rows[:, len(parts) :].sum(axis=1) > 0
+        return np.asarray(rows[present]), self.counts(self.cluster, size)[present]
 
 
 def full_name(name: str, track: str) -> str:
-    """A score's name as trials have it."""
+    """Return the name of a score with the prefix of its track."""
     return name if track == "robust" else f"{track}.{name}"
 
 
-def make_sheets(trials: Iterable[Scored]) -> list[TrialColumns]:
-    """Sorts trials by whose they are, holding columns only; sheets come as their first trials did."""
-    growing: dict[TrialGroup, _Growing] = {}
+def group_trials(trials: Iterable[Scored]) -> list[TrialColumns]:
+    """Group trials by model, dataset, language and profile, in the order of their first trials."""
+    builders: dict[TrialGroup, _ColumnBuilder] = {}
     for trial in trials:
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
-        sheet = growing.get(key)
-        if sheet is None:
-            sheet = growing[key] = _Growing(key)
-        sheet.add(trial)
-    return [sheet.done() for sheet in growing.values()]
+        builder = builders.get(key)
+        if builder is None:
+            builder = builders[key] = _ColumnBuilder(key)
+        builder.add(trial)
+    return [builder.finish() for builder in builders.values()]
 
 
-class _Growing:
-    """A sheet to which trials are added."""
+_TYPE_CODES = {
+    **dict.fromkeys(("item", "cluster", "kind", "k", "slot", "seed", "repeat"), "q"),
+    **dict.fromkeys(("noise", "noise_real", "correct"), "d"),
+    **dict.fromkeys(("asked", "failed"), "b"),
+}
 
+
+class _ColumnBuilder:
     def __init__(self, key: TrialGroup) -> None:
         self._key = key
         self._items: dict[str, int] = {}
         self._clusters: dict[tuple[str, str | None], int] = {}
         self._kinds: dict[tuple[str, str], int] = {}
-        self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "seed", "repeat")}
-        self._shares = {name: array("d") for name in ("noise", "noise_real", "correct")}
-        self._flags = {name: array("b") for name in ("asked", "failed")}
-        self._scores: dict[str, array[float]] = {}
+        self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _TYPE_CODES.items()}
+        self._appends = [column.append for column in self._columns.values()]
+        self._scores: dict[str, array[float]] = defaultdict(lambda: array("d"))
         self._size = 0
 
     def add(self, trial: Scored) -> None:
-        whole, shares, flags = self._whole, self._shares, self._flags
-        whole["item"].append(self._items.setdefault(trial.item, len(self._items)))
-        # An event may have the name of an item that is not of it.
+        # An event may have the same name as an item that does not belong to it.
         cluster = (trial.item, None) if trial.cluster is None else ("", trial.cluster)
-        whole["cluster"].append(self._clusters.setdefault(cluster, len(self._clusters)))
-        whole["kind"].append(self._kinds.setdefault((trial.testbed, trial.arm), len(self._kinds)))
-        whole["k"].append(trial.k)
-        whole["slot"].append(trial.slots[0] if trial.slots else -1)
-        whole["seed"].append(trial.seed)
-        whole["repeat"].append(trial.repeat)
-        shares["noise"].append(nan if trial.noise is None else trial.noise)
-        shares["noise_real"].append(nan if trial.noise_real is None else round(trial.noise_real, 3))
-        shares["correct"].append(trial.correct)
-        flags["asked"].append(trial.outcome != "infeasible")
-        flags["failed"].append(trial.outcome in ("error", "refused"))
-        self._add_scores(trial)
-
-    def _add_scores(self, trial: Scored) -> None:
-        for name, value in (trial.scores or {}).items():
-            if isinstance(value, bool | float | int):  # labels and verdicts are for people
-                column = self._scores.get(name)
-                if column is None:
-                    column = self._scores[name] = array("d")
+        row = (
+            self._items.setdefault(trial.item, len(self._items)),
+            self._clusters.setdefault(cluster, len(self._clusters)),
+            self._kinds.setdefault((trial.testbed, trial.arm), len(self._kinds)),
+            trial.k,
+            trial.slots[0] if trial.slots else -1,
+            trial.seed,
+            trial.repeat,
+            nan if trial.noise is None else trial.noise,
+            nan if trial.noise_real is None else round(trial.noise_real, 3),
+            trial.correct,
+            trial.outcome != "infeasible",
+            trial.outcome in ("error", "refused"),
+        )
+        for append, value in zip(self._appends, row, strict=True):
+            append(value)
+        for name, score in (trial.scores or {}).items():
+            if isinstance(score, bool | float | int):  # other scores, e.g. labels, are only shown
+                column = self._scores[name]
                 if len(column) < self._size:
                     column.extend([nan] * (self._size - len(column)))
-                column.append(value)
+                column.append(score)
         self._size += 1
 
-    def done(self) -> TrialColumns:
+    def finish(self) -> TrialColumns:
         for column in self._scores.values():
             column.extend([nan] * (self._size - len(column)))
-        columns: dict[str, Any] = {name: np.array(column) for name, column in (self._whole | self._shares).items()}
-        columns |= {name: np.array(column, np.bool_) for name, column in self._flags.items()}
+        columns: dict[str, Any] = {
+            name: np.array(column, np.bool_ if column.typecode == "b" else None)
+            for name, column in self._columns.items()
+        }
         return TrialColumns(
             key=self._key,
             items=tuple(self._items),
@@ -236,7 +230,7 @@ class _Growing:
 
 
 def _means(groups: Ints, mask: Mask, values: Floats, size: int) -> Floats:
-    there = mask & np.isfinite(values)
-    sums = np.bincount(groups[there], weights=values[there], minlength=size)
-    counts = np.bincount(groups[there], minlength=size)
+    used = mask & np.isfinite(values)
+    sums = np.bincount(groups[used], weights=values[used], minlength=size)
+    counts = np.bincount(groups[used], minlength=size)
     return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragbed.analysis.paper.tables import CountOf, ErrorShares, PaperTable, count_behind, read_tables
+from ragbed.analysis.paper.tables import CountOf, PaperTable, Tables, count_behind, read_tables
 from ragbed.analysis.statistics.paired import McNemarBounds, mcnemar_bounds
 from ragbed.analysis.statistics.power import detectable_drop, unpaired_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, wilson
 from ragbed.analysis.statistics.unpaired import fisher, two_proportions
 from ragbed.schema import Lang
 
+_DESIGNS = ((300, 0.95), (100, 0.45), (100, 0.6))  # the paper's numbers of questions, and accuracies near the printed
+
 
 @dataclass(frozen=True)
 class PaperComparison:
-    """One row of a table at one noise ratio, against the same row without noise."""
+    """A row of a table at one noise ratio against the same row without noise.
+
+    `z` and `fisher` are p values of unpaired tests, as if the questions were different. `mcnemar` has the least and the
+    greatest p value of the paired test that the totals allow.
+    """
 
     lang: Lang
     model: str
@@ -23,32 +29,30 @@ class PaperComparison:
     clean: CountOf
     noisy: CountOf
     z: float
-    """p of the two-proportion z test, as if the questions were different ones."""
     fisher: float
-    """p of Fisher's exact test, likewise."""
     mcnemar: McNemarBounds
-    """Least and greatest p of the paired test that the margins allow."""
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """How many rows of a table fall significantly at one ratio, by each test."""
+class DeclineCounts:
+    """How many rows of a table decline significantly at one ratio, by test.
+
+    `bonferroni` is z corrected for the number of ratios. `certain` and `possible` are McNemar for every and for some
+    pairing of the questions.
+    """
 
     noise: str
     rows: int
     z: int
     bonferroni: int
-    """By z, corrected for the number of ratios."""
     fisher: int
     certain: int
-    """By McNemar, whichever way the questions were paired."""
     possible: int
-    """By McNemar, for some pairing."""
 
 
 @dataclass(frozen=True)
 class Correction:
-    """A correction rate of Table 7 and what it rests on."""
+    """A correction rate of Table 7, its counts and its interval."""
 
     lang: Lang
     model: str
@@ -58,7 +62,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The least drop between two groups of questions that is seen with a power of 80 %."""
+    """The least drop between two groups of questions that is detected with a power of 80 %."""
 
     n: int
     base: float
@@ -67,7 +71,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class Lost:
-    """A printed figure that is no share of all questions, and what fits."""
+    """A printed figure that is not a share of all questions, and the counts that fit."""
 
     table: str
     lang: Lang
@@ -78,15 +82,15 @@ class Lost:
 
 @dataclass(frozen=True)
 class Decline:
-    """A table read against its own first column."""
+    """A table compared with its own first column."""
 
-    verdicts: list[Verdict]
+    verdicts: list[DeclineCounts]
     comparisons: list[PaperComparison]
 
 
 @dataclass(frozen=True)
 class SampledErrors:
-    """Whether printed shares can be of all errors there were."""
+    """The numbers of errors, and the sample sizes that fit the printed shares."""
 
     errors: dict[str, int]
     sizes_that_fit: list[int]
@@ -97,122 +101,89 @@ class Findings:
     """All findings."""
 
     lost: list[Lost]
-    simple: Decline
-    """S-1: which rows of Table 1 decline significantly."""
-    integrated: Decline
-    """S-2: which rows of Table 5 decline significantly."""
-    corrections: list[Correction]
-    """S-3: how few detected errors the correction rates rest on."""
-    error_shares: SampledErrors
-    """S-4: the printed error shares come from a sample."""
-    resolutions: list[Resolution]
-    """S-5: the smallest drop that the number of questions can show."""
+    simple: Decline  # S-1: which rows of Table 1 decline significantly
+    integrated: Decline  # S-2: which rows of Table 5 decline significantly
+    corrections: list[Correction]  # S-3: how few detected errors the correction rates are based on
+    error_shares: SampledErrors  # S-4: the printed error shares come from a sample
+    resolutions: list[Resolution]  # S-5: the smallest drop that the number of questions can show
 
 
 def find() -> Findings:
-    """Recomputes every finding."""
+    """Compute all findings."""
     tables = read_tables()
-    wrong = integration_errors()
     return Findings(
-        lost=lost_questions(),
-        simple=read_decline(tables.noise, tables.questions["noise"]),
-        integrated=read_decline(tables.integration, tables.questions["integration"]),
-        corrections=correction_rates(),
-        error_shares=SampledErrors(wrong, sizes_that_fit(tables.integration_errors, wrong["both"])),
-        resolutions=resolutions(),
+        lost=list(_lost_questions(tables)),
+        simple=_read_decline(tables.noise, tables.questions["noise"]),
+        integrated=_read_decline(tables.integration, tables.questions["integration"]),
+        corrections=list(_correction_rates(tables.counterfactual)),
+        error_shares=_read_errors(tables),
+        resolutions=[Resolution(n, base, _least_drop(n, base)) for n, base in _DESIGNS],
     )
 
 
-def read_decline(table: PaperTable, n: int) -> Decline:
-    """How a table falls from its first column."""
-    comparisons = compare_with_clean(table, n)
-    return Decline(list(judge_decline(comparisons)), comparisons)
-
-
-def compare_with_clean(table: PaperTable, n: int) -> list[PaperComparison]:
-    """Every row at every ratio against the same row at ratio 0."""
-    found = []
+def _read_decline(table: PaperTable, n: int) -> Decline:
+    comparisons = []
     for lang, model, values in table.rows():
         clean, *noisy = (count_behind(value, n) for value in values)
         for ratio, count in zip(table.columns[1:], noisy, strict=True):
             both = (*clean, *count)
-            bounds = _bounds(clean, count)
-            found.append(
-                PaperComparison(lang, model, ratio, clean, count, two_proportions(*both), fisher(*both), bounds),
-            )
-    return found
+            tests = (two_proportions(*both), fisher(*both), _mcnemar_bounds(clean, count))
+            comparisons.append(PaperComparison(lang, model, ratio, clean, count, *tests))
+    return Decline(list(_count_declines(comparisons)), comparisons)
 
 
-def judge_decline(comparisons: Sequence[PaperComparison], alpha: float = ALPHA) -> Iterator[Verdict]:
-    """How many rows fall significantly at each ratio."""
-    ratios = list(dict.fromkeys(one.noise for one in comparisons))
+def _count_declines(comparisons: Sequence[PaperComparison]) -> Iterator[DeclineCounts]:
+    ratios = list(dict.fromkeys(row.noise for row in comparisons))
     for ratio in ratios:
-        here = [one for one in comparisons if one.noise == ratio and one.noisy.hits <= one.clean.hits]
-        yield Verdict(
+        rows = [row for row in comparisons if row.noise == ratio]
+        falling = [row for row in rows if row.noisy.hits <= row.clean.hits]
+        yield DeclineCounts(
             noise=ratio,
-            rows=sum(one.noise == ratio for one in comparisons),
-            z=sum(one.z < alpha for one in here),
-            bonferroni=sum(one.z < alpha / len(ratios) for one in here),
-            fisher=sum(one.fisher < alpha for one in here),
-            certain=sum(one.mcnemar.most < alpha for one in here),
-            possible=sum(one.mcnemar.least < alpha for one in here),
+            rows=len(rows),
+            z=sum(row.z < ALPHA for row in falling),
+            bonferroni=sum(row.z < ALPHA / len(ratios) for row in falling),
+            fisher=sum(row.fisher < ALPHA for row in falling),
+            certain=sum(row.mcnemar.most < ALPHA for row in falling),
+            possible=sum(row.mcnemar.least < ALPHA for row in falling),
         )
 
 
-def correction_rates() -> list[Correction]:
-    """The rates of correction in Table 7 as counts: of the errors that the judge saw (ED*)."""
-    table = read_tables().counterfactual
+def _correction_rates(table: PaperTable) -> Iterator[Correction]:
+    """Yield the correction rates of Table 7 as counts of the errors that the judge detected (ED*)."""
     detected, corrected = table.columns.index("ED*"), table.columns.index("CR")
-    found = []
     for lang, model, values in table.rows():
         count = count_behind(values[corrected], int(values[detected]))
-        found.append(Correction(lang, model, count, wilson(*count)))
-    return found
+        yield Correction(lang, model, count, wilson(*count))
 
 
-def lost_questions() -> list[Lost]:
-    """Printed figures that are no share of all questions."""
-    tables = read_tables()
-    found = []
+def _lost_questions(tables: Tables) -> Iterator[Lost]:
     for name in ("noise", "rejection", "integration"):
         table: PaperTable = getattr(tables, name)
-        n = tables.questions[name]
         for lang, model, values in table.rows():
             for column, value in zip(table.columns, values, strict=True):
-                count = count_behind(value, n)
-                if count.n < n:
-                    found.append(Lost(name, lang, model, column, count))
-    return found
+                count = count_behind(value, tables.questions[name])
+                if count.n < tables.questions[name]:
+                    yield Lost(name, lang, model, column, count)
 
 
-def integration_errors() -> dict[str, int]:
-    """How many integration answers of the model whose errors were sorted are wrong without noise."""
-    tables = read_tables()
-    wrong = {
+def _read_errors(tables: Tables) -> SampledErrors:
+    """Count the wrong integration answers without noise of the model whose errors the paper classified."""
+    wrong: dict[str, int] = {
         lang: tables.questions["integration"] - int(values[0])
         for lang, model, values in tables.integration.rows()
         if model == tables.integration_errors.model
     }
-    return wrong | {"both": sum(wrong.values())}
-
-
-def sizes_that_fit(errors: ErrorShares, most: int) -> list[int]:
-    """Numbers of errors that can be split into whole numbers with these rounded shares."""
-    return [n for n in range(1, most + 1) if _splits(list(errors.shares.values()), n)]
-
-
-def resolutions() -> list[Resolution]:
-    """What the paper's numbers of questions can show, at accuracies near the printed ones."""
-    asked = [(300, 0.95), (100, 0.45), (100, 0.6)]
-    return [Resolution(n, base, _least_drop(n, base)) for n, base in asked]
+    wrong["both"] = sum(wrong.values())
+    shares = list(tables.integration_errors.shares.values())
+    return SampledErrors(wrong, [n for n in range(1, wrong["both"] + 1) if _is_possible_sample(shares, n)])
 
 
 def _least_drop(n: int, base: float) -> float | None:
     return detectable_drop(lambda drop: unpaired_size(base, drop) <= n, base)
 
 
-def _bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
-    """McNemar's bounds on the questions that both runs answered; which of them a run lost is not known either."""
+def _mcnemar_bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
+    """Return McNemar's bounds on the questions that both runs answered, for every choice of the lost ones."""
     lost = clean.n - noisy.n
     ways = [
         mcnemar_bounds(hits, noisy.hits, noisy.n)
@@ -221,12 +192,7 @@ def _bounds(clean: CountOf, noisy: CountOf) -> McNemarBounds:
     return McNemarBounds(min(way.least for way in ways), max(way.most for way in ways))
 
 
-def _splits(shares: Sequence[int], n: int) -> bool:
-    """Whether whole numbers with these percentages, each rounded, add up to n."""
-    least = most = 0
-    for share in shares:
-        fits = [hits for hits in range(n + 1) if abs(100 * hits / n - share) <= 0.5]
-        if not fits:
-            return False
-        least, most = least + fits[0], most + fits[-1]
-    return least <= n <= most
+def _is_possible_sample(shares: Sequence[int], n: int) -> bool:
+    """Return whether whole numbers with these rounded percentages add up to n."""
+    fits = [[hits for hits in range(n + 1) if abs(100 * hits / n - share) <= 0.5] for share in shares]
+    return all(fits) and sum(hits[0] for hits in fits) <= n <= sum(hits[-1] for hits in fits)

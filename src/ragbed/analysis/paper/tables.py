@@ -1,4 +1,4 @@
-"""Tables 1, 3, 5 and 7 of the paper, and the whole numbers behind their percentages."""
+"""Tables 1, 3, 5 and 7 of the paper, and the counts behind their percentages."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from msgspec import Struct, json
 
 from ragbed.schema import Lang
 
-_FEWEST = 0.9
-"""A run that lost more than a tenth of its questions would not have been printed."""
+_FEWEST = 0.9  # a run that lost more than a tenth of its questions would not have been published
 
 
 class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """One table: per language and model, a percentage a column."""
+    """A table: by language and model, one percentage per column."""
 
     columns: tuple[str, ...]
     en: dict[str, tuple[float, ...]]
     zh: dict[str, tuple[float, ...]]
 
     def rows(self) -> Iterator[tuple[Lang, str, tuple[float, ...]]]:
-        """Language, model and percentages."""
+        """Yield language, model and percentages."""
         for model, values in self.en.items():
             yield "en", model, values
         for model, values in self.zh.items():
@@ -31,14 +30,14 @@ class PaperTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ErrorShares(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model's integration errors are said to be, in per cent."""
+    """The printed shares of a model's integration errors, in per cent."""
 
     model: str
     shares: dict[str, int]
 
 
 class Tables(Struct, frozen=True, forbid_unknown_fields=True):
-    """All printed figures that are used."""
+    """The printed figures."""
 
     source: str
     questions: dict[str, int]
@@ -50,7 +49,7 @@ class Tables(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CountOf(NamedTuple):
-    """So many of so many."""
+    """A number of hits among n."""
 
     hits: int
     n: int
@@ -58,14 +57,14 @@ class CountOf(NamedTuple):
 
 @cache
 def read_tables() -> Tables:
-    """The figures, as carried in the package."""
+    """Read the figures from the package."""
     return json.decode(files("ragbed.analysis.paper").joinpath("tables.json").read_bytes(), type=Tables)
 
 
 def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
-    """The whole numbers that print as a percentage: of n questions, or of the most below n that fit.
+    """Return the counts that print as a percentage: of n questions, or of the largest smaller number that fits.
 
-    The original code drops a failed question from the denominator, so a run can have lost some.
+    The original code drops failed questions from the denominator, so a run can have lost some.
 
     Raises:
         ValueError: No number fits, down to nine tenths of n.
@@ -74,4 +73,4 @@ def count_behind(percent: float, n: int, places: int = 2) -> CountOf:
         hits = round(percent * asked / 100)
         if round(100 * hits / asked, places) == percent:
             return CountOf(hits, asked)
-    raise ValueError(f"{percent} % is no share of {n} questions, nor of any number down to {_FEWEST:.0%} of it")
+    raise ValueError(f"{percent} % is not a share of {n} questions, nor of any number down to {_FEWEST:.0%} of it")

@@ -1,4 +1,4 @@
-"""What follows exactly from the binomial distribution."""
+"""Exact results for the binomial distribution."""
 
 from __future__ import annotations
 
@@ -8,38 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ragbed.analysis.statistics.rates import LEVEL, Interval
+from ragbed.analysis.statistics.rates import LEVEL, Interval, check_rate
 
 Floats = NDArray[np.float64]
 
 
 def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
-    """The exact interval of hits among n trials: covers at least as often as it says, and is wide for that.
+    """Return the exact interval for hits in n trials. It is conservative: its coverage is at least the level.
 
     Raises:
-        ValueError: There is no trial, or more hits than trials.
+        ValueError: The counts are not a rate.
     """
-    if not 0 <= hits <= n or n == 0:
-        raise ValueError(f"{hits} hits among {n} trials make no rate")
-    tail = (1 - level) / 2
-    low = 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, 1 - tail))
+    high = upper_bound(hits, n, (1 + level) / 2)
+    low = 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, (1 - level) / 2))
     return Interval(hits / n, low, high)
 
 
 def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
-    """The share that hits among n trials leave likely at the most: Clopper and Pearson's, one-sided; 0 of 59 → 0.0495.
+    """Return the one-sided Clopper-Pearson upper bound of a rate, e.g. 0.0495 for 0 of 59.
 
     Raises:
-        ValueError: There is no trial, or more hits than trials.
+        ValueError: The counts are not a rate.
     """
-    if not 0 <= hits <= n or n == 0:
-        raise ValueError(f"{hits} hits among {n} trials make no rate")
+    check_rate(hits, n)
     return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
-    """The fewest trials with so many hits whose upper bound is a share, or less: 0 and 0.05 → 59."""
+    """Return the least number of trials whose upper bound is at most a share, e.g. 59 for 0 hits and 0.05."""
     low, high = hits, 2 * hits + 2
     while upper_bound(hits, high, level) > share:
         low, high = high, 2 * high
@@ -50,7 +46,7 @@ def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
 
 
 def probabilities(n: int, share: float) -> Floats:
-    """The probability of 0, 1, … n hits."""
+    """Return the probabilities of 0, 1, … n hits."""
     hits = np.arange(n + 1)
     if share in (0, 1):
         return np.asarray(hits == n * share, dtype=np.float64)
@@ -59,11 +55,11 @@ def probabilities(n: int, share: float) -> Floats:
 
 
 def lower_tail(hits: float, n: float, share: float) -> float:
-    """The probability of so few hits, or fewer, among n trials; between whole numbers it is continued smoothly."""
+    """Return the probability of at most this many hits in n trials, interpolated smoothly for fractional counts."""
     return 1.0 if hits >= n else float(special.betainc(n - hits, hits + 1, 1 - share))
 
 
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
-    """Two-sided p of so many wins and losses if both were equally likely."""
+    """Return the two-sided p value of wins and losses if both are equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)
     return np.asarray(np.minimum(1.0, 2 * special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)

@@ -1,30 +1,29 @@
-"""Many tests at once: p values adjusted, so that they compare with the level as one would."""
+"""Adjustment of p values for multiple tests."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.binomial import Floats
 
 
 def holm(values: ArrayLike) -> Floats:
-    """Holm's adjustment: the chance of any false finding among these tests stays under the level."""
+    """Return Holm's adjusted p values, which bound the probability of any false finding."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")
-    stepped = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
-    return _restore(np.minimum(stepped, 1.0), order)
+    return _restore(np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)), order)
 
 
 def benjamini_hochberg(values: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's adjustment: the expected share of false findings stays under the level."""
+    """Return Benjamini and Hochberg's adjusted p values, which bound the expected share of false findings."""
     given = np.asarray(values, np.float64)
     order = np.argsort(given, kind="stable")[::-1]
-    stepped = np.minimum.accumulate(given[order] * len(given) / np.arange(len(given), 0, -1))
-    return _restore(np.minimum(stepped, 1.0), order)
+    return _restore(np.minimum.accumulate(given[order] * len(given) / np.arange(len(given), 0, -1)), order)
 
 
-def _restore(adjusted: Floats, order: np.typing.NDArray[np.intp]) -> Floats:
+def _restore(adjusted: Floats, order: NDArray[np.intp]) -> Floats:
+    """Cap p values at 1 and return them in the original order."""
     out = np.empty_like(adjusted)
-    out[order] = adjusted
+    out[order] = np.minimum(adjusted, 1.0)
     return out

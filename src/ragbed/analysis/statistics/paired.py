@@ -1,4 +1,4 @@
-"""The same questions asked twice: differences, their tests, and what margins alone can say of them."""
+"""Paired comparisons: differences on the same questions, their tests, and bounds from the totals alone."""
 
 from __future__ import annotations
 
@@ -9,50 +9,47 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ragbed.analysis.statistics.binomial import clopper_pearson, probabilities, sign_test
+from ragbed.analysis.statistics.binomial import Floats, clopper_pearson, probabilities, sign_test
 from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
 
-_EXACT_SUMS = 1_000_000
-"""Up to so many different sums a permutation test is enumerated, which takes a moment; past it, drawn."""
-_DRAWS = 20_000
-"""Resolves p = 0.05 to 0.0015."""
-_CHUNK_CELLS = 1_000_000
-"""Of a matrix of draws, about 8 MB."""
+_EXACT_SUMS = 1_000_000  # a permutation test with at most this many distinct sums is enumerated, otherwise sampled
+_DRAWS = 20_000  # the standard error at p = 0.05 is 0.0015
+_CHUNK_CELLS = 1_000_000  # a matrix of draws of about 8 MB
 
 
 class McNemarBounds(NamedTuple):
-    """The smallest and largest p that margins allow."""
+    """The smallest and largest p value that two totals allow."""
 
     least: float
     most: float
 
 
 def mcnemar(won: int, lost: int) -> float:
-    """Exact McNemar test, two-sided.
+    """Return the two-sided p value of the exact McNemar test.
 
     Args:
-        won: Questions that only the first got right.
-        lost: Questions that only the second got right.
+        won: Questions that only the first side answered correctly.
+        lost: Questions that only the second side answered correctly.
     """
     return float(sign_test(won, lost))
 
 
 def flip_odds(won: int, lost: int, level: float = LEVEL) -> Interval:
-    """How many questions are won for each one lost: the odds ratio of matched pairs, with its exact interval.
+    """Return the odds ratio of matched pairs (won per lost question) with its exact interval.
 
-    Where none is lost it is infinite.
+    It is infinite if no question is lost.
 
     Raises:
-        ValueError: None is won or lost.
+        ValueError: No question is won or lost.
     """
-    share = clopper_pearson(won, won + lost, level)
-    return Interval(*(math.inf if one == 1 else one / (1 - one) for one in share))
+    shares = clopper_pearson(won, won + lost, level)
+    return Interval(*(math.inf if share == 1 else share / (1 - share) for share in shares))
 
 
 def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
-    """All that McNemar's test could say of two numbers of right answers among the same n questions.
+    """Return the range of McNemar p values for two numbers of correct answers to the same n questions.
 
-    How many questions changed is not in the margins; every number that they allow is tried.
+    The totals do not determine how many verdicts changed, so every possible number is tried.
     """
     lost = np.arange(max(0, second - first), min(second, n - first) + 1)
     values = sign_test(lost + first - second, lost)
@@ -60,48 +57,51 @@ def mcnemar_bounds(first: int, second: int, n: int) -> McNemarBounds:
 
 
 def sign_flips(differences: ArrayLike, seed: int = 0, counts: ArrayLike | None = None) -> float:
-    """Paired permutation test for graded scores, two-sided: p of the mean if every sign were a coin's.
+    """Return the two-sided p value of the paired permutation test for graded scores.
 
-    Differences of one size are flipped together, so that most scores can be enumerated; the rest are drawn. Where all
-    differences are −1, 0 or 1 it is McNemar's test.
+    Differences of equal size are flipped together, so that most tests can be enumerated; the others are sampled. If all
+    differences are −1, 0 or 1, this is McNemar's test.
 
     Args:
-        differences: One a question.
-        seed: Of the draws.
-        counts: How many questions each difference stands for, where equal ones are told once.
+        differences: One per question.
+        seed: Seed of the random generator.
+        counts: How many questions each difference represents; 1 by default.
     """
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)[moved != 0]
     moved = moved[moved != 0]
+    if len(moved) == 0:
+        return 1.0
     sizes, which = np.unique(np.round(np.abs(moved), 12), return_inverse=True)
     flips = np.bincount(which.reshape(-1), weights=times, minlength=len(sizes)).astype(np.int64)
-    seen = abs((moved * times).sum()) - 1e-9  # sums of fractions are equal only nearly
-    if len(sizes) == 0:
-        return 1.0
+    observed = abs((moved * times).sum()) - 1e-9  # equal sums of fractions differ by rounding
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
-        sums, chances = np.zeros(1), np.ones(1)
-        for size, count in zip(sizes, flips.tolist(), strict=True):
-            flipped = size * (2 * np.arange(count + 1) - count)
-            sums = np.add.outer(sums, flipped).ravel()
-            chances = np.multiply.outer(chances, probabilities(count, 0.5)).ravel()
-        return float(min(1.0, chances[np.abs(sums) >= seen].sum()))
+        return _enumerate_flips(sizes, flips, observed)
     rng, extreme, chunk = np.random.default_rng(seed), 0, max(1, _CHUNK_CELLS // len(sizes))
     for start in range(0, _DRAWS, chunk):
         heads = rng.binomial(flips, 0.5, size=(min(chunk, _DRAWS - start), len(flips)))
-        extreme += int(np.count_nonzero(np.abs((2 * heads - flips) @ sizes) >= seen))
+        extreme += int(np.count_nonzero(np.abs((2 * heads - flips) @ sizes) >= observed))
     return (1 + extreme) / (1 + _DRAWS)
 
 
-def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
-    """The mean difference of paired scores with its interval.
+def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -> float:
+    sums, chances = np.zeros(1), np.ones(1)
+    for size, count in zip(sizes, flips.tolist(), strict=True):
+        sums = np.add.outer(sums, size * (2 * np.arange(count + 1) - count)).ravel()
+        chances = np.multiply.outer(chances, probabilities(count, 0.5)).ravel()
+    return float(min(1.0, chances[np.abs(sums) >= observed].sum()))
 
-    Two questions are added that moved fully, one each way (Bonett and Price, 2012), which gives an interval its
-    width where hardly anything moved, and good coverage from 20 questions on.
+
+def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: ArrayLike | None = None) -> Interval:
+    """Return the mean difference of paired scores with its interval.
+
+    Two questions that moved fully, one in each direction, are added (Bonett and Price, 2012). This gives the interval a
+    width if hardly anything moved, and good coverage from 20 questions on.
 
     Args:
-        differences: One a question, between −1 and 1: second minus first.
-        level: Of confidence.
-        counts: How many questions each difference stands for, where equal ones are told once.
+        differences: One per question, second minus first, between −1 and 1.
+        level: Confidence level.
+        counts: How many questions each difference represents; 1 by default.
     """
     mean, middle, error = _moments(differences, counts)
     reach = two_sided(level) * error
@@ -109,33 +109,35 @@ def paired_difference(differences: ArrayLike, level: float = LEVEL, counts: Arra
 
 
 def decline_test(differences: ArrayLike, least: float, counts: ArrayLike | None = None) -> float:
-    """Minimum-effect test: p of the differences if scores had fallen by no more than `least`.
+    """Return the p value of the minimum-effect test: the null is a decline of at most `least`.
 
-    It is doubled, so that p < 0.05 says the same as: the 95 % interval lies beyond −least.
+    It is doubled, so that p < 0.05 means that the 95 % interval lies below −least.
     """
     _, middle, error = _moments(differences, counts)
     return min(1.0, 2 * float(special.ndtr((middle + least) / error)))
 
 
 def equivalence_test(differences: ArrayLike, margin: float, counts: ArrayLike | None = None) -> float:
-    """Two one-sided tests (TOST): p of the differences if scores had moved by `margin` or more, either way."""
+    """Return the p value of two one-sided tests (TOST): the null is a change of at least `margin`."""
     _, middle, error = _moments(differences, counts)
     return float(special.ndtr((abs(middle) - margin) / error))
 
 
 def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
-    """Cochran's Q: p of the table if all conditions were equally hard; exact McNemar where there are two.
+    """Return the p value of Cochran's Q test that all conditions are equally hard.
+
+    With two conditions it is the exact McNemar test.
 
     Args:
-        scores: One row a question, one column a condition, 0 or 1.
-        counts: How many questions each row stands for, where equal ones are told once.
+        scores: One row per question, one column per condition, 0 or 1.
+        counts: How many questions each row represents; 1 by default.
 
     Raises:
-        ValueError: A score is neither.
+        ValueError: A score is not 0 or 1.
     """
     verdicts = np.asarray(scores)
     if not np.isin(verdicts, (0, 1)).all():
-        raise ValueError("Cochran's Q is of scores 0 and 1")
+        raise ValueError("Cochran's Q needs scores of 0 and 1")
     table = verdicts.astype(np.int64)
     conditions, times = table.shape[1], _times(table, counts)
     if conditions == 2:
@@ -150,7 +152,7 @@ def cochran_q(scores: ArrayLike, counts: ArrayLike | None = None) -> float:
 
 
 def _moments(differences: ArrayLike, counts: ArrayLike | None) -> tuple[float, float, float]:
-    """The mean; and mean and standard error with the two questions added."""
+    """Return the mean, and the mean and standard error with the two added questions."""
     moved = np.asarray(differences, np.float64)
     times = _times(moved, counts)
     n, total = int(times.sum()), float((moved * times).sum())

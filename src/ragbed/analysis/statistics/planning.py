@@ -1,9 +1,9 @@
-"""Plans: for a way to compare, the questions that a drop needs, the drop that questions show, the chance to see it."""
+"""Sample size planning: the number of questions, the detectable drop, or the power of a design."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ragbed.analysis.statistics.power import (
     detectable_drop,
@@ -15,112 +15,78 @@ from ragbed.analysis.statistics.power import (
 )
 from ragbed.analysis.statistics.rates import ALPHA
 
+# Above this, exact sums take too long, and the normal approximation is good enough.
 MOST_ITEMS = 100_000
-"""Exact sums over more outcomes take too long, and so large a plan can rely on the approximation."""
 
 
-class Design(Protocol):
-    """A way to compare two conditions, with what is assumed about it."""
+@dataclass(frozen=True)
+class Design:
+    """A way to compare two conditions.
+
+    `most` is the largest possible drop, `size` returns the number of questions for a drop and a power by the normal
+    approximation, and `power` returns the exact power of a number of questions for a drop.
+    """
 
     name: str
-
-    @property
-    def assumes(self) -> str:
-        """In words."""
-
-    @property
-    def most(self) -> float:
-        """The largest drop that can be."""
-
-    def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
-
-    def power(self, n: int, drop: float) -> float:
-        """The exact power of the test."""
+    assumes: str
+    most: float
+    size: Callable[[float, float], int]
+    power: Callable[[int, float], float]
 
 
-@dataclass(frozen=True)
-class Paired:
-    """The same questions twice, tested by exact McNemar."""
+def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
+    """Return a design with the same questions under both conditions, compared with the exact McNemar test.
 
-    discordance: float | None = None
-    """Share of questions whose verdict changes, either way; None for a multiple of the drop."""
-    times: int = 2
-    alpha: float = ALPHA
-    name = "paired"
+    Args:
+        discordance: Share of questions whose verdict changes, in either direction; None for a multiple of the drop.
+        times: The multiple.
+        alpha: Two-sided level of the test.
+    """
 
-    @property
-    def assumes(self) -> str:
-        """How many verdicts change."""
-        if self.discordance is None:
-            return f"verdicts that change: {self.times} × the drop"
-        return f"verdicts that change: {100 * self.discordance:.4g} %"
+    def changed(drop: float) -> float:
+        return times * drop if discordance is None else discordance
 
-    @property
-    def most(self) -> float:
-        """No more can fall than change."""
-        return 1 / self.times if self.discordance is None else self.discordance
-
-    def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
-        return paired_size(drop, self._changed(drop), power, self.alpha)
-
-    def power(self, n: int, drop: float) -> float:
-        """The exact power of McNemar's test."""
-        return paired_power(n, drop, self._changed(drop), self.alpha)
-
-    def _changed(self, drop: float) -> float:
-        return self.times * drop if self.discordance is None else self.discordance
+    share = f"{times} × the drop" if discordance is None else f"{100 * discordance:.4g} %"
+    return Design(
+        "paired",
+        f"verdicts that change: {share}",
+        1 / times if discordance is None else discordance,
+        lambda drop, power: paired_size(drop, changed(drop), power, alpha),
+        lambda n, drop: paired_power(n, drop, changed(drop), alpha),
+    )
 
 
-@dataclass(frozen=True)
-class Unpaired:
-    """Different questions in two groups, tested by z; sizes are of each group."""
+def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
+    """Return a design with different questions in two groups, compared with the z test. Sizes are per group.
 
-    base: float
-    """Accuracy before the drop."""
-    alpha: float = ALPHA
-    name = "unpaired, each group"
-
-    @property
-    def assumes(self) -> str:
-        """Where the drop starts."""
-        return f"accuracy before: {100 * self.base:.4g} %"
-
-    @property
-    def most(self) -> float:
-        """No more can fall than there is."""
-        return self.base
-
-    def size(self, drop: float, power: float) -> int:
-        """The textbook's number of questions."""
-        return unpaired_size(self.base, drop, power, self.alpha)
-
-    def power(self, n: int, drop: float) -> float:
-        """The exact power of the z test."""
-        return unpaired_power(n, self.base, drop, self.alpha)
+    Args:
+        base: Accuracy before the drop.
+        alpha: Two-sided level of the test.
+    """
+    return Design(
+        "unpaired, each group",
+        f"accuracy before: {100 * base:.4g} %",
+        base,
+        lambda drop, power: unpaired_size(base, drop, power, alpha),
+        lambda n, drop: unpaired_power(n, base, drop, alpha),
+    )
 
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """One answer; what is not asked for or cannot be had is None."""
+    """The result of a plan. Values that were not requested or do not exist are None."""
 
     design: str
     assumes: str
-    drop: float | None
-    """As asked, or the least that the textbook says is seen."""
-    items: int | None
-    """As asked, or the textbook's."""
-    power: float | None
-    """Exact, with that drop and number."""
-    exact_drop: float | None = None
-    """The least drop that is seen with the wanted power, exactly."""
-    exact_items: int | None = None
-    """The least number of questions that has the wanted power, exactly."""
+    drop: float | None  # as requested, or the least detectable one by the normal approximation
+    items: int | None  # as requested, or by the normal approximation
+    power: float | None  # exact, for that drop and number of questions
+    exact_drop: float | None = None  # the least drop that reaches the requested power exactly
+    exact_items: int | None = None  # the least number of questions that reaches the requested power exactly
 
 
 def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
-    """How many questions a drop needs."""
+    """Plan how many questions are needed to detect a drop."""
     if drop > design.most:
         return SamplePlan(design.name, design.assumes, drop, None, None)
     size = design.size(drop, power)
@@ -131,14 +97,14 @@ def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
 
 
 def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Which drop so many questions show."""
-    drop = detectable_drop(lambda one: design.size(one, power) <= items, design.most)
-    exact = detectable_drop(lambda one: design.power(items, one) >= power, design.most)
+    """Plan which drop a number of questions can detect."""
+    drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
+    exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
     chance = None if drop is None else design.power(items, drop)
     return SamplePlan(design.name, design.assumes, drop, items, chance, exact_drop=exact)
 
 
 def plan_power(design: Design, items: int, drop: float) -> SamplePlan:
-    """The chance to see a drop with so many questions."""
+    """Plan the probability to detect a drop with a number of questions."""
     chance = design.power(items, drop) if drop <= design.most else None
     return SamplePlan(design.name, design.assumes, drop, items, chance)

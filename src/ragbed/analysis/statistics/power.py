@@ -1,7 +1,7 @@
-"""How many questions it takes to see a difference, and what difference so many can show.
+"""Sample sizes and power of comparisons.
 
-Sizes follow the textbook's normal approximation (Connor 1987 for pairs, Fleiss for two groups). The power of a size is
-exact for the test that is used: summed over all outcomes, because the approximation promises some points too much.
+Sizes follow the normal approximation of the textbooks (Connor 1987 for pairs, Fleiss for two groups). Power is exact:
+summed over all outcomes of the test, because the approximation is some points too optimistic.
 """
 
 from __future__ import annotations
@@ -15,22 +15,19 @@ from ragbed.analysis.statistics.binomial import probabilities, sign_test
 from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 
 POWER = 0.8
-_NEGLIGIBLE = 1e-9
-"""Outcomes that are rarer are left out of an exact sum."""
-_FINE = 1e-5
-"""A drop is told to the thousandth of a point."""
-_STEADY = 5
-"""Exact power goes up and down by a hair from one size to the next; so many sizes in a row must reach it."""
+_NEGLIGIBLE = 1e-9  # outcomes with a lower probability are left out of an exact sum
+_DROP_PRECISION = 1e-5
+_STEADY = 5  # exact power fluctuates from one size to the next, so this many sizes in a row must reach it
 
 
 def paired_size(drop: float, discordance: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Questions needed to see a drop with McNemar's test, by the normal approximation.
+    """Return the questions needed to detect a drop with McNemar's test, by the normal approximation.
 
     Args:
         drop: Difference in accuracy.
-        discordance: Share of questions whose verdict changes, either way; at least the drop.
-        power: Chance to see it.
-        alpha: Level of the test, two-sided.
+        discordance: Share of questions whose verdict changes, in either direction; at least the drop.
+        power: Probability to detect the drop.
+        alpha: Two-sided level of the test.
     """
     if not 0 < drop <= discordance <= 1:
         raise ValueError(f"a drop of {drop} needs a discordance from {drop} to 1, not {discordance}")
@@ -39,7 +36,7 @@ def paired_size(drop: float, discordance: float, power: float = POWER, alpha: fl
 
 
 def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Questions needed in each of two groups to see a drop with the z test, by the normal approximation."""
+    """Return the questions needed per group to detect a drop with the z test, by the normal approximation."""
     low = base - drop
     if not 0 < drop <= base <= 1:
         raise ValueError(f"a drop of {drop} from {base} leaves no rate between 0 and 1")
@@ -51,7 +48,7 @@ def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float =
 
 
 def paired_power(n: int, drop: float, discordance: float, alpha: float = ALPHA) -> float:
-    """Chance that exact McNemar sees a drop, summed over all numbers of changed questions and their directions."""
+    """Return the exact power of McNemar's test, summed over all numbers and directions of changed verdicts."""
     won = (discordance + drop) / (2 * discordance)
     chances = probabilities(n, discordance)
     total = 0.0
@@ -63,22 +60,22 @@ def paired_power(n: int, drop: float, discordance: float, alpha: float = ALPHA) 
 
 
 def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> float:
-    """Chance that the two-proportion z test sees a drop between groups of n, summed over all outcomes."""
+    """Return the exact power of the two-proportion z test with groups of n, summed over all outcomes."""
     first, second = probabilities(n, base), probabilities(n, base - drop)
     x, y = np.flatnonzero(first > _NEGLIGIBLE), np.flatnonzero(second > _NEGLIGIBLE)
     pooled = np.add.outer(x, y) / (2 * n)
     error = np.sqrt(pooled * (1 - pooled) * 2 / n)
-    far = np.abs(np.subtract.outer(x, y)) / n >= two_sided(1 - alpha) * error
-    return float(first[x] @ (far & (error > 0)) @ second[y])
+    rejected = np.abs(np.subtract.outer(x, y)) / n >= two_sided(1 - alpha) * error
+    return float(first[x] @ (rejected & (error > 0)) @ second[y])
 
 
 def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """The least size from which on the exact power is reached.
+    """Return the least size from which on the exact power is reached.
 
     Args:
-        power_of: From a size to its power.
-        start: A size near it, as the normal approximation gives.
-        power: To be reached.
+        power_of: The power of a size.
+        start: A size close to the result, e.g. from the normal approximation.
+        power: The power to reach.
     """
     size = start
     while size > _STEADY and power_of(size) >= power:
@@ -90,17 +87,17 @@ def exact_size(power_of: Callable[[int], float], start: int, power: float = POWE
     return size - _STEADY
 
 
-def detectable_drop(is_seen: Callable[[float], bool], most: float) -> float | None:
-    """The least drop that is seen, or None where not even the largest is.
+def detectable_drop(is_detected: Callable[[float], bool], most: float) -> float | None:
+    """Return the least detectable drop, or None if not even the largest is detectable.
 
     Args:
-        is_seen: Whether a drop is seen; if one is, so are larger ones.
-        most: The largest drop that can be.
+        is_detected: Whether a drop is detected; if one is, so are larger ones.
+        most: The largest possible drop.
     """
-    if not is_seen(most):
+    if not is_detected(most):
         return None
     low, high = 0.0, most
-    while high - low > _FINE:
+    while high - low > _DROP_PRECISION:
         middle = (low + high) / 2
-        low, high = (low, middle) if is_seen(middle) else (middle, high)
+        low, high = (low, middle) if is_detected(middle) else (middle, high)
     return high

@@ -1,7 +1,7 @@
-"""Prediction-powered inference: a rate judged by machine, corrected by what people said of a sample.
+"""Prediction-powered inference: the rate of a judge, corrected with human labels of a sample.
 
-Angelopoulos et al. (2023), and PPI++ for the power λ. Written with influence functions, so that labels may be drawn
-with unequal probabilities (each weighs one over its probability) and trials of one question may be alike.
+Angelopoulos et al. (2023), with the power λ of PPI++. The variance comes from influence functions, so labels may be
+drawn with unequal probabilities (each is weighted by the inverse of its own) and trials may be clustered by question.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.binomial import Floats
 from ragbed.analysis.statistics.rates import LEVEL, Interval, wilson
 
+# Disagreements added to the observed ones: a judge without errors in a hundred labels may still have an error rate of
+# one per cent. Chosen by simulation (`python -m benches stats_coverage`): without it, intervals of a near-perfect judge
+# cover 86 %.
 _UNSEEN = 0.4
-"""Disagreements added to those seen: a judge that errs in none of a hundred labels may still err in one of a hundred.
-Chosen by simulation (`python -m benches stats_coverage`): without it intervals of a near-perfect judge cover 86 %."""
 
 
 class Corrected(NamedTuple):
-    """A corrected rate, and how far the judge was used for it."""
+    """A corrected rate. `power` is λ: 1 uses the judge fully, 0 ignores it."""
 
     rate: Interval
     power: float
-    """λ: 1 takes the judge as it is, 0 leaves it out."""
     labelled: int
 
 
@@ -36,52 +36,50 @@ def prediction_powered(
     inclusion: ArrayLike | None = None,
     level: float = LEVEL,
 ) -> Corrected:
-    """The rate of all trials, from the judge's verdicts on all and people's on some.
+    """Estimate the rate of all trials from the judge's verdicts on all and human labels of some.
 
     Args:
-        judged: The judge's verdict on every trial, 0 to 1.
-        labels: People's, NaN where there is none.
-        clusters: The question of every trial, as numbers 0, 1, ….
-        inclusion: The probability with which each trial was chosen for labelling; equal if none are given.
-        level: Of confidence.
+        judged: The judge's verdict on each trial, 0 to 1.
+        labels: The human label of each trial, NaN if it has none.
+        clusters: The question of each trial, numbered from 0.
+        inclusion: The probability with which each trial was chosen for labelling; equal by default.
+        level: Confidence level.
 
     Raises:
-        ValueError: Fewer than two questions are labelled, so that nothing can be corrected.
+        ValueError: Fewer than two questions have labels.
     """
     f, y, groups = np.asarray(judged, np.float64), np.asarray(labels, np.float64), np.asarray(clusters, np.int64)
     known = np.isfinite(y)
-    if len(np.unique(groups[known])) < 2:
-        raise ValueError("labels of at least two questions are needed to correct a judge")
+    questions = len(np.unique(groups[known]))
+    if questions < 2:
+        raise ValueError(f"a correction needs labels of at least two questions, not {questions}")
     weights = np.where(known, 1.0 if inclusion is None else 1.0 / np.asarray(inclusion, np.float64), 0.0)
     weights *= len(f) / weights.sum()
     y = np.where(known, y, 0.0)
     label_part = _per_cluster(weights * (y - np.average(y, weights=weights)), groups)
     judge_part = _per_cluster((f - f.mean()) - weights * (f - np.average(f, weights=weights)), groups)
-    power = _best_power(label_part, judge_part)
-    rate = power * f.mean() + float(np.average(y - power * f, weights=weights))
+    spread = float(judge_part @ judge_part)
+    power = _clip(-float(label_part @ judge_part) / spread) if spread > 0 else 1.0  # the λ of least variance
+    rate = _clip(power * f.mean() + float(np.average(y - power * f, weights=weights)))
     parts = label_part + power * judge_part
-    as_many = weights.sum() ** 2 / (weights @ weights)  # equally weighted labels that would tell as much (Kish)
-    questions = len(np.unique(groups[known]))
+    as_many = weights.sum() ** 2 / (weights @ weights)  # the effective number of equally weighted labels (Kish)
     variance = (float(parts @ parts) / len(f) ** 2 + _UNSEEN / as_many**2) * questions / (questions - 1)
-    inside = min(1.0, max(0.0, rate))
-    # Wilson's interval with as many trials as would vary so much; near 0 and 1, with no fewer than were labelled.
-    effective = max(inside * (1 - inside) / variance, min(as_many, questions))
-    return Corrected(wilson(inside * effective, effective, level), power, int(known.sum()))
+    # Wilson's interval with the number of trials that has this variance; near 0 and 1 at least the labelled ones.
+    effective = max(rate * (1 - rate) / variance, min(as_many, questions))
+    return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
 
 
 def rogan_gladen(positive: float, sensitivity: float, specificity: float) -> float:
-    """The true rate behind an observed one, from the judge's error rates: a check on the correction above.
+    """Estimate the true rate from an observed one and the judge's error rates.
 
-    NaN where the judge is no better than a coin, since nothing can then be told.
+    The result checks the correction above. It is NaN if the judge is no better than chance.
     """
     skill = sensitivity + specificity - 1
-    return min(1.0, max(0.0, (positive + specificity - 1) / skill)) if skill > 0 else math.nan
+    return _clip((positive + specificity - 1) / skill) if skill > 0 else math.nan
 
 
-def _best_power(label_part: Floats, judge_part: Floats) -> float:
-    """λ of least variance, between 0 and 1."""
-    spread = float(judge_part @ judge_part)
-    return min(1.0, max(0.0, -float(label_part @ judge_part) / spread)) if spread > 0 else 1.0
+def _clip(share: float) -> float:
+    return min(1.0, max(0.0, share))
 
 
 def _per_cluster(values: Floats, groups: NDArray[np.int64]) -> Floats:

@@ -1,4 +1,4 @@
-"""How a score moves along a scale, as accuracy along the noise ratio."""
+"""The slope of a score along a scale, e.g. of accuracy along the noise ratio."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ragbed.analysis.statistics.rates import LEVEL, Interval, two_sided
+from ragbed.analysis.statistics.rates import LEVEL, UNDEFINED, Interval, two_sided
 
-_NOTHING = 1e-9
-"""Relative to the slope: what rounding leaves of no error at all."""
+_ROUNDING = 1e-9  # an error smaller than this share of the slope is rounding
 
 
 class Trend(NamedTuple):
-    """A slope with its interval, and the one-sided p of its falling."""
+    """A slope with its interval, and the one-sided p value of a decline."""
 
     slope: Interval
     falls: float
@@ -29,14 +28,14 @@ def clustered_slope(
     level: float = LEVEL,
     counts: ArrayLike | None = None,
 ) -> Trend:
-    """Least-squares slope of scores on a scale; its error allows for trials of one question being alike.
+    """Return the least-squares slope of scores on a scale, with a standard error that is clustered by question.
 
     Args:
-        scale: Of every trial.
-        scores: Of every trial.
-        clusters: The question of every trial, as numbers 0, 1, ….
-        level: Of confidence.
-        counts: How many questions the trial's question stands for, where equal ones are told once.
+        scale: The position of each trial on the scale.
+        scores: The score of each trial.
+        clusters: The question of each trial, numbered from 0.
+        level: Confidence level.
+        counts: How many questions the question of each trial represents; 1 by default.
     """
     x, y = np.asarray(scale, np.float64), np.asarray(scores, np.float64)
     times = np.ones(len(x)) if counts is None else np.asarray(counts, np.float64)
@@ -45,14 +44,14 @@ def clustered_slope(
     spread = float((x * times) @ x)
     questions = float(times[first].sum()) if len(present) else 0.0
     if spread == 0 or questions <= 1:
-        return Trend(Interval(math.nan, math.nan, math.nan), math.nan)
-    if float(np.ptp(y)) == 0:  # what rounding would leave of nothing is no trend
+        return Trend(UNDEFINED, math.nan)
+    if float(np.ptp(y)) == 0:  # rounding errors of a constant score are not a trend
         return Trend(Interval(0.0, math.nan, math.nan), math.nan)
     slope = float((x * times) @ y) / spread
     mean = float((y * times).sum() / times.sum())
     parts = np.bincount(groups.reshape(-1), weights=x * (y - mean - slope * x))
     error = math.sqrt(float((parts * times[first]) @ parts) * questions / (questions - 1)) / spread
-    if error <= _NOTHING * abs(slope):  # questions that all move alike cannot tell how far the truth may be
+    if error <= _ROUNDING * abs(slope):  # if all questions have the same slope, its error is unknown
         return Trend(Interval(slope, math.nan, math.nan), math.nan)
     reach = two_sided(level) * error
     return Trend(Interval(slope, slope - reach, slope + reach), float(special.ndtr(slope / error)))
