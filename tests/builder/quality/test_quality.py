@@ -75,7 +75,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
         look = ItemView(item)
         for family in chosen:
             family.add(look)
-    return {one.name: one for family in chosen for one in family.tell()}
+    return {one.name: one for family in chosen for one in family.results()}
 
 
 @pytest.mark.parametrize(
