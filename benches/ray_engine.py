@@ -21,7 +21,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from ragbed.builder.fetching import ReadingWorker, at_work, documents_at_once, drain
+from ragbed.builder.fetching import ReadingWorker, closing_worker, documents_at_once, drain
 from ragbed.builder.web.documents import ReadJob as Page
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.reader_process import ReadResult
@@ -116,7 +116,7 @@ async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadRes
         for page in pages:
             yield hand.do(page)
 
-    async with at_work(engine.staff(ReadingWorker)) as hand:
+    async with closing_worker(engine.staff(ReadingWorker)) as hand:
         await hand.begin()
         async for reading in in_order(lay_out(), documents_at_once(engine)):
             yield reading
@@ -166,11 +166,11 @@ def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
     finally:
         ended.set()
         noting.join()
-    at_work = [size for done, size in sizes if done > asked * 0.2]
+    closing_worker = [size for done, size in sizes if done > asked * 0.2]
     print(f"planned and asked: {planned:,} and {progress.done:,} in {seconds:,.0f} s, {used:,.0f} s of CPU time")
-    if at_work:
+    if closing_worker:
         ever = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-        first, last = at_work[0], at_work[-1]
+        first, last = closing_worker[0], closing_worker[-1]
         print(f"driver's memory: {first:.0f} MB after a fifth, {last:.0f} MB in the end, {ever:.0f} MB at the most")
 
 

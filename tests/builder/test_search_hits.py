@@ -86,7 +86,7 @@ def test_other_articles_have_another_index_and_the_old_one_goes(tmp_path: Path) 
     assert len(list(build.kept.glob("index-*.db"))) == 1
 
 
-@pytest.mark.parametrize("what", ["VERSION", "CUTTER"])
+@pytest.mark.parametrize("what", ["VERSION", "SPLITTER_VERSION"])
 def test_other_tables_or_another_cutter_have_another_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:

@@ -5,7 +5,6 @@ For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", wha
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,6 +17,10 @@ from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.quantities import Quantity
 from ragbed.text import in_words, numeral, spoken
 
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _DATE_TOKEN = re.compile(r"[A-Za-z]+|[0-9]+(?:st|nd|rd|th)?|[零〇一二三四五六七八九十]+")
 _PADDED_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UNPADDED = re.compile(r"(-)([0-9])(?![0-9])")
@@ -127,7 +130,7 @@ def _writer_like(token: str, name: str, value: int) -> Callable[[int], str] | No
             return numeral
         if _digit_by_digit(value) == token.replace("零", "〇"):
             return _digit_by_digit
-    elif name == "month" and len(token) >= 3 and calendar.month_name[value].lower().startswith(token.lower()[:4]):
+    elif name == "month" and len(token) >= 3 and _MONTHS[value - 1].lower().startswith(token.lower()[:4]):
         return lambda new: _month_like(token, new)
     return None
 
@@ -144,5 +147,5 @@ def _ordinal_suffix(number: int, token: str) -> str:
 
 def _month_like(token: str, month: int) -> str:
     is_short = len(token) <= 4 and token.lower() not in {"june", "july", "may"}
-    name = calendar.month_name[month][: 3 if is_short else None]
+    name = _MONTHS[month - 1][: 3 if is_short else None]
     return name.upper() if token.isupper() else name.lower() if token.islower() else name

@@ -1,4 +1,4 @@
-"""Encoders at work for a build: opened once, and passages spread over an engine's hands."""
+"""Encode passages for a build on the workers of an engine; each encoder is opened once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ragbed.builder.fetching import at_work
+from ragbed.builder.fetching import closing_worker
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.errors import UsageError
 from ragbed.retrieval import open_encoder
@@ -18,45 +18,45 @@ from ragbed.runs.engines import Engine
 
 @lru_cache(maxsize=3)  # one for each language, and one for search
 def open_once(name: str) -> Encoder | TokenEncoder:
-    """The encoder of a name; loading it takes longer than holding it costs."""
+    """Return the encoder of a name, which stays loaded."""
     return open_encoder(name)
 
 
 class EncodingWorker:
-    """An encoder as a hand of an engine.
+    """A worker that encodes passages.
 
     Args:
-        name: Of the encoder.
-        cores: It takes what it is given.
+        name: Name of the encoder.
+        cores: Unused; the encoders' libraries choose their number of threads.
     """
 
-    room, spare = 2, 1  # one is encoded, the next one waits
+    room, spare = 2, 1  # one batch is encoded while the next one waits
 
-    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002  # libraries find out by themselves
+    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002
         encoder = open_once(name)
         if not isinstance(encoder, Encoder):
-            raise UsageError(f"{name} makes no vectors of whole texts.")
+            raise UsageError(f"{name} produces token-level embeddings only; choose a passage encoder.")
         self._encoder = encoder
 
     async def begin(self) -> str:
-        """Vectors of two encoders must not mix."""
+        """Return the identity of the encoder, so that vectors of two encoders do not mix."""
         return self._encoder.identity()
 
     async def do(self, texts: list[str]) -> bytes:
-        """The vectors of passages, row by row."""
+        """Return the vectors of passages, row by row."""
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
 
     async def close(self) -> None:
-        """Keeps the encoder, for the next step that needs it."""
+        """Keep the encoder for the next step that needs it."""
 
 
 async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
-    """The vectors of batches of texts, in their order."""
+    """Yield the vectors of batches of texts, in order."""
 
-    async def lay_out() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
+    async def tasks() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
         for texts in batches:
-            yield hand.do(texts)
+            yield worker.do(texts)
 
-    async with at_work(engine.staff(partial(EncodingWorker, name))) as hand:
-        async for rows in in_order(lay_out(), engine.workers + 1):
+    async with closing_worker(engine.staff(partial(EncodingWorker, name))) as worker:
+        async for rows in in_order(tasks(), engine.workers + 1):
             yield rows

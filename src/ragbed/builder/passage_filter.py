@@ -11,10 +11,10 @@ from ragbed.schema import Labelling, Question
 
 
 def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
-    """For each passage why it cannot stay, and nothing if it can.
+    """Return the reason why each passage is left out; empty if it stays.
 
-    Supporting passages are taken before distracting ones, each in their order, so that a distractor that is nearly a
-    supporting passage goes: one of the two labels would be wrong, or the answer would hang on a few words.
+    Supporting passages take precedence, so that a distractor that is a near-duplicate of one is left out: one of the
+    labels would be wrong, or the answer would depend on a few words.
     """
     reasons = [""] * len(texts)
     near = find_near(texts)
@@ -23,15 +23,15 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
     order = sorted(range(len(texts)), key=lambda place: (STANCES[labellings[place].label] != "supports", place))
     for place in order:
         labelling, text = labellings[place], unspaced(texts[place])
-        twins = kept & near[place]
+        duplicates = kept & near[place]
         if STANCES[labelling.label] is None:
             reasons[place] = f"mention: {labelling.reason}"
         elif not text:
             reasons[place] = "blank: it has no text"
         elif text in places:
-            reasons[place] = f"duplicate: it is passage {places[text]} again"
-        elif twins:
-            reasons[place] = f"near-duplicate: it is nearly passage {min(twins)}"
+            reasons[place] = f"duplicate: it repeats passage {places[text]}"
+        elif duplicates:
+            reasons[place] = f"near-duplicate: it is similar to passage {min(duplicates)}"
         else:
             kept.add(place)
             places[text] = place
@@ -39,11 +39,11 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
 
 
 def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
-    """The passages that alone say every part of a several-part answer: with one of them nothing needs integrating."""
+    """Return the passages that alone give every part of a multi-part answer, so that nothing needs integrating."""
     if len(question.answer) == 1:
         return []
-    return [place for place, text in enumerate(texts) if all(map(_says, find_answer(question, text)))]
+    return [place for place, text in enumerate(texts) if all(map(_is_given, find_answer(question, text)))]
 
 
-def _says(held: Sequence[AnswerMention]) -> bool:
-    return any(one.rule not in WEAK for one in held)
+def _is_given(mentions: Sequence[AnswerMention]) -> bool:
+    return any(mention.rule not in WEAK for mention in mentions)

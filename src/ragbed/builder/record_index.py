@@ -1,8 +1,8 @@
-"""A step's records by their places in its file, read when they are needed: a hundred thousand pages must fit."""
+"""Random access to the records of a step on disk: a hundred thousand pages do not fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Generic, Self, TypeVar
 
 import msgspec
@@ -13,56 +13,34 @@ Thing = TypeVar("Thing", bound=msgspec.Struct)
 
 
 class RecordIndex(Generic[Thing]):
-    """The records of a step.
+    """The records of a step's file. Used as a context manager.
 
     Args:
-        build: Whose they are.
-        step: That made them.
-        kind: What they are.
+        build: The build.
+        step: The step that made the records.
+        kind: Type of the records.
     """
 
     def __init__(self, build: Build, step: str, kind: type[Thing]) -> None:
         self._path, self._step, self._decoder = build.file_of(step), step, msgspec.json.Decoder(kind)
-        self._file = open(self._path, "rb")  # noqa: SIM115 - closed on leaving
+        self._file = open(self._path, "rb")  # noqa: SIM115 - closed in __exit__
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Lets the file go."""
         self._file.close()
 
-    def look_over(self) -> Iterator[tuple[int, Thing]]:
-        """Every record with its place; nothing may be taken meanwhile."""
-        place = 0
+    def scan(self) -> Iterator[tuple[int, Thing]]:
+        """Yield every record with its offset; do not call `read` meanwhile."""
+        offset = 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
             if not line.isspace():
-                yield place, decode_line(self._decoder, line, self._path, number, self._step)
-            place += len(line)
+                yield offset, decode_line(self._decoder, line, self._path, number, self._step)
+            offset += len(line)
 
-    def take(self, place: int) -> Thing:
-        """The record at a place."""
-        self._file.seek(place)
+    def read(self, offset: int) -> Thing:
+        """Return the record at an offset."""
+        self._file.seek(offset)
         return self._decoder.decode(self._file.readline())
-
-
-class RecordSubset(Generic[Thing]):
-    """Some records of a shelf in an order of their own, of which a stretch is read at a time.
-
-    Args:
-        shelf: Where they are.
-        places: Of each, in the order.
-    """
-
-    def __init__(self, shelf: RecordIndex[Thing], places: Sequence[int]) -> None:
-        self._shelf, self._places = shelf, places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __getitem__(self, stretch: slice) -> list[Thing]:
-        return [self._shelf.take(place) for place in self._places[stretch]]

@@ -59,7 +59,7 @@ _KANA_SHARE = 0.05
 """Japanese has more kana than Han characters; Chinese quotes a brand name now and then."""
 
 
-def tell_language(text: str) -> Lang | None:
+def detect_language(text: str) -> Lang | None:
     """The language of a text; None if it is none of ours, or too little to tell."""
     sample = text[:_SAMPLE]
     count = {name: len(script.findall(sample)) for name, script in _SCRIPTS.items()}
