@@ -94,10 +94,10 @@ def _choose(
     most, is_cut = enough * _TRIES, comb(len(drafts), 2) > _MAX_PAIRS
     for pair in nlargest(_MAX_PAIRS, combinations(drafts, 2), key=similarity):
         tried = len(chosen) + len(rejects)
+        build.watch(STEP, tried, most)
         if len(chosen) >= enough or tried >= most:
             is_cut = True
             break
-        build.watch(STEP, tried, most)
         if any(uses[draft.id] >= _MAX_USES for draft in pair):
             continue
         if problem := _find_problem(pair, pools, build):
