@@ -48,7 +48,7 @@ def test_a_run_is_found_where_two_stretches_of_a_large_file_meet(tmp_path: Path)
 
 def test_what_cannot_be_compared_with_is_named(tmp_path: Path) -> None:
     texts = {"it": ("en", ENGLISH)}
-    with pytest.raises(UsageError, match="Corpus .*nowhere does not exist"):
+    with pytest.raises(UsageError, match=r"Corpus .*nowhere does not exist"):
         find_seen(texts, [tmp_path / "nowhere"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"has no \.txt, \.jsonl, .* files"):
         find_seen(texts, [tmp_path])  # type: ignore[arg-type]

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ragbed.builder.build_context import Build, reject
-from ragbed.builder.hedges import is_hedged
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.records import Draft, LabelledPool, Verified
+from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
 from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score

@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ragbed.builder.build_context import Build
+from ragbed.builder.build_context import Build, RecordIndex
 from ragbed.builder.fetching import drain, open_fetcher
 from ragbed.builder.passages import count_tokens
-from ragbed.builder.record_index import RecordIndex
 from ragbed.builder.records import FetchedPage
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
 from ragbed.builder.web.content_types import kind_of
@@ -24,7 +23,7 @@ from ragbed.schema import Article, Hit, Reject
 
 PAGES_STEP = "pages"
 _OTHER_ZONES = timedelta(days=1)  # it may be tomorrow already in another time zone
-_MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
+MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
@@ -130,8 +129,8 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
     read = await documents.extractor.extract(job)
     if read.outcome != "ok":
         return reject(raw.url, read.outcome, read.reason)
-    if count_tokens(read.text) < _MIN_TOKENS:
-        return reject(raw.url, "short", f"it has fewer than {_MIN_TOKENS} tokens of text")
+    if count_tokens(read.text) < MIN_TOKENS:
+        return reject(raw.url, "short", f"it has fewer than {MIN_TOKENS} tokens of text")
     if read.lang is None:
         return reject(raw.url, "language", "its language was not detected as English or Chinese")
     return Article(

@@ -10,11 +10,10 @@ from datetime import date
 from typing import NamedTuple
 
 from ragbed.builder.fields import is_nothing, split_aliases
-from ragbed.builder.hedges import asks_for_a_guess
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
 from ragbed.builder.search.base import read_day
-from ragbed.builder.topic_terms import find_anchors, find_years, share_of
+from ragbed.builder.topic_terms import asks_for_a_guess, find_anchors, find_years, share_of
 from ragbed.schema import Article, Lang, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold

@@ -1,4 +1,4 @@
-"""Label ranked passages for their question, without duplicates."""
+"""Label ranked passages for their question, and drop duplicates and passages that do not fit into one item."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.labelling import STANCES, label_passage
-from ragbed.builder.mentions import WEAK
+from ragbed.builder.mentions import WEAK, AnswerMention, find_answer
 from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.passage_filter import sift
 from ragbed.builder.records import Candidate, Draft, LabelledPool, Ranked
+from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Completion, Label, Labelling, Passage, Question, Reject
 from ragbed.testbeds.prompts.verdict import find_verdict
 
@@ -31,6 +31,45 @@ _UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to 
 # question's passages support the answer.
 _MIN_JUDGED, _SAME_SHARE = 100, 0.9
 _Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
+
+
+def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
+    """Return the reason why each passage is left out; empty if it stays.
+
+    Supporting passages take precedence, so that a distractor that is a near-duplicate of one is left out: one of the
+    labels would be wrong, or the answer would depend on a few words.
+    """
+    reasons = [""] * len(texts)
+    near = find_near(texts)
+    places: dict[str, int] = {}
+    kept: set[int] = set()
+    order = sorted(range(len(texts)), key=lambda place: (STANCES[labellings[place].label] != "supports", place))
+    for place in order:
+        labelling, text = labellings[place], unspaced(texts[place])
+        duplicates = kept & near[place]
+        if STANCES[labelling.label] is None:
+            reasons[place] = f"mention: {labelling.reason}"
+        elif not text:
+            reasons[place] = "blank: it has no text"
+        elif text in places:
+            reasons[place] = f"duplicate: it repeats passage {places[text]}"
+        elif duplicates:
+            reasons[place] = f"near-duplicate: it is similar to passage {min(duplicates)}"
+        else:
+            kept.add(place)
+            places[text] = place
+    return reasons
+
+
+def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
+    """Return the passages that alone give every part of a multi-part answer, so that nothing needs integrating."""
+    if len(question.answer) == 1:
+        return []
+
+    def is_given(mentions: Sequence[AnswerMention]) -> bool:
+        return any(mention.rule not in WEAK for mention in mentions)
+
+    return [place for place, text in enumerate(texts) if all(map(is_given, find_answer(question, text)))]
 
 
 def ask_opinion(question: Question, text: str) -> str:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from math import ceil, log
 from typing import TypeAlias
 
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.build_context import Build, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks
 from ragbed.builder.model_requests import Request, make_case, write_prompt
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.record_index import RecordIndex
 from ragbed.builder.records import Draft
 from ragbed.schema import Article, Case, Completion, Lang, Reject
 from ragbed.text import squeezed, to_terms

@@ -10,9 +10,9 @@ from functools import partial
 import msgspec
 
 from ragbed.builder.build_context import Build, hash_file, reject
-from ragbed.builder.encoding import open_once
 from ragbed.builder.fetching import drain
 from ragbed.builder.passages import MAX_TOKENS, SPLITTER_VERSION, split_article
+from ragbed.builder.ranking import open_once
 from ragbed.builder.records import Draft, Probe
 from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
 from ragbed.builder.web.page_cache import PageCache

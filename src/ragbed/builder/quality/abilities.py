@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.passage_filter import find_shortcuts
+from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 

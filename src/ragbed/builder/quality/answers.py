@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from math import log2
 
-from ragbed.builder.quality.divergence import divergence, entropy
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence, entropy
 from ragbed.builder.topic_terms import find_anchors
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import prepare

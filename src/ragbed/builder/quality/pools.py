@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
-from ragbed.builder.quality.divergence import divergence
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
 _ENOUGH = 5  # documents per question in the paper

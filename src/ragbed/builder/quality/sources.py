@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from ragbed.builder.answers import source_of
-from ragbed.builder.quality.divergence import concentration, entropy
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, concentration, entropy
 from ragbed.text import guess_lang, split_sentences
 
 _REPEATED = 3  # a sentence in so many items is boilerplate; two items may share an event

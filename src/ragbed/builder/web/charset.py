@@ -2,7 +2,8 @@
 
 Servers and pages often declare a wrong charset, especially with GBK. Bytes that are valid UTF-8 are nearly always
 UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so that
-declaring one proves nothing. `charset-normalizer` is not used: it ignores what servers and pages declare.
+declaring one proves nothing. `charset-normalizer` is not used: it ignores the Content-Type header, and takes about 12
+times as long.
 """
 
 from __future__ import annotations
