@@ -111,7 +111,7 @@ def _join_short(texts: Iterable[tuple[str, str, Lang | None]], least: int) -> It
 
 def _as_ours(code: str) -> Lang | None:
     code = code.lower().replace("_", "-").split("-")[0]
-    return code if code in LANGS else None  # type: ignore[return-value]
+    return next((lang for lang in LANGS if lang == code), None)
 
 
 def _measure(name: str, detect: Callable[[str], Lang | None], texts: list[tuple[str, str, Lang | None]]) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools
-from ragbed.builder.records import Draft, LabelledPool, Verified
+from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
 from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
 from ragbed.schema import Case, Passage, Reject
@@ -73,8 +74,39 @@ def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
     return [passage for passage in passages if passage.stance == stance]
 
 
-def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> tuple[str, str] | None:
-    """Return the outcome and the reason if an item lacks passages or sources."""
+@dataclass(frozen=True)
+class VerifiedQuestions:
+    """The records of verified questions, by the id of the question."""
+
+    drafts: dict[str, Draft]
+    probes: dict[str, Probe]
+    pools: dict[str, tuple[Passage, ...]]
+    events: dict[str, str]  # questions that share a supporting page are about the same event
+
+
+def read_verified(build: Build) -> VerifiedQuestions:
+    """Read the records of the questions that passed this step, with at most `per_source` passages of a source."""
+    verified = {record.question for record in build.read(STEP, Verified)}
+    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
+    read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
+    pools = {name: limit_sources(read[name], build.recipe.pools.per_source) for name in drafts}
+    probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
+    return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
+
+
+def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
+    """Return the event of each question, named after the first question about it."""
+    by_page: dict[str, str] = {}
+    events = {}
+    for name, passages in pools.items():
+        pages = [passage.page for passage in of_stance(passages, "supports") if passage.page]
+        events[name] = next((by_page[page] for page in pages if page in by_page), name)
+        for page in pages:
+            by_page.setdefault(page, events[name])
+    return events
+
+
+def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Problem | None:
     supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
     checks = (
         ("few-supports", len(supports), required.supports, "supporting passages"),
@@ -88,8 +120,8 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> tuple[
     )  # fmt: skip
 
 
-def _find_hedge(passages: Sequence[Passage], draft: Draft) -> tuple[str, str] | None:
-    """Return the outcome and the reason if all sources give the answer as a guess or a first count."""
+def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
+    """Find answers that all sources give as a guess or a first count."""
     supports = of_stance(passages, "supports")
     sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
     if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):

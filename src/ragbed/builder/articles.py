@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragbed.builder.build_context import Build, RecordIndex
+from ragbed.builder.build_context import Build, Problem, RecordIndex
 from ragbed.builder.fetching import drain, open_fetcher
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.records import FetchedPage
@@ -49,7 +49,7 @@ async def _collect(build: Build) -> AsyncGenerator[Article | Reject, None]:
             yield found
 
 
-def _unwanted(build: Build, article: Article, urls: set[str]) -> tuple[str, str] | None:
+def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
     since = build.recipe.since
     if article.lang not in build.recipe.langs:
         return "language", f"its language is {article.lang}, which is not in the recipe's langs"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
+Problem: TypeAlias = tuple[str, str]  # outcome and reason of a reject
 
 
 @dataclass(frozen=True)

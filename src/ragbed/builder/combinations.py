@@ -10,14 +10,14 @@ from itertools import combinations
 from math import ceil, comb
 from typing import TypeAlias
 
-from ragbed.builder.answers import limit_sources
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.answers import read_verified
+from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.drafting import is_given_away
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.model_requests import make_case, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft, LabelledPool, Probe, Verified
+from ragbed.builder.records import Combination, Draft
 from ragbed.builder.topic_terms import find_anchors, find_years, share_of
 from ragbed.retrieval.near_duplicates import Distinct
 from ragbed.schema import Answer, Passage, Question, Reject
@@ -41,13 +41,11 @@ def make_combinations(build: Build) -> Iterator[Combination | Reject]:
     wanted = {lang: wanted_of(build.recipe, "integration", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
-    known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
-    passed = {record.question for record in build.read("answers", Verified)} - known
-    drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
-    pools = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in passed}
+    verified = read_verified(build)
+    drafts = [draft for name, draft in verified.drafts.items() if not verified.probes[name].is_known]
     for lang, count in wanted.items():
         own = [draft for draft in drafts if draft.lang == lang] if count else []
-        pairs, rejects = _choose(own, pools, build, ceil(count * build.recipe.questions.surplus))
+        pairs, rejects = _choose(own, verified.pools, build, ceil(count * build.recipe.questions.surplus))
         yield from rejects
         yield from _join(build, pairs)
 
@@ -81,7 +79,6 @@ def _usable(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None, Pas
 def _choose(
     drafts: Sequence[Draft], pools: _Pools, build: Build, enough: int
 ) -> tuple[list[tuple[Draft, Draft]], list[Reject]]:
-    """Return pairs of similar questions with separate answers and documents."""
     terms = {draft.id: set(to_terms(draft.question)) for draft in drafts}
 
     def similarity(pair: tuple[Draft, Draft]) -> float:
@@ -112,16 +109,14 @@ def _choose(
     return chosen, rejects
 
 
-def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> tuple[str, str] | None:
-    """Return the outcome and the reason if two questions cannot be combined."""
+def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Problem | None:
     first, second = pair
     crossed = Question(question=first.question, lang=first.lang, answer=second.answer)
     if any(find_answer(crossed, " ".join(first.answer[0]))):
         return "same-answer", f"both have the answer {first.answer[0][0]!r}"
     required = build.recipe.pools
-    limited = {draft.id: limit_sources(pools[draft.id], required.per_source) for draft in pair}
     for merge in (_usable, merge_pools):  # the cheap check first, because most pairs fail
-        parts = Counter(part for part, _ in merge(pair, limited))
+        parts = Counter(part for part, _ in merge(pair, pools))
         if min(parts[0], parts[1]) < max(1, required.supports):
             return "shortcut", "too few distinct documents answer one part without the other"
         if parts[None] < required.distracts:
@@ -156,8 +151,7 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
             )
 
 
-def _check_question(question: str, pair: tuple[Draft, Draft]) -> tuple[str, str] | None:
-    """Return the outcome and the reason if a combined question is not valid."""
+def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:
     lang = pair[0].lang
     if not question.endswith(("?", "？")) or guess_lang(question) != lang:
         return "no-question", f"the generator gives no question in {lang}: {question!r}"

@@ -73,7 +73,6 @@ def _files(corpora: Iterable[Path]) -> Iterator[Path]:
 
 
 def _read(file: Path) -> Iterator[str]:
-    """Yield the texts of a file in parts that fit into memory."""
     try:
         check_regular(file, follow_links=True)
         with (

@@ -8,14 +8,14 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from ragbed.builder.answers import limit_sources
+from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage, find_fake
 from ragbed.builder.fields import read_blocks
 from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Edited, Falsehood, LabelledPool, Probe, Verified
+from ragbed.builder.records import Draft, Edited, Falsehood
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
@@ -30,13 +30,12 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
-    known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
-    passed = {record.question for record in build.read("answers", Verified)} & known
+    verified = read_verified(build)
+    known = {name for name in verified.drafts if verified.probes[name].is_known}
     drafts = list(build.read("questions", Draft))
-    pools = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in passed}
     for lang, count in wanted.items():
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
-        own = [draft for draft, _ in others if draft.id in passed][: ceil(count * build.recipe.questions.surplus)]
+        own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
         responses = ask_for_fields(build, STEP, cases) if cases else {}
         for draft, case in zip(own, cases, strict=True):
@@ -47,8 +46,7 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
             fake, rejects = _choose(draft, _generated_fake(blocks[0].get("fake", ""), case), others)
             yield from rejects
             if fake:
-                passages = limit_sources(pools[draft.id], build.recipe.pools.per_source)
-                yield _falsify(draft, passages, fake, build.recipe.pools.supports)
+                yield _falsify(draft, verified.pools[draft.id], fake, build.recipe.pools.supports)
 
 
 def _prompt(draft: Draft) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -113,7 +113,7 @@ def read_lock(folder: Path) -> Lock:
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
     """Refuse a recipe that differs from the lock's, before anything is built."""
     if lock.recipe != recipe:
-        raise RagbedError(f"{folder} differs from its {LOCK}: {_difference('recipe', lock.recipe, recipe)}.")
+        _report(folder, "recipe", msgspec.structs.asdict(lock.recipe), msgspec.structs.asdict(recipe))
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
@@ -121,7 +121,7 @@ def check_lock(folder: Path, old: Lock, new: Lock) -> None:
     for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
         was, now = getattr(old, name), getattr(new, name)
         if was != now:
-            raise RagbedError(f"{folder} differs from its {LOCK}: {_difference(name, was, now)}.")
+            _report(folder, name, was, now)
 
 
 def put_back(made: Path, folder: Path, lock: Lock) -> None:
@@ -145,11 +145,8 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
             path.rename(place)
 
 
-def _difference(name: str, was: object, now: object) -> str:
+def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
-        return f"{name}: {key} was {was.get(key, 'missing')} and is {now.get(key, 'missing')}"
-    if isinstance(was, Recipe) and isinstance(now, Recipe):
-        field = next(name for name in was.__struct_fields__ if getattr(was, name) != getattr(now, name))
-        return f"{field} of the recipe was {getattr(was, field)!r} and is {getattr(now, field)!r}"
-    return f"{name} was {was} and is {now}"
+        name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
+    raise RagbedError(f"{folder} differs from its {LOCK}: {name} was {was} and is {now}.")

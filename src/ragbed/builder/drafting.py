@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from ragbed.builder.build_context import Problem
 from ragbed.builder.fields import is_nothing, split_aliases
 from ragbed.builder.mentions import find_answer
 from ragbed.builder.records import Draft
@@ -108,7 +109,7 @@ def draft_question(block: dict[str, str], lang: Lang, article: Article | None) -
     )
 
 
-def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
+def _faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     """Yield the outcome and the reason of each fault: first of the form, then of the content."""
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator gives no question: {question!r}"
@@ -123,7 +124,7 @@ def _faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]
     yield from _content_faults(question, answer, lang)
 
 
-def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[tuple[str, str]]:
+def _content_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
     if _size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
@@ -167,8 +168,7 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     return bool(words) and (f" {words} " in f" {text} " if lang == "en" else words in text)
 
 
-def _check_source(article: Article, question: str, answer: str) -> tuple[str, str] | None:
-    """Return the outcome and the reason if question, answer and article do not belong together."""
+def _check_source(article: Article, question: str, answer: str) -> Problem | None:
     text = f"{article.title}\n{article.text}"
     if copied := next((name for name in EXAMPLES if name in question and name not in text), None):
         return "example", f"{question!r} has {copied} from the prompt's example"

@@ -37,13 +37,11 @@ Thing = TypeVar("Thing")
 
 
 class _Failure(msgspec.Struct):
-    """The stored result of a fetch without a page."""
-
     outcome: str
     reason: str
 
 
-class KeptFetcher(Fetcher):
+class _StoringFetcher(Fetcher):
     """A fetcher that also stores failures; in a locked build it only uses what is stored."""
 
     def __init__(self, build: Build, keep: PageCache) -> None:
@@ -53,7 +51,6 @@ class KeptFetcher(Fetcher):
         self._memory, self._locked = keep, outside.locked
 
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        """See `Fetcher`."""
         key = _key(b"fetch", url.encode("utf-8", "replace"), " ".join(sorted(kinds)).encode())
         stored = msgspec.json.decode(self._memory.find_answer(key) or b"null", type=_Failure | None)
         if self._locked and stored:
@@ -98,25 +95,18 @@ class ReadingWorker:
         await self._extractor.close()
 
 
-class KeptExtractor:
-    """Reads each document once and stores the result.
-
-    Args:
-        hand: Worker that reads.
-        keep: Store of the results.
-        locked: Whether to use stored failures too.
-    """
+class _StoringExtractor:
+    """Reads each document once and stores the result; a locked build also uses stored failures."""
 
     def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
         self._hand, self._memory, self._locked = hand, keep, locked
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """See `Extractor`. Failures are tried again, because a busy machine may have caused them."""
         key = _key(b"reading", msgspec.msgpack.encode(job))
         stored = self._memory.find_answer(key)
         if stored is not None:
             result = msgspec.msgpack.decode(stored, type=ReadResult)
-            if result.outcome == "ok" or self._locked:
+            if result.outcome == "ok" or self._locked:  # a busy machine may have caused other failures
                 return result
         result = await self._hand.do(job)
         self._memory.keep_answer(key, msgspec.msgpack.encode(result))
@@ -136,8 +126,8 @@ async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[G
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
     """Open what fetches and reads documents for a step."""
     with PageCache(build.kept / "pages.db") as keep:
-        async with KeptFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
-            extractor = KeptExtractor(worker, keep, locked=build.outside.locked)
+        async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
+            extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
             yield DocumentFetcher(fetcher, extractor, documents_at_once(build.engine))
 
 

@@ -57,7 +57,6 @@ def main_reasons(done: Done, most: int = 4) -> str:
 
 
 def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
-    """Describe what each step left of the questions of a language, and what would help."""
     articles = sum(article.lang == lang for article in build.read("articles", Article))
     drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ragbed.builder.answers import limit_sources, of_stance
+from ragbed.builder.answers import VerifiedQuestions, of_stance, read_verified
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.drafting import is_given_away
 from ragbed.builder.mentions import WEAK, find_answer
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft, Falsehood, LabelledPool, Probe, Verified
+from ragbed.builder.records import Combination, Draft, Falsehood
 from ragbed.schema import Answer, Item, Lang, Passage, Question, Reject
 from ragbed.scoring.robust.match import FoldedResponse
 from ragbed.scoring.robust.normalise import fold
@@ -64,19 +63,9 @@ def _is_complete(form: str, rule: str, lang: Lang) -> bool:
     return rule != "date.asked"
 
 
-@dataclass(frozen=True)
-class _Records:
-    """The records of verified questions, by the id of the question."""
-
-    drafts: dict[str, Draft]
-    probes: dict[str, Probe]
-    pools: dict[str, tuple[Passage, ...]]
-    events: dict[str, str]  # questions that share a supporting page are about the same event
-
-
 def make_items(build: Build) -> Iterator[Item | Reject]:
     """Yield the wanted number of items of each language and kind, of different events first."""
-    records = _read(build)
+    records = read_verified(build)
     made = {
         "base": [
             _item(records, draft, records.pools[name])
@@ -99,27 +88,6 @@ def file_of(item: Item) -> str:
     return f"{lang}_{kind}.jsonl"
 
 
-def _read(build: Build) -> _Records:
-    verified = {record.question for record in build.read("answers", Verified)}
-    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
-    pools = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
-    limited = {name: limit_sources(pools[name], build.recipe.pools.per_source) for name in drafts}
-    probes = {probe.question: probe for probe in build.read("probes", Probe)}
-    return _Records(drafts, probes, limited, _find_events(limited))
-
-
-def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
-    """Return the event of each question, named after the first question about it."""
-    by_page: dict[str, str] = {}
-    events = {}
-    for name, passages in pools.items():
-        pages = [passage.page for passage in of_stance(passages, "supports") if passage.page]
-        events[name] = next((by_page[page] for page in pages if page in by_page), name)
-        for page in pages:
-            by_page.setdefault(page, events[name])
-    return events
-
-
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
     """Yield the wanted number of items, one of each event before the second of any."""
     events: Counter[str | None] = Counter()
@@ -137,7 +105,7 @@ def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reje
             yield reject(STEP, item.question, "surplus", f"the {wanted} wanted items of {name} were found")
 
 
-def _integration(records: _Records, combination: Combination) -> Item:
+def _integration(records: VerifiedQuestions, combination: Combination) -> Item:
     parts = [records.drafts[name] for name in combination.parts]
     passages = [replace(passage, part=part) for part, passage in merge_pools(parts, records.pools)]
     draft = replace(
@@ -149,7 +117,7 @@ def _integration(records: _Records, combination: Combination) -> Item:
     return replace(_item(records, draft, passages), sub_questions=tuple(part.question for part in parts))
 
 
-def _counterfactual(records: _Records, falsehood: Falsehood, kind: str) -> Item:
+def _counterfactual(records: VerifiedQuestions, falsehood: Falsehood, kind: str) -> Item:
     true = records.pools[falsehood.question]
     false = [
         replace(
@@ -166,7 +134,7 @@ def _counterfactual(records: _Records, falsehood: Falsehood, kind: str) -> Item:
     return replace(_item(records, records.drafts[falsehood.question], [*true, *false]), fake=falsehood.fake)
 
 
-def _item(records: _Records, draft: Draft, passages: Sequence[Passage]) -> Item:
+def _item(records: VerifiedQuestions, draft: Draft, passages: Sequence[Passage]) -> Item:
     days = sorted(passage.date for passage in of_stance(passages, "supports") if passage.date)
     return Item(
         id="",

@@ -50,7 +50,6 @@ class _View(NamedTuple):
         return "\n".join((self.title, *nearby))
 
     def share(self, around: int | None = None) -> float:
-        """Return the share of anchors in these sentences."""
         return share_of(self.anchors, self.read(around), self.question.lang)
 
     def share_around(self, mention: AnswerMention) -> tuple[float, int]:
@@ -94,7 +93,6 @@ def label_passage(question: Question, text: str, *, title: str = "", fake: Answe
 
 @lru_cache(maxsize=16)  # a passage is labelled for each part of a question in turn
 def _sentences(text: str, lang: Lang) -> tuple[list[tuple[int, int]], list[str]]:
-    """Return the spans and the folded texts of the sentences."""
     places = list(split_sentences(text)) or [(0, 0)]
     return places, [fold(text[start:end], lang) for start, end in places]
 

@@ -202,7 +202,6 @@ def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
 
 
 def _stamp(build: Build, step: BuildStep) -> str:
-    """Return the hash of everything that a step is made from."""
     inputs = [hash_file(build.file_of(name)) for name in step.reads]
     files = filter(None, [step.files(build)])
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs, *files)

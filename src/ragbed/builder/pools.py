@@ -130,7 +130,6 @@ def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
 
 
 def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
-    """Return the rejects of one question's passages, and its pool."""
     draft = job.draft
     found: list[LabelledPool | Reject] = []
     usable, labellings = [], []

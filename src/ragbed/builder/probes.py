@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.contamination import SEEN, find_seen
 from ragbed.builder.model_requests import Request, closed_book
 from ragbed.builder.records import Draft, Probe
@@ -65,7 +65,7 @@ def _first_day(build: Build) -> str:
     return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
 
 
-def _find_age_problem(draft: Draft, first_day: str) -> tuple[str, str] | None:
+def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
     if first_day and draft.date is None:
         return "undated", f"it has no date, so it may not be later than {first_day}"
     if first_day and draft.date is not None and draft.date <= first_day:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil, log
 from typing import TypeAlias
 
-from ragbed.builder.build_context import Build, RecordIndex, reject
+from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
 from ragbed.builder.drafting import Drafted, draft_question
 from ragbed.builder.fields import is_nothing, read_blocks
 from ragbed.builder.model_requests import Request, make_case, write_prompt
@@ -28,7 +28,7 @@ _MIN_BATCH = 8  # articles per batch, because the last few drafts would otherwis
 # questions about different facts with the same answer (e.g. a year) hardly a third.
 _SAME = 0.5
 
-Fields: TypeAlias = list[dict[str, str]] | tuple[str, str]
+Fields: TypeAlias = list[dict[str, str]] | Problem
 
 
 class SimilarArticles:
@@ -91,7 +91,6 @@ class _Language:
         return None
 
     def accept(self, drafted: Drafted, name: str) -> Iterator[Draft | Reject]:
-        """Yield a draft and record it, or yield the reason why it is rejected."""
         for alias in drafted.dropped:
             yield reject(STEP, name, "alias", f"{alias!r} is not clearly another spelling of the answer")
         draft = drafted.draft

@@ -69,28 +69,19 @@ def open_once(name: str) -> Encoder | TokenEncoder:
     return open_encoder(name)
 
 
-class EncodingWorker:
-    """A worker that encodes passages.
-
-    Args:
-        name: Name of the encoder.
-        cores: Unused; the encoders' libraries choose their number of threads.
-    """
-
+class _EncodingWorker:
     room, spare = 2, 1  # one batch is encoded while the next one waits
 
-    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002
+    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
         encoder = open_once(name)
         if not isinstance(encoder, Encoder):
             raise UsageError(f"{name} produces token-level embeddings only; choose a passage encoder.")
         self._encoder = encoder
 
     async def begin(self) -> str:
-        """Return the identity of the encoder, so that vectors of two encoders do not mix."""
-        return self._encoder.identity()
+        return self._encoder.identity()  # workers must not mix the vectors of two encoders
 
     async def do(self, texts: list[str]) -> bytes:
-        """Return the vectors of passages, row by row."""
         return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
 
     async def close(self) -> None:
@@ -104,7 +95,7 @@ async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) ->
         for texts in batches:
             yield worker.do(texts)
 
-    async with closing_worker(engine.staff(partial(EncodingWorker, name))) as worker:
+    async with closing_worker(engine.staff(partial(_EncodingWorker, name))) as worker:
         async for rows in in_order(tasks(), engine.workers + 1):
             yield rows
 
@@ -124,7 +115,6 @@ class _Passages(RecordIndex[Chunk]):
         self._vectors = self._encode(build, self._encoder) if isinstance(self._encoder, Encoder) else None
 
     def nearest(self, draft: Draft, articles: Iterable[str]) -> list[tuple[Chunk, float]]:
-        """Return the nearest passages of some articles to a question, with their scores."""
         places = [place for article in articles for place in self._places.get(article, ())]
         if self._vectors is None or not isinstance(self._encoder, Encoder):
             found = rank(draft.question, [self._chunk(place).text for place in places], self._encoder, self._top)

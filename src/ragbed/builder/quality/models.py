@@ -93,7 +93,6 @@ class ModelMeasures:
             yield kind.share(sum(part), len(part), note)
 
     def _other_data(self) -> str:
-        """Return a note if all runs are of other datasets."""
         measured, run = ({data for data, _ in items} for items in (self._dates, chain(*self._trials.values())))
         return f"no run is of this data; the runs are of {', '.join(sorted(run))}" if run and not measured & run else ""
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ragbed.builder.search.base import Query, SearchContext, SearchResult, make_hits
+from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchResult, make_hits
 from ragbed.errors import UsageError
 from ragbed.retrieval.local_index import LocalIndex
 from ragbed.retrieval.near_duplicates import Distinct
@@ -30,9 +30,7 @@ _SNIPPET = 160  # characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
 
-class LocalSearchEngine:
-    """Searches an index."""
-
+class _LocalSearchEngine:
     name = "local"
 
     def __init__(self, index: LocalIndex) -> None:
@@ -40,7 +38,6 @@ class LocalSearchEngine:
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `SearchEngine`."""
         terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
         seen, texts = set[str](), Distinct()
         first, copies = list[SearchResult](), list[SearchResult]()
@@ -96,7 +93,6 @@ class LocalSearchEngine:
         return found[:_DEPTH]
 
     def _allowed(self, query: Query, passages: list[int]) -> list[int]:
-        """Return the passages whose documents pass the filters of the query, in order."""
         condition, values = _filters(query)
         marks = ", ".join("?" * len(passages))
         rows = self._index.rows(
@@ -120,7 +116,6 @@ class LocalSearchEngine:
 
 
 def _filters(query: Query) -> tuple[str, list[str]]:
-    """Return the filters of a query as an SQL condition and its values."""
     parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
     values = [query.lang, query.after or "", query.before or "9999"]
     is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
@@ -143,7 +138,6 @@ def _merge(*orders: list[int]) -> list[int]:
 
 
 def _snippet(text: str, terms: list[str]) -> str:
-    """Return the part of a passage around the first query word."""
     folded = text.lower()
     found = [place for term in terms if (place := folded.find(term)) >= 0]
     start = max(0, min(found, default=0) - _SNIPPET // 4)
@@ -151,8 +145,8 @@ def _snippet(text: str, terms: list[str]) -> str:
     return f"{'…' if start else ''}{cut}{'…' if start + _SNIPPET < len(text) else ''}".replace("\n", " ")
 
 
-def open_local(setting: SearchContext) -> LocalSearchEngine:
+def open_local(setting: SearchContext) -> SearchEngine:
     """Open an engine that searches the context's index."""
     if setting.index is None:
         raise UsageError("The search engine local needs an index of documents.")
-    return LocalSearchEngine(setting.index)
+    return _LocalSearchEngine(setting.index)

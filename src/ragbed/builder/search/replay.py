@@ -8,20 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.search.base import Query, SearchContext, SearchFailed, SearchResult, make_hits
+from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed, SearchResult, make_hits
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Hit
 
 
-class ReplaySearchEngine:
-    """Returns recorded hits, whatever engine they came from.
-
-    Args:
-        path: File of hits.
-        questions: Questions by the ids that may replace them in the file.
-    """
-
+class _ReplaySearchEngine:
     name = "replay"
 
     def __init__(self, path: Path, questions: Mapping[str, str]) -> None:
@@ -37,7 +30,6 @@ class ReplaySearchEngine:
             self._hits[questions.get(hit.question, hit.question)].append(hit)
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `SearchEngine`; the engine of each hit is the recorded one."""
         if query.text not in self._hits:
             if query not in self._noted:
                 self._noted.add(query)
@@ -51,8 +43,8 @@ class ReplaySearchEngine:
         return [msgspec.structs.replace(hit, engine=engines[hit.url]) for hit in hits]
 
 
-def open_replay(setting: SearchContext) -> ReplaySearchEngine:
+def open_replay(setting: SearchContext) -> SearchEngine:
     """Open the context's file of recorded hits."""
     if setting.recorded is None:
         raise UsageError("The search engine replay needs a file of recorded hits; set search.recorded in the recipe.")
-    return ReplaySearchEngine(setting.recorded, setting.questions)
+    return _ReplaySearchEngine(setting.recorded, setting.questions)

@@ -145,28 +145,25 @@ class HttpSearchEngine:
             ) from error
 
     async def _send(self, ask: SearchRequest) -> bytes:
+        own = {"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING, "Accept": "application/json"}
+        session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=self._patience.total_s), trust_env=True, auto_decompress=False
+        )
+        request = session.request(
+            ask.method,
+            ask.url,
+            params=ask.params,
+            json=ask.body,
+            headers={**own, **ask.headers},
+            allow_redirects=False,
+        )
         try:
-            return await self._exchange(ask)
+            async with session, request as response:
+                _refuse_status(self.name, response)
+                return await read_body(response, _MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
             failed = _failure(self.name, error)
         raise failed  # outside the handler: the error's text may contain the URL with the key
-
-    async def _exchange(self, ask: SearchRequest) -> bytes:
-        own = {"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING, "Accept": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=self._patience.total_s)
-        async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True, auto_decompress=False) as session,
-            session.request(
-                ask.method,
-                ask.url,
-                params=ask.params,
-                json=ask.body,
-                headers={**own, **ask.headers},
-                allow_redirects=False,
-            ) as response,
-        ):
-            _refuse_status(self.name, response)
-            return await read_body(response, _MAX_BYTES)
 
 
 def _failure(name: str, error: Exception) -> SearchFailed:

@@ -71,7 +71,6 @@ def decode_page(body: bytes, content_type: str = "") -> Decoded:
 
 
 def _declared(body: bytes, content_type: str) -> Iterator[str]:
-    """Yield the codecs that the header and the page itself declare."""
     header, meta = _HEADER.search(content_type), _META.search(body[:_META_BYTES])
     for name in (header and header[1], meta and meta[1].decode("ascii", "replace")):
         with suppress(LookupError):

@@ -19,6 +19,23 @@ from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
 from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_cut, asked_pause_s, next_hop, parse_url
 
+# The first type that matches decides.
+_OUTCOMES: dict[type[Exception], FetchOutcome] = {
+    aiohttp.ConnectionTimeoutError: "connect",
+    TimeoutError: "timeout",
+    aiohttp.ClientConnectorCertificateError: "tls",
+    aiohttp.ClientConnectorSSLError: "tls",
+    aiohttp.ClientConnectorDNSError: "dns",
+    aiohttp.ClientConnectorError: "connect",
+    aiohttp.InvalidURL: "address",
+    aiohttp.ClientResponseError: "protocol",
+}
+_REASONS: dict[FetchOutcome, str] = {
+    "timeout": "the server did not answer in time",
+    "tls": "no trusted TLS connection",
+    "address": "the URL cannot be requested",
+}
+
 
 @dataclass
 class _Lane:
@@ -140,22 +157,10 @@ def refuse_status(response: aiohttp.ClientResponse) -> None:
 
 
 def _failure(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
-    outcome: FetchOutcome = "cut"
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            outcome = "connect"
-        case TimeoutError():
-            return FetchFailed("timeout", "the server did not answer in time", passing=True)
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
-            return FetchFailed("tls", f"no trusted TLS connection to {error.host}")
-        case aiohttp.ClientConnectorDNSError():
-            outcome = "dns"
-        case aiohttp.ClientConnectorError() if isinstance(error.os_error, ForbiddenAddress):
-            return FetchFailed("private", f"{error.host} is not fetched: {error.os_error.strerror}")
-        case aiohttp.ClientConnectorError():
-            outcome = "connect"
-        case aiohttp.InvalidURL():
-            return FetchFailed("address", "the URL cannot be requested")
-        case aiohttp.ClientResponseError():
-            return FetchFailed("protocol", str(as_cut(error)))
-    return FetchFailed(outcome, str(as_cut(error)), passing=True)
+    outcomes = (outcome for kind, outcome in _OUTCOMES.items() if isinstance(error, kind))
+    outcome: FetchOutcome = next(outcomes, "cut")
+    os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
+    if isinstance(os_error, ForbiddenAddress):
+        return FetchFailed("private", str(os_error.strerror))
+    reason = _REASONS.get(outcome) or str(as_cut(error))
+    return FetchFailed(outcome, reason, passing=outcome in ("connect", "timeout", "dns", "cut"))

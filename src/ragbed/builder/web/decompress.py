@@ -42,8 +42,6 @@ async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 
 class _Decoder:
-    """Decodes gzip or zlib streams one after another."""
-
     def __init__(self, limit: int) -> None:
         self._left = limit + 1
         self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)

@@ -60,8 +60,7 @@ class Unreadable(Exception):
     """A document without readable text, with outcome and reason. Any other exception means that it is broken."""
 
 
-def read_html(job: ReadJob) -> ExtractedText:
-    """Return the main text of a page, without menus, teasers and comments."""
+def _read_html(job: ReadJob) -> ExtractedText:
     from trafilatura import bare_extraction, load_html
 
     page = _decode(job)
@@ -89,14 +88,13 @@ def _date_of(tree: HtmlElement, url: str) -> str | None:
     return find_date(tree, url=url or None, extensive_search=False, original_date=True)
 
 
-def read_plain(job: ReadJob) -> ExtractedText:
-    """Return the complete text."""
+def _read_plain(job: ReadJob) -> ExtractedText:
     text = _decode(job)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return ExtractedText(text=text, title=first[:200])
 
 
-def read_markdown(job: ReadJob) -> ExtractedText:
+def _read_markdown(job: ReadJob) -> ExtractedText:
     """Return the text without the front matter, which gives title and date; else the first heading is the title."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
@@ -109,7 +107,7 @@ def read_markdown(job: ReadJob) -> ExtractedText:
     )
 
 
-def read_pdf(job: ReadJob) -> ExtractedText:
+def _read_pdf(job: ReadJob) -> ExtractedText:
     """Return the text of all pages; scanned pages have none."""
     from pypdf import PdfReader
 
@@ -124,8 +122,7 @@ def read_pdf(job: ReadJob) -> ExtractedText:
     )
 
 
-def read_docx(job: ReadJob) -> ExtractedText:
-    """Return the paragraphs, including those in tables."""
+def _read_docx(job: ReadJob) -> ExtractedText:
     from lxml import etree
 
     strict = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -138,11 +135,11 @@ def read_docx(job: ReadJob) -> ExtractedText:
 
 
 READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {
-    HTML: read_html,
-    TEXT: read_plain,
-    MARKDOWN: read_markdown,
-    PDF: read_pdf,
-    DOCX: read_docx,
+    HTML: _read_html,
+    TEXT: _read_plain,
+    MARKDOWN: _read_markdown,
+    PDF: _read_pdf,
+    DOCX: _read_docx,
 }
 
 

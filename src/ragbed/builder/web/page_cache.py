@@ -123,7 +123,6 @@ class PageCache:
         return row is not None
 
     def _run(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """Run a statement and return its first row."""
         with self._naming_the_file():
             rows: list[tuple[Any, ...]] = self._file.execute(statement, values).fetchall()
         return rows[0] if rows else None
