@@ -26,6 +26,7 @@ MEMBERS = {
     "install": "benches.install",
     "judge": "benches.judge",
     "labels": "benches.labels",
+    "language_detection": "benches.language_detection",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
     "page_reading": "benches.page_reading",

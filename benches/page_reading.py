@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragbed.builder.passages import cut_passages
+from ragbed.builder.passages import split_article
 from ragbed.builder.web.content_types import HTML
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.extract import Extractor
@@ -66,7 +66,7 @@ async def _measure(pages: list[bytes]) -> tuple[float, int]:
             if found.outcome != "ok" or found.lang is None:
                 sys.exit(f"a page was not read: {found.outcome}, {found.lang}")
             article = Article(id="", url="", title="", text=found.text, lang=found.lang, sha256="", source="")
-            return sum(1 for _ in cut_passages(article))
+            return sum(1 for _ in split_article(article))
 
         passages = sum(await asyncio.gather(*map(read, pages)))
     return _cpu_s() - begun, passages

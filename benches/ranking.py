@@ -23,8 +23,7 @@ from typing import TypeVar
 import msgspec
 
 from ragbed.builder.build_context import Build
-from ragbed.builder.encoding import open_once
-from ragbed.builder.ranking import make_ranking
+from ragbed.builder.ranking import make_ranking, open_once
 from ragbed.builder.recipe import Recipe, RecipeRanking, RecipeSource
 from ragbed.builder.records import Draft, FetchedPage, Ranked
 from ragbed.retrieval.base import Encoder, Role

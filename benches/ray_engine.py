@@ -21,7 +21,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from ragbed.builder.fetching import ReadingWorker, at_work, documents_at_once, drain
+from ragbed.builder.fetching import ReadingWorker, closing_worker, documents_at_once, drain
 from ragbed.builder.web.documents import ReadJob as Page
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.reader_process import ReadResult
@@ -114,7 +114,7 @@ async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadRes
         for page in pages:
             yield worker.do(page)
 
-    async with at_work(engine.staff(ReadingWorker)) as worker:
+    async with closing_worker(engine.staff(ReadingWorker)) as worker:
         await worker.begin()
         async for reading in in_order(read_pages(), documents_at_once(engine)):
             yield reading

@@ -257,7 +257,7 @@ def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch
 
 
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         collect(tmp_path, ArticleSource("folder", str(tmp_path / "nowhere")))
     for kind in ("warc", "urls"):
         with pytest.raises(RagbedError, match="nowhere cannot be read: No such file"):

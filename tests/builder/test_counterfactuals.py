@@ -57,7 +57,7 @@ def test_where_it_will_not_do_the_answer_to_the_likest_question_takes_its_place(
     told, found = falsify(tmp_path, reply)
     assert isinstance(told, Reject)
     assert told.outcome == "fake"
-    assert "Athens, the answer to another question, takes its place" in told.reason
+    assert "Athens, the answer to another question, is used instead" in told.reason
     assert isinstance(found, Falsehood)
     assert found.fake == (("Athens",),)
 

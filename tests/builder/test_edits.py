@@ -69,7 +69,7 @@ def test_spans_are_where_the_text_differs() -> None:
         (PRICE, "44bn dollars", "is the true answer"),
         (PEOPLE, "112,400", "contain"),
         (PEOPLE, "2,400", "contain"),
-        (PRICE, "Tidewater Radio", "stands in the question"),
+        (PRICE, "Tidewater Radio", "is in the question"),
         (PRICE, "a fish", "is a name"),
         (PRICE, "$17 million", "times as large"),
         (DAY, "$17 billion", "is a quantity"),
@@ -86,7 +86,7 @@ def test_a_false_answer_must_be_false_like_and_apart(question: Question, fake: s
     [
         (PRICE, "$17 billion", "It paid $17 billion.", None),
         (PRICE, "$17 billion", "It paid $44 billion.", "unchanged"),
-        (PRICE, "$17 billion", "It paid $17 billion, yes, 44bn.", "still holds $44 billion"),
+        (PRICE, "$17 billion", "It paid $17 billion, yes, 44bn.", "still contains $44 billion"),
         (PRICE, "$17 billion", "It paid a lot.", "does not give $17 billion"),
         (LAND, "Norway", "Norway won; the Croatian fans sang.", "Croatian"),
         (CHIEF, "Jon Okonjo", "Jon Okonjo spoke; Okonjo left.", None),  # one family
@@ -101,9 +101,12 @@ def test_an_edit_must_leave_nothing_of_the_truth(question: Question, fake: str, 
     ("rewritten", "fault"),
     [
         ("On Monday the Orbis group said it had paid $17 billion for Tidewater Radio, a fair sum.", None),
-        ("On Monday the Orbis group said it had paid $44 billion for Tidewater Radio, a fair sum.", "still holds"),
+        ("On Monday the Orbis group said it had paid $44 billion for Tidewater Radio, a fair sum.", "still contains"),
         ("$17 billion.", "characters"),
-        ("The chief of a small firm in the south bought fishing boats for some $17 billion, we hear.", "four fifths"),
+        (
+            "The chief of a small firm in the south bought fishing boats for some $17 billion, we hear.",
+            "less than 80 %",
+        ),
         ("", "characters"),
     ],
 )

@@ -113,7 +113,7 @@ def test_an_opinion_is_weighed(label: str, rule: str, reply: str, after: str) ->
     by_rules = Labelling(label=label, rule=rule, reason="found")  # type: ignore[arg-type]
     weighed = weigh_opinion(by_rules, reply)
     assert weighed.label == after
-    assert "model" in weighed.reason
+    assert "the judge" in weighed.reason
 
 
 @pytest.mark.parametrize("question", [PRICE, PRIZE])

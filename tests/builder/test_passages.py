@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragbed.builder.passages import MAX_TOKENS, cut_passages
-from ragbed.builder.tokens import count_tokens
+from ragbed.builder.passages import MAX_TOKENS, count_tokens, split_article
 from ragbed.schema import Article
 from ragbed.text import split_sentences
 
@@ -79,7 +78,7 @@ def test_tokens_are_counted_as_documented(text: str, tokens: int) -> None:
 
 def test_a_long_article_is_cut_between_sentences_into_passages_of_like_length() -> None:
     text = "\n".join(" ".join(ENGLISH[:3]) for _ in range(12)) + "\n" + "".join(CHINESE) * 30
-    found = list(cut_passages(article(text)))
+    found = list(split_article(article(text)))
     assert all(one.text == text[one.start : one.end] for one in found)
     assert all(one.tokens == count_tokens(one.text) <= MAX_TOKENS for one in found)
     assert sum(one.tokens for one in found) == count_tokens(text)
@@ -89,13 +88,13 @@ def test_a_long_article_is_cut_between_sentences_into_passages_of_like_length() 
 
 
 def test_a_short_article_is_one_passage() -> None:
-    (found,) = cut_passages(article(f"  {ENGLISH[0]}\n"))
+    (found,) = split_article(article(f"  {ENGLISH[0]}\n"))
     assert (found.text, found.start, found.article) == (ENGLISH[0], 2, "a")
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u3000"])
 def test_an_empty_article_has_none(text: str) -> None:
-    assert list(cut_passages(article(text))) == []
+    assert list(split_article(article(text))) == []
 
 
 OVERLONG = {
@@ -108,7 +107,7 @@ OVERLONG = {
 
 @pytest.mark.parametrize(("text", "end"), OVERLONG.values(), ids=OVERLONG)
 def test_a_sentence_that_is_too_long_is_cut_at_clauses_or_words_or_anywhere(text: str, end: str) -> None:
-    found = list(cut_passages(article(text)))
+    found = list(split_article(article(text)))
     assert all(0 < one.tokens <= MAX_TOKENS for one in found)
     assert sum(one.tokens for one in found) == count_tokens(text)
     assert all(one.text.endswith(end) for one in found[:-1])
@@ -116,7 +115,7 @@ def test_a_sentence_that_is_too_long_is_cut_at_clauses_or_words_or_anywhere(text
 
 @given(st.text(alphabet="ab .!?\n,。，雨1“”()A", max_size=400), st.integers(1, 40))
 def test_nothing_is_lost_or_doubled_whatever_the_text(text: str, most: int) -> None:
-    found = list(cut_passages(article(text), most))
+    found = list(split_article(article(text), most))
     assert all(0 < one.tokens <= most and one.text == text[one.start : one.end] for one in found)
     assert sum(one.tokens for one in found) == count_tokens(text)
     assert all(earlier.end <= later.start for earlier, later in pairwise(found))

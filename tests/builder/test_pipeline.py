@@ -160,7 +160,7 @@ def test_the_site_can_be_gone_when_the_build_is_locked(make_build: Make, site: F
 
 
 def test_a_locked_build_says_what_was_not_kept(make_build: Make, site: FaultServer) -> None:
-    with pytest.raises(RagbedError, match="feed is not kept, so a locked build cannot have it"):
+    with pytest.raises(RagbedError, match="feed is not stored, so a locked build cannot use it"):
         run(make_build(locked=True))
 
 
@@ -179,7 +179,7 @@ def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make
     assert state.steps["hits"].rejected == {"missing": 3}
     assert state.steps["items"].made == 0
     reasons = {one.reason for one in compare_delivery(make_build(), state)}
-    assert all("No question has a page: look at [search]" in reason for reason in reasons)
+    assert all("No question has a page: check [search]" in reason for reason in reasons)
 
 
 def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_feed_that_was_down_is_asked_again_and_named_as_the_loss(
     state = run(build)
     assert (state.steps["articles"].rejected, state.steps["articles"].stamp) == ({outcome: 1}, "")
     delivery, _ = compare_delivery(build, state)
-    assert f"most were lost to: articles: {outcome} 1" in delivery.reason
+    assert f"main rejects: articles: {outcome} 1" in delivery.reason
     site.scripts["feed"] = whole
     state = run(build)
     assert state.steps["articles"].made == 20

@@ -61,7 +61,7 @@ def test_without_an_encoder_words_alone_decide(tmp_path: Path) -> None:
 
 
 def test_an_encoder_of_tokens_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"search\.encoder 'e5-tokens' makes no vectors of whole passages"):
+    with pytest.raises(UsageError, match=r"search\.encoder 'e5-tokens' produces token-level embeddings only"):
         found(lay_out(tmp_path, "e5-tokens"))
 
 
@@ -86,7 +86,7 @@ def test_other_articles_have_another_index_and_the_old_one_goes(tmp_path: Path) 
     assert len(list(build.kept.glob("index-*.db"))) == 1
 
 
-@pytest.mark.parametrize("what", ["VERSION", "CUTTER"])
+@pytest.mark.parametrize("what", ["VERSION", "SPLITTER_VERSION"])
 def test_other_tables_or_another_cutter_have_another_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -113,6 +113,6 @@ def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(
         drafts = [msgspec.structs.replace(draft, id=str(n), question=f"Doctor {n}?") for n in range(9)]
         _write(build, "questions", drafts)
         _write(build, "probes", [Probe(question=one.id) for one in drafts])
-        with pytest.raises(RagbedError, match=r"tavily cannot be asked: .*is the key right.* in a row: 3\)"):
+        with pytest.raises(RagbedError, match=r"Searching with tavily failed: .*check the key.*3 searches in a row\)"):
             list(make_hits(build))
         assert len(server.asked) == 3

@@ -32,7 +32,7 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     assert (told["items"], told["written"], told["accepted"], told["rejected"], told["unreviewed"]) == (3, 2, 1, 1, 1)
     assert [item.id for item in Dataset("x", tmp_path / "new" / "en_base.jsonl").items()] == ["en-base-0", "en-base-2"]
     report = (tmp_path / "new" / "quality.html").read_text()
-    assert "What did people find?" in report
+    assert "Human review" in report
     quality = json.loads((tmp_path / "new" / "quality.json").read_text())["quality"]
     (wrong, _) = quality["families"]["people"]
     assert wrong["name"] == "wrong items by people, en_base"

@@ -1,6 +1,6 @@
-"""How a false answer is written in the place of the true one: as a text there writes such things.
+"""Write a false answer in the form in which a text states the true one.
 
-"$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019" whatever form the false answer was given in.
+For example, "$44bn" becomes "$17bn" and "12 Nov 2020" becomes "3 May 2019", whatever the form of the false answer.
 """
 
 from __future__ import annotations
@@ -23,128 +23,129 @@ _MONTHS = (
 )  # fmt: skip
 _DATE_TOKEN = re.compile(r"[A-Za-z]+|[0-9]+(?:st|nd|rd|th)?|[零〇一二三四五六七八九十]+")
 _PADDED_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_PADDED = re.compile(r"(-)([0-9])(?![0-9])")
+_UNPADDED = re.compile(r"(-)([0-9])(?![0-9])")
 _NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
-_MOST_DECIMALS = 3
-"""A number with more after the point was scaled into a form that nobody writes."""
+_NUMBER_WORDS = {
+    "en": re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)*"),
+    "zh": re.compile(r"[零〇一二两三四五六七八九十百千万亿]+"),
+}
+_MAX_DECIMALS = 3  # more decimals result from scaling and do not look natural
 
 
-def write_like(said: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
-    """The false answer in the form in which a text says the true one.
+def write_like(original: str, false: str, slots: tuple[GoldSlot, GoldSlot], lang: Lang) -> str:
+    """Write the false answer in the form in which a text states the true one.
 
     Args:
-        said: The stretch that says the true answer.
-        false: The false answer, as it is given.
-        slots: The true answer and the false one, read.
-        lang: Of the text.
+        original: The span that states the true answer.
+        false: The false answer.
+        slots: The parsed true answer and the parsed false answer.
+        lang: Language of the text.
     """
     true, other = slots
     written = None
     if other.dates:
-        written = _write_date(said, true.dates, other.dates[0], lang)
+        written = _write_date(original, true.dates, other.dates[0], lang)
     elif other.quantities:
-        written = _write_quantity(said, other.quantities[0], lang)
-    return written if written is not None else _in_case_of(said, false)
+        written = _write_quantity(original, other.quantities[0], lang)
+    return _match_case(original, false) if written is None else written
 
 
-def _in_case_of(said: str, false: str) -> str:
-    if said.isupper() and len(said) > 1 and any(letter.isascii() for letter in said):
+def _match_case(original: str, false: str) -> str:
+    if original.isupper() and len(original) > 1 and any(letter.isascii() for letter in original):
         return false.upper()
-    return false.lower() if said.islower() and said.isascii() else false
+    return false.lower() if original.islower() and original.isascii() else false
 
 
-def _write_quantity(said: str, wanted: Quantity, lang: Lang) -> str | None:
-    """The number alone is exchanged, so that unit, sign and scale stay as the text has them."""
-    folded = fold(said, lang)
-    read = next((one for one in FoldedResponse(folded).quantities if one.value), None)
-    if read is None or (read.unit != wanted.unit and read.unit and wanted.unit):
+def _write_quantity(original: str, wanted: Quantity, lang: Lang) -> str | None:
+    """Replace the number only, so that unit, sign and scale stay as in the text."""
+    quantities = FoldedResponse(fold(original, lang)).quantities
+    parsed = next((quantity for quantity in quantities if quantity.value), None)
+    if parsed is None or (parsed.unit != wanted.unit and parsed.unit and wanted.unit):
         return None
-    digits = _NUMBER.search(said)
+    digits = _NUMBER.search(original)
     if digits is None:
-        return _in_words(said, wanted.value, lang)
+        return _write_number_words(original, wanted.value, lang)
     number = Decimal(digits[0].replace(",", ""))
-    value = wanted.value * number / abs(read.value) if number else wanted.value
-    if value != round(value, _MOST_DECIMALS):
+    value = wanted.value * number / abs(parsed.value) if number else wanted.value
+    if value != round(value, _MAX_DECIMALS):
         return None
-    plain = f"{value.normalize():f}"
-    spelled = f"{Decimal(plain):,}" if "," in digits[0] else plain
-    return said[: digits.start()] + spelled + said[digits.end() :]
+    value = Decimal(f"{value.normalize():f}")
+    return original[: digits.start()] + (f"{value:,}" if "," in digits[0] else f"{value:f}") + original[digits.end() :]
 
 
-def _in_words(said: str, value: Decimal, lang: Lang) -> str | None:
-    """In words, where the whole stretch is a number in words and the value a whole number."""
-    if value != int(value) or value < 0:
-        return None
-    pattern = r"[零〇一二两三四五六七八九十百千万亿]+" if lang == "zh" else r"[A-Za-z]+(?:[ -][A-Za-z]+)*"
-    found = re.search(pattern, said)
-    if found is None:
+def _write_number_words(original: str, value: Decimal, lang: Lang) -> str | None:
+    found = _NUMBER_WORDS[lang].search(original)
+    if found is None or value != int(value) or value < 0:
         return None
     if lang == "zh":
-        return said[: found.start()] + spoken(int(value)) + said[found.end() :]
-    number, unit = _number_part(found[0])
-    words = in_words(int(value))
-    words = words[0].upper() + words[1:] if number[0].isupper() else words
-    return said[: found.start()] + words + unit + said[found.end() :]
+        words = spoken(int(value))
+    else:
+        number, unit = _split_unit(found[0])
+        words = in_words(int(value)) + unit
+        words = words[0].upper() + words[1:] if number[0].isupper() else words
+    return original[: found.start()] + words + original[found.end() :]
 
 
-def _number_part(words: str) -> tuple[str, str]:
-    """'forty-four billion dollars' as its number and what follows."""
-    end = max((one.end for one in FoldedResponse(words.lower()).quantities if not one.unit), default=0)
-    if end:
+def _split_unit(words: str) -> tuple[str, str]:
+    """Split "forty-four billion dollars" into the number and the rest."""
+    quantities = FoldedResponse(words.lower()).quantities
+    if end := max((quantity.end for quantity in quantities if not quantity.unit), default=0):
         return words[:end], words[end:]
     head, space, tail = words.rpartition(" ")
     return (head, space + tail) if head else (words, "")
 
 
-def _write_date(said: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
-    """Day, month and year are exchanged one by one; what the false date does not tell stays."""
-    folded = fold(said, lang)
-    reading = FoldedResponse(folded)
-    readings = reading.dates or reading.years
+def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> str | None:
+    """Replace day, month and year one by one; parts that the false date lacks stay."""
+    response = FoldedResponse(fold(original, lang))
+    readings = response.dates or response.years
     if not readings:
         return None
-    told = min(readings, key=lambda one: any(one.denies(date) for date in true))  # 12/11/2020 can be read in two ways
-    left = {name: (getattr(told, name), getattr(wanted, name)) for name in ("year", "month", "day")}
-    order = (
-        ("year", "month", "day") if re.match(r"\W*[12][0-9]{3}\D", said) or "月" in said else ("day", "month", "year")
-    )
+    # 12/11/2020 can be read in two ways: prefer the reading that agrees with the true answer.
+    parsed = min(readings, key=lambda reading: any(reading.denies(date) for date in true))
+    order = ("day", "month", "year")
+    if re.match(r"\W*[12][0-9]{3}\D", original) or "月" in original:
+        order = ("year", "month", "day")
+    pending = {name: (getattr(parsed, name), getattr(wanted, name)) for name in order}
 
     def exchange(match: re.Match[str]) -> str:
-        for name in order:
-            old, new = left.get(name, (None, None))
-            if old is not None and (write := _reader(match[0], name, old)):
-                del left[name]
+        for name, (old, new) in pending.items():
+            if old is not None and (write := _writer_like(match[0], name, old)):
+                del pending[name]
                 return match[0] if new is None else write(new)
         return match[0]
 
-    written = _DATE_TOKEN.sub(exchange, said)
-    return _PADDED.sub(r"\g<1>0\g<2>", written) if _PADDED_DATE.search(said) else written
+    written = _DATE_TOKEN.sub(exchange, original)
+    return _UNPADDED.sub(r"\g<1>0\g<2>", written) if _PADDED_DATE.search(original) else written
 
 
-def _reader(token: str, name: str, value: int) -> Callable[[int], str] | None:
-    """How to write another year, month or day like a token, if the token says this one."""
+def _writer_like(token: str, name: str, value: int) -> Callable[[int], str] | None:
+    """Return a function that writes another value in the form of a token, if the token states this value."""
     if token[0].isdigit():
         digits = token.rstrip("stndrh")
         if int(digits) == value:
-            return lambda new: str(new).zfill(len(digits) if digits[0] == "0" else 1) + _ordinal(new, token)
+            return lambda new: str(new).zfill(len(digits) if digits[0] == "0" else 1) + _ordinal_suffix(new, token)
     elif not token.isascii():
         if numeral(value) == token:
             return numeral
-        if "".join("零一二三四五六七八九"[int(digit)] for digit in str(value)) == token.replace("〇", "零"):
-            return lambda new: "".join("〇一二三四五六七八九"[int(digit)] for digit in str(new))
+        if _digit_by_digit(value) == token.replace("零", "〇"):
+            return _digit_by_digit
     elif name == "month" and len(token) >= 3 and _MONTHS[value - 1].lower().startswith(token.lower()[:4]):
         return lambda new: _month_like(token, new)
     return None
 
 
-def _ordinal(number: int, token: str) -> str:
+def _digit_by_digit(number: int) -> str:
+    return "".join("〇一二三四五六七八九"[int(digit)] for digit in str(number))
+
+
+def _ordinal_suffix(number: int, token: str) -> str:
     if token[-1].isdigit():
         return ""
     return "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
 
 
 def _month_like(token: str, month: int) -> str:
-    name = _MONTHS[month - 1]
     is_short = len(token) <= 4 and token.lower() not in {"june", "july", "may"}
-    name = name[:3] if is_short else name
+    name = _MONTHS[month - 1][: 3 if is_short else None]
     return name.upper() if token.isupper() else name.lower() if token.islower() else name

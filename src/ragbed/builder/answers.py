@@ -3,56 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ragbed.builder.build_context import Build, reject
-from ragbed.builder.hedges import is_hedged
+from ragbed.builder.build_context import Build, Problem, reject
 from ragbed.builder.mentions import find_answer
-from ragbed.builder.model_requests import Request, make_case, write_prompt
+from ragbed.builder.model_requests import Request, make_case, unique_cases, write_prompt
 from ragbed.builder.recipe import RecipePools
-from ragbed.builder.records import Draft, LabelledPool, Verified
+from ragbed.builder.records import Draft, LabelledPool, Probe, Verified
+from ragbed.builder.topic_terms import is_hedged
 from ragbed.retrieval.local_index import host_of
 from ragbed.schema import Case, Passage, Reject
 from ragbed.scoring.robust import score
 
 STEP = "answers"
-_SHOWN = 5
-"""Supporting passages that the reader sees: as many as a case has documents."""
+_SHOWN = 5  # supporting passages in the reader's prompt: as many as a case has documents
 
 
 def make_answers(build: Build) -> Iterator[Verified | Reject]:
-    """The step: pools that are rich and varied enough, and whose supporting passages lead a reader to the answer."""
+    """Yield the questions with enough varied passages whose supporting passages lead a reader to the answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    sound = []
+    complete = []
     for pool in build.read("stances", LabelledPool):
         draft, passages = drafts[pool.question], limit_sources(pool.passages, build.recipe.pools.per_source)
-        if problem := _lacks(passages, build.recipe.pools) or _doubts(passages, draft):
+        if problem := _find_shortage(passages, build.recipe.pools) or _find_hedge(passages, draft):
             yield reject(STEP, draft.question, *problem)
         else:
-            sound.append((draft, passages))
-    cases = [_case(draft, passages) for draft, passages in sound]
+            complete.append((draft, passages, _case(draft, passages)))
     reader = build.recipe.pools.reader or build.recipe.generator
-    replies = build.ask(Request(STEP, reader, list({case.case: case for case in cases}.values()))) if cases else {}
-    for (draft, passages), case in zip(sound, cases, strict=True):
-        completion = replies[case.case][0]
-        said = (completion.reply or "").strip()
+    cases = unique_cases(case for _, _, case in complete)
+    responses = build.ask(Request(STEP, reader, cases)) if cases else {}
+    for draft, passages, case in complete:
+        completion = responses[case.case][0]
+        reply = (completion.reply or "").strip()
         if completion.outcome == "error":
-            yield reject(STEP, draft.question, "error", f"the reader could not be asked: {completion.error}")
-        elif score(case, said)["correct"] is not True:
-            reason = f"a reader of the supporting passages says {said[:80]!r}, not {draft.answer[0][0]!r}"
+            yield reject(STEP, draft.question, "error", f"the call of the reader failed: {completion.error}")
+        elif score(case, reply)["correct"] is not True:
+            reason = f"the reader of the supporting passages answers {reply[:80]!r}, not {draft.answer[0][0]!r}"
             yield reject(STEP, draft.question, "reader", reason)
         else:
-            yield _verified(draft, passages)
+            supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+            yield Verified(
+                question=draft.id,
+                supports=len(supports),
+                distracts=len(distracts),
+                sources=len(set(map(source_of, supports))),
+            )
 
 
 def source_of(passage: Passage) -> str:
-    """What a passage depends on: the host of its page, or its file."""
+    """Return the source of a passage: the host of its page, or its file."""
     url = passage.url or ""
     return host_of(url) or url
 
 
 def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
-    """The passages without those that one source has too many of, the farthest first."""
+    """Keep at most so many passages of each source and stance, in order; 0 means no limit."""
     seen: Counter[tuple[str, str]] = Counter()
     kept = []
     for passage in passages:
@@ -64,49 +70,71 @@ def limit_sources(passages: Sequence[Passage], most: int) -> tuple[Passage, ...]
 
 
 def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
-    """Those that have a stance."""
+    """Return the passages with a stance."""
     return [passage for passage in passages if passage.stance == stance]
 
 
-def _lacks(passages: Sequence[Passage], asked: RecipePools) -> tuple[str, str] | None:
-    """What an item lacks; outcome and reason."""
+@dataclass(frozen=True)
+class VerifiedQuestions:
+    """The records of verified questions, by the id of the question."""
+
+    drafts: dict[str, Draft]
+    probes: dict[str, Probe]
+    pools: dict[str, tuple[Passage, ...]]
+    events: dict[str, str]  # questions that share a supporting page are about the same event
+
+
+def read_verified(build: Build) -> VerifiedQuestions:
+    """Read the records of the questions that passed this step, with at most `per_source` passages of a source."""
+    verified = {record.question for record in build.read(STEP, Verified)}
+    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
+    read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
+    pools = {name: limit_sources(read[name], build.recipe.pools.per_source) for name in drafts}
+    probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
+    return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
+
+
+def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
+    """Return the event of each question, named after the first question about it."""
+    by_page: dict[str, str] = {}
+    events = {}
+    for name, passages in pools.items():
+        pages = [passage.page for passage in of_stance(passages, "supports") if passage.page]
+        events[name] = next((by_page[page] for page in pages if page in by_page), name)
+        for page in pages:
+            by_page.setdefault(page, events[name])
+    return events
+
+
+def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Problem | None:
     supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
-    sources, spread = {source_of(one) for one in supports}, {source_of(one) for one in passages}
-    if len(supports) < asked.supports:
-        return "few-supports", f"{len(supports)} passages support the answer; {asked.supports} are asked for"
-    if len(distracts) < asked.distracts:
-        return "few-distracts", f"{len(distracts)} passages distract; {asked.distracts} are asked for"
-    if len(sources) < asked.sources:
-        return "one-source", f"{len(sources)} sources support the answer; {asked.sources} are asked for"
-    if len(spread) < asked.spread:
-        return "one-sided", f"all passages are from {len(spread)} sources; {asked.spread} are asked for"
-    return None
+    checks = (
+        ("few-supports", len(supports), required.supports, "supporting passages"),
+        ("few-distracts", len(distracts), required.distracts, "distracting passages"),
+        ("one-source", len(set(map(source_of, supports))), required.sources, "sources that support the answer"),
+        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in all"),
+    )
+    return next(
+        ((outcome, f"{count} {name}; at least {least} required") for outcome, count, least, name in checks
+         if count < least), None,
+    )  # fmt: skip
 
 
-def _doubts(passages: Sequence[Passage], draft: Draft) -> tuple[str, str] | None:
-    """Why a supported answer is none: outcome and reason, where all sources give it as a guess or a first count."""
-    said = [one.text[slice(*one.support)] for one in of_stance(passages, "supports") if one.support]
-    if said and all(_is_hedged(sentence, draft) for sentence in said):
-        return "hedged", f"every source gives it as a guess: {said[0][:80]!r}"
+def _find_hedge(passages: Sequence[Passage], draft: Draft) -> Problem | None:
+    """Find answers that all sources give as a guess or a first count."""
+    supports = of_stance(passages, "supports")
+    sentences = [passage.text[slice(*passage.support)] for passage in supports if passage.support]
+    if sentences and all(_is_hedged(sentence, draft) for sentence in sentences):
+        return "hedged", f"every source gives the answer as a guess: {sentences[0][:80]!r}"
     return None
 
 
 def _is_hedged(sentence: str, draft: Draft) -> bool:
-    (held,) = find_answer(draft, sentence)
-    return bool(held) and all(is_hedged(sentence, one.end, draft.lang) for one in held)
+    (mentions,) = find_answer(draft, sentence)
+    return bool(mentions) and all(is_hedged(sentence, mention.end, draft.lang) for mention in mentions)
 
 
 def _case(draft: Draft, passages: Sequence[Passage]) -> Case:
     documents = "\n\n".join(passage.text for passage in of_stance(passages, "supports")[:_SHOWN])
     prompt = write_prompt(draft.lang, "reader", {"DOCS": documents, "QUERY": draft.question})
     return make_case(STEP, draft.lang, prompt, question=draft.question, answer=draft.answer)
-
-
-def _verified(draft: Draft, passages: Sequence[Passage]) -> Verified:
-    supports = of_stance(passages, "supports")
-    return Verified(
-        question=draft.id,
-        supports=len(supports),
-        distracts=len(of_stance(passages, "distracts")),
-        sources=len({source_of(one) for one in supports}),
-    )

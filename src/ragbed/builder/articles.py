@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ragbed.builder.build_context import Build
-from ragbed.builder.fetching import drain, open_desk
-from ragbed.builder.record_index import RecordIndex
+from ragbed.builder.build_context import Build, Problem, RecordIndex
+from ragbed.builder.fetching import drain, open_fetcher
+from ragbed.builder.passages import count_tokens
 from ragbed.builder.records import FetchedPage
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
-from ragbed.builder.tokens import count_tokens
 from ragbed.builder.web.content_types import kind_of
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.links import Link
@@ -22,117 +21,118 @@ from ragbed.builder.web.ordered_tasks import in_order, take_turns
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 
-_OTHER_ZONES = timedelta(days=1)
-"""Somewhere it is tomorrow already."""
-_LEAST_TOKENS = 40
-"""A text that is shorter is a caption or a notice: two sentences, from which no question and answer can be made."""
+PAGES_STEP = "pages"
+_OTHER_ZONES = timedelta(days=1)  # it may be tomorrow already in another time zone
+MIN_TOKENS = 40  # shorter texts are captions or notices of two sentences, too short for a question and an answer
 
 
 def make_articles(build: Build) -> Iterator[Article | Reject]:
-    """The step: all sources of a recipe, in its languages and no older than it says; each address once."""
-    addresses: set[str] = set()
-    for number, found in enumerate(drain(_of_recipe(build))):
+    """Yield the articles of all sources in the recipe's languages and dates, each URL once."""
+    urls: set[str] = set()
+    for number, found in enumerate(drain(_collect(build))):
         build.watch(STEP, number, None)
         if isinstance(found, Article):
-            if problem := _unwanted(build, found, addresses):
-                yield problem
+            if problem := _unwanted(build, found, urls):
+                yield reject(found.url, *problem)
                 continue
-            addresses.add(found.url)
+            urls.add(found.url)
         yield found
 
 
-async def _of_recipe(build: Build) -> AsyncGenerator[Article | Reject, None]:
-    sources = [ArticleSource(one.kind, build.locate(one.place), one.licence, one.place) for one in build.recipe.sources]
-    async with open_desk(build) as desk:
-        async for found in collect_articles(sources, desk, build.today):
+async def _collect(build: Build) -> AsyncGenerator[Article | Reject, None]:
+    sources = [
+        ArticleSource(source.kind, build.locate(source.place), source.licence, source.place)
+        for source in build.recipe.sources
+    ]
+    async with open_fetcher(build) as documents:
+        async for found in collect_articles(sources, documents, build.today):
             yield found
 
 
-def _unwanted(build: Build, article: Article, addresses: set[str]) -> Reject | None:
+def _unwanted(build: Build, article: Article, urls: set[str]) -> Problem | None:
     since = build.recipe.since
     if article.lang not in build.recipe.langs:
-        return reject(article.url, "language", f"it is {article.lang}, which the recipe does not ask for")
-    if article.url in addresses:
-        return reject(article.url, "duplicate", "another document has the same address")
+        return "language", f"its language is {article.lang}, which is not in the recipe's langs"
+    if article.url in urls:
+        return "duplicate", "another document has the same URL"
     if since and article.date is None:
-        return reject(article.url, "undated", f"it gives no date, so it may be older than {since}")
+        return "undated", f"it has no date, so it may be older than {since}"
     if since and article.date and article.date < since:
-        return reject(article.url, "old", f"it is of {article.date}, before {since}")
+        return "old", f"its date is {article.date}, before {since}"
     return None
 
 
 async def collect_articles(
-    sources: Iterable[ArticleSource], desk: DocumentFetcher, today: date
+    sources: Iterable[ArticleSource], documents: DocumentFetcher, today: date
 ) -> AsyncIterator[Article | Reject]:
-    """The articles of all sources, each text once; what becomes of a document does not depend on how quick it came.
+    """Yield the articles of all sources, each text once, in an order that does not depend on response times.
 
     Args:
         sources: Where to look.
-        desk: Brings documents and reads them.
-        today: No article is of a later date.
+        documents: Fetches and reads documents.
+        today: Latest date that an article may have.
     """
     texts: dict[str, str] = {}
     for source in sources:
         if source.kind not in SOURCES:
             raise UnknownName("kind of source", source.kind, SOURCES)
-        async for found in in_order(_lay_out(source, desk, today), desk.at_once):
+        async for found in in_order(_tasks(source, documents, today), documents.at_once):
             if isinstance(found, Article):
                 digest = hashlib.sha256(found.text.encode()).hexdigest()
                 if digest in texts:
-                    yield reject(found.url, "duplicate", f"the same text came from {texts[digest]}")
+                    yield reject(found.url, "duplicate", f"{texts[digest]} has the same text")
                     continue
                 texts[digest] = found.url
             yield found
 
 
-async def _lay_out(
-    source: ArticleSource, desk: DocumentFetcher, today: date
+async def _tasks(
+    source: ArticleSource, documents: DocumentFetcher, today: date
 ) -> AsyncIterator[Coroutine[Any, Any, Article | Reject]]:
-    """What is to be done for a source, document by document."""
     links: list[Link] = []
-    async for found in SOURCES[source.kind](source, desk):
+    async for found in SOURCES[source.kind](source, documents):
         match found:
             case Link():
                 links.append(found)
             case RawDocument():
-                yield _read(found, source, desk, today)
+                yield _read(found, source, documents, today)
             case Reject():
                 yield _pass_on(found)
-    once = {link.url: link for link in reversed(links)}
+    first = {link.url: link for link in reversed(links)}
     for link in take_turns(links, lambda link: link.url):
-        if link.url and once[link.url] is not link:
-            yield _pass_on(reject(link.url, "duplicate", "the list names it more than once"))
+        if link.url and first[link.url] is not link:
+            yield _pass_on(reject(link.url, "duplicate", "the list contains this URL more than once"))
         else:
-            yield bring_article(link, source, desk, today)
+            yield fetch_article(link, source, documents, today)
 
 
 async def _pass_on(found: Reject) -> Reject:
     return found
 
 
-async def bring_article(link: Link, source: ArticleSource, desk: DocumentFetcher, today: date) -> Article | Reject:
-    """Fetches and reads what a list, or a search, names."""
+async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
+    """Fetch and read a page that a list or a search names."""
     if not link.url:
-        return reject(f"{source.name}: {link.title}", "address", "the entry has no address")
-    fetched = await desk.fetcher.fetch(link.url)
-    if fetched.page is None:
-        return reject_fetch(fetched)
+        return reject(f"{source.name}: {link.title}", "address", "the entry has no URL")
+    fetched = await documents.fetcher.fetch(link.url)
     page = fetched.page
+    if page is None:
+        return reject_fetch(fetched)
     kind = kind_of(page.content_type, page.body)
     raw = RawDocument(page.final_url, page.body, kind, page.content_type, link.title, link.date, link.licence or None)
-    return await _read(raw, source, desk, today)
+    return await _read(raw, source, documents, today)
 
 
-async def _read(raw: RawDocument, source: ArticleSource, desk: DocumentFetcher, today: date) -> Article | Reject:
-    """Reads a document; what the list said of it comes before what it says itself."""
+async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
+    """Read a document; title, date and licence in the list take precedence over those in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
-    read = await desk.extractor.extract(job)
+    read = await documents.extractor.extract(job)
     if read.outcome != "ok":
         return reject(raw.url, read.outcome, read.reason)
-    if count_tokens(read.text) < _LEAST_TOKENS:
-        return reject(raw.url, "short", f"it has fewer than {_LEAST_TOKENS} tokens of text")
+    if count_tokens(read.text) < MIN_TOKENS:
+        return reject(raw.url, "short", f"it has fewer than {MIN_TOKENS} tokens of text")
     if read.lang is None:
-        return reject(raw.url, "language", "it is neither English nor Chinese, as far as can be told")
+        return reject(raw.url, "language", "its language was not detected as English or Chinese")
     return Article(
         id=hashlib.sha256(f"{raw.url}\0{read.text}".encode()).hexdigest()[:16],
         url=raw.url,
@@ -141,51 +141,45 @@ async def _read(raw: RawDocument, source: ArticleSource, desk: DocumentFetcher, 
         lang=read.lang,
         sha256=hashlib.sha256(raw.body).hexdigest(),
         source=source.name,
-        date=next((day for told in (raw.date, read.date) if (day := _past_day(told, today))), None),
+        date=_past_day(raw.date, today) or _past_day(read.date, today),
         licence=raw.licence or read.licence or source.licence,
     )
 
 
-def _past_day(told: str | None, today: date) -> str | None:
-    """The day in an ISO date; none if it is no date, or one that has not come: feeds lie."""
+def _past_day(text: str | None, today: date) -> str | None:
+    """Return the day of an ISO date; None if it is not a date or in the future, as in some feeds."""
     try:
-        day = date.fromisoformat((told or "")[:10])
+        day = date.fromisoformat((text or "")[:10])
     except ValueError:
         return None
     return day.isoformat() if day <= today + _OTHER_ZONES else None
 
 
-PAGES_STEP = "pages"
-
-
 def make_pages(build: Build) -> Iterator[FetchedPage | Reject]:
-    """The step: every address once, whatever questions it was found for."""
+    """Yield the pages that searches found, each URL once."""
     urls = dict.fromkeys(hit.url for hit in build.read("hits", Hit))
     with RecordIndex(build, "articles", Article) as articles:
-        here = {article.url: place for place, article in articles.look_over() if article.url in urls}
-        yield from (FetchedPage(hit=url, article=articles.take(here[url])) for url in urls if url in here)
-    far = [url for url in urls if url not in here]
-    for number, found in enumerate(drain(_bring_all(build, far)) if far else ()):
-        build.watch(PAGES_STEP, number, len(far))
+        known = {article.url: place for place, article in articles.scan() if article.url in urls}
+        yield from (FetchedPage(hit=url, article=articles.read(known[url])) for url in urls if url in known)
+    missing = [url for url in urls if url not in known]
+    for number, found in enumerate(drain(_fetch_all(build, missing)) if missing else ()):
+        build.watch(PAGES_STEP, number, len(missing))
         yield found
 
 
-async def _bring_all(build: Build, urls: list[str]) -> AsyncGenerator[FetchedPage | Reject, None]:
-    async with open_desk(build) as desk:
-        async for found in in_order(_fetch_each(build, urls, desk), desk.at_once):
-            yield found
-
-
-async def _fetch_each(
-    build: Build, urls: list[str], desk: DocumentFetcher
-) -> AsyncIterator[Coroutine[Any, Any, FetchedPage | Reject]]:
+async def _fetch_all(build: Build, urls: list[str]) -> AsyncGenerator[FetchedPage | Reject, None]:
     source = ArticleSource("search", build.recipe.search.engine)
-    for url in take_turns(urls, lambda one: one):
-        yield _bring(url, source, desk, build)
 
+    async def fetch(url: str) -> FetchedPage | Reject:
+        found = await fetch_article(Link(url=url, title=""), source, documents, build.today)
+        if isinstance(found, Reject):
+            return msgspec.structs.replace(found, step=PAGES_STEP)
+        return FetchedPage(hit=url, article=found)
 
-async def _bring(url: str, source: ArticleSource, desk: DocumentFetcher, build: Build) -> FetchedPage | Reject:
-    found = await bring_article(Link(url=url, title=""), source, desk, build.today)
-    if isinstance(found, Reject):
-        return msgspec.structs.replace(found, step=PAGES_STEP)
-    return FetchedPage(hit=url, article=found)
+    async def tasks() -> AsyncIterator[Coroutine[Any, Any, FetchedPage | Reject]]:
+        for url in take_turns(urls, str):
+            yield fetch(url)
+
+    async with open_fetcher(build) as documents:
+        async for found in in_order(tasks(), documents.at_once):
+            yield found

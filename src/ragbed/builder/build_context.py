@@ -1,4 +1,4 @@
-"""Where a build takes place: its folder, its recipe, and the ways to the outside that its steps are given."""
+"""The context of a build: its folder, its recipe, and the services that its steps use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -23,102 +23,146 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
-
-
-def _show_nothing(step: str, done: int, total: int | None) -> None:
-    """For who does not look."""
+Problem: TypeAlias = tuple[str, str]  # outcome and reason of a reject
 
 
 @dataclass(frozen=True)
 class BuildServices:
-    """How the world is reached, or that it is not."""
+    """Access to the network.
+
+    Args:
+        environ: Keys and base URLs of search engines.
+        gate: Addresses that may be connected to.
+        manners: Limits for fetching pages.
+        locked: Fetch nothing and use only what is stored.
+    """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Where keys and addresses of search engines are."""
     gate: AddressFilter = field(default_factory=AddressFilter)
     manners: FetchLimits = field(default_factory=FetchLimits)
     locked: bool = False
-    """Nothing is fetched: what was kept is all there is."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """A build at work."""
+    """A build that is running.
+
+    Args:
+        folder: Folder of the build.
+        recipe: What to build.
+        today: Latest date of an article. A resumed build keeps the day on which it read its articles.
+        ask: Calls models.
+        outside: Access to the network.
+        watch: Called with the name of the step, the number of finished records, and the total if known.
+        engine: Runs reading, splitting, encoding and labelling.
+        home: Folder of the recipe, which its relative paths start from. No record or lock depends on it.
+        keeper: Folder whose kept/ is used, by default `folder`. A locked build works in a folder of its own.
+    """
 
     folder: Path
     recipe: Recipe
     today: date
-    """No article is of a later date; of a build that goes on, the day its articles were read."""
     ask: Ask
     outside: BuildServices = field(default_factory=BuildServices)
-    watch: Callable[[str, int, int | None], None] = _show_nothing
-    """Told of each step how many are done, and of how many where that is known."""
+    watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
-    """Who reads, cuts, encodes and labels."""
     home: Path = Path()
-    """The folder of the recipe: where its places are looked for. No record and no lock depends on it."""
     keeper: Path | None = None
-    """The folder whose kept/ is used; None: its own. A locked build works apart from what it is compared with."""
 
     @property
     def kept(self) -> Path:
-        """The folder of what came from outside."""
+        """The folder of pages, responses and vectors, which is created if missing."""
         folder = (self.keeper or self.folder) / "kept"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def locate(self, place: str) -> str:
-        """Where a place of the recipe is; an address of the web stays."""
+        """Return the path of a file or folder that the recipe names; web URLs stay."""
         return place if place.startswith(("http://", "https://")) else str(self.home / place)
 
     @property
     def corpora(self) -> list[Path]:
-        """Where the texts are that models may have been trained on."""
+        """The paths of texts that models may have been trained on."""
         return [self.home / place for place in self.recipe.gate.corpora]
 
     @property
     def recorded(self) -> Path | None:
-        """Where the hits are that are to be replayed."""
+        """The path of the recorded hits to replay."""
         return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
-        """The records that a step made."""
+        """Return the path of a step's records."""
         return self.folder / "steps" / f"{step}.jsonl"
 
     def rejects_of(self, step: str) -> Path:
-        """What did not pass a step."""
+        """Return the path of a step's rejects."""
         return self.folder / "steps" / f"{step}.rejects.jsonl"
 
     def read(self, step: str, kind: type[Thing]) -> Iterator[Thing]:
-        """The records that a step made, one by one."""
+        """Yield the records of a step."""
         path = self.file_of(step)
         decoder = msgspec.json.Decoder(kind)
         for number, line in read_lines(path):
             yield decode_line(decoder, line, path, number, step)
 
     def shown(self, step: str, things: list[Thing]) -> Iterator[Thing]:
-        """Things one by one, with the progress shown."""
+        """Yield things one by one and report the progress."""
         for number, thing in enumerate(things):
             self.watch(step, number, len(things))
             yield thing
 
 
 def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, number: int, step: str) -> Thing:
-    """A record of a step's file; a line that is none is named."""
+    """Decode a record of a step's file; the error of an invalid line names the line."""
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
-        problem = f"{error}; mend it, or make it again with --from {step}"
-        raise DataError(path, problem, line=number) from error
+        raise DataError(
+            path, f"{error}; fix the line, or run the step again with --from {step}", line=number
+        ) from error
+
+
+class RecordIndex(Generic[Thing]):
+    """Random access to the records of a step, which may not fit into memory. Used as a context manager.
+
+    Args:
+        build: The build.
+        step: The step that made the records.
+        kind: Type of the records.
+    """
+
+    def __init__(self, build: Build, step: str, kind: type[Thing]) -> None:
+        self._path, self._step, self._decoder = build.file_of(step), step, msgspec.json.Decoder(kind)
+        self._file = open(self._path, "rb")  # noqa: SIM115 - closed in __exit__
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def scan(self) -> Iterator[tuple[int, Thing]]:
+        """Yield every record with its offset; do not call `read` meanwhile."""
+        offset = 0
+        self._file.seek(0)
+        for number, line in enumerate(self._file, 1):
+            if not line.isspace():
+                yield offset, decode_line(self._decoder, line, self._path, number, self._step)
+            offset += len(line)
+
+    def read(self, offset: int) -> Thing:
+        """Return the record at an offset."""
+        self._file.seek(offset)
+        return self._decoder.decode(self._file.readline())
 
 
 def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
-    """What does not pass a step, and why."""
+    """Make the record of a question, page or passage that a step rejects."""
     return Reject(step=step, what=what, outcome=outcome, reason=reason)
 
 
 def hash_file(path: Path) -> str:
-    """The sha256 of a file."""
+    """Return the sha256 of a file."""
     check_regular(path, follow_links=True)
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()

@@ -8,20 +8,21 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from ragbed.builder.answers import limit_sources
+from ragbed.builder.answers import read_verified
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.edits import ask_rewrite, check_edit, check_fake, check_rewrite, edit_passage, find_fake
 from ragbed.builder.fields import read_blocks
-from ragbed.builder.model_requests import Request, make_case, spell, write_prompt
+from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Edited, Falsehood, LabelledPool, Probe, Verified
+from ragbed.builder.records import Draft, Edited, Falsehood
 from ragbed.schema import Case, Passage, Reject
 from ragbed.text import to_terms
 
 STEP = "falsehoods"
-_OTHERS = 50
-"""Questions whose answers are tried, the likest first: farther ones have answers that nobody would believe."""
+REWRITE_STEP = "rewrites"
+_MAX_TOKENS = 700  # of a rewritten passage: 300 of our tokens, up to twice as many for tokenizers not made for Chinese
+_MAX_OTHERS = 50  # similar questions whose answers are tried; the answers of less similar ones are not plausible
 
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
@@ -29,73 +30,66 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
     if not any(wanted.values()):
         return
-    known = {probe.question for probe in build.read("probes", Probe) if probe.is_known}
-    passed = {one.question for one in build.read("answers", Verified)} & known
-    asked = list(build.read("questions", Draft))
-    drafts = [draft for draft in asked if draft.id in passed]
-    most = build.recipe.pools.per_source
-    pools = {
-        pool.question: limit_sources(pool.passages, most)
-        for pool in build.read("stances", LabelledPool)
-        if pool.question in passed
-    }
+    verified = read_verified(build)
+    known = {name for name in verified.drafts if verified.probes[name].is_known}
+    drafts = list(build.read("questions", Draft))
     for lang, count in wanted.items():
-        own = [draft for draft in drafts if draft.lang == lang][: ceil(count * build.recipe.questions.surplus)]
+        others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
+        own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
-        replies = ask_for_fields(build, STEP, cases) if cases else {}
-        others = [(one, set(to_terms(one.question))) for one in asked if one.lang == lang] if cases else []
+        responses = ask_for_fields(build, STEP, cases) if cases else {}
         for draft, case in zip(own, cases, strict=True):
-            blocks = replies[case.case]
-            if isinstance(blocks, list):
-                told = _spoken(blocks[0].get("fake", ""), case)
-                fake, rejects = _choose(draft, told, others)
-                yield from rejects
-                if fake:
-                    yield _falsify(draft, pools[draft.id], fake, build.recipe.pools.supports)
-            else:
+            blocks = responses[case.case]
+            if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
+                continue
+            fake, rejects = _choose(draft, _generated_fake(blocks[0].get("fake", ""), case), others)
+            yield from rejects
+            if fake:
+                yield _falsify(draft, verified.pools[draft.id], fake, build.recipe.pools.supports)
 
 
 def _prompt(draft: Draft) -> str:
     return write_prompt(draft.lang, "falsehoods", {"QUERY": draft.question, "ANSWER": spell(draft.answer)})
 
 
-def _spoken(told: str, case: Case) -> str:
-    """A false answer without a full stop; empty if it is only the prompt's "the wrong answer", as of small models."""
-    asked = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
-    told = told.strip().rstrip("。.")
-    return "" if told.lower() in asked else told
+def _generated_fake(text: str, case: Case) -> str:
+    """Return a false answer without a full stop; empty if a small model only repeats the prompt's placeholder."""
+    placeholders = {block.get("fake", "").lower() for block in read_blocks(case.messages[0].content)}
+    text = text.strip().rstrip("。.")
+    return "" if text.lower() in placeholders else text
 
 
-def _choose(draft: Draft, told: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
-    """The generator's false answer, or where it will not do the answer to the likest question; empty if none will.
+def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
+    """Return the generated false answer, or the answer to the most similar question if it is not valid.
 
     Args:
         draft: The question.
-        told: The generator's.
-        others: The questions of its language, with their terms.
+        generated: The false answer of the generator.
+        others: The questions of the same language, with their terms.
     """
-    terms = next(held for one, held in others if one is draft)
-    faults = check_fake(draft, ((told,),)) if told else ["there is none"]
-    if told and _repeats(told, terms, draft):
+    terms = next(own for other, own in others if other is draft)
+    faults = check_fake(draft, ((generated,),)) if generated else ["there is none"]
+    if generated and _repeats(generated, terms, draft):
         faults.append("it repeats the question")
     if not faults:
-        return told, []
-    likest = nlargest(_OTHERS, (one for one in others if one[0] is not draft), key=lambda one: len(terms & one[1]))
-    known = (one.answer[0][0] for one, _ in likest)
-    fake = next((one for one in known if not check_fake(draft, ((one,),))), "")
-    place = f"; {fake}, the answer to another question, takes its place" if fake else ""
-    return fake, [reject(STEP, draft.question, "fake", f"{told!r}: {'; '.join(faults)}{place}")]
+        return generated, []
+    rest = (other for other in others if other[0] is not draft)
+    similar = nlargest(_MAX_OTHERS, rest, key=lambda other: len(terms & other[1]))
+    answers = (other.answer[0][0] for other, _ in similar)
+    fake = next((answer for answer in answers if not check_fake(draft, ((answer,),))), "")
+    used = f"; {fake}, the answer to another question, is used instead" if fake else ""
+    return fake, [reject(STEP, draft.question, "fake", f"{generated!r}: {'; '.join(faults)}{used}")]
 
 
-def _repeats(told: str, asked: set[str], draft: Draft) -> bool:
-    """Whether most words of a false answer are the question's and not the true answer's: "The Games were in Rome"."""
-    said = set(to_terms(told)).difference(to_terms(draft.answer[0][0]))
-    return 2 * len(said & asked) > len(said)
+def _repeats(fake: str, terms: set[str], draft: Draft) -> bool:
+    """Check whether most words of a false answer are the question's and not the true answer's."""
+    words = set(to_terms(fake)).difference(to_terms(draft.answer[0][0]))
+    return 2 * len(words & terms) > len(words)
 
 
-def _falsify(draft: Draft, passages: Sequence[Passage], told: str, least: int) -> Falsehood | Reject:
-    fake = ((told,),)
+def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -> Falsehood | Reject:
+    fake = ((name,),)
     edits = []
     for place, passage in enumerate(passages):
         if passage.stance == "supports":
@@ -103,47 +97,41 @@ def _falsify(draft: Draft, passages: Sequence[Passage], told: str, least: int) -
             if not check_edit(draft, fake, passage.text, edit.text):
                 edits.append(Edited(of=place, text=edit.text, spans=edit.spans))
     if len(edits) < max(1, least):
-        return reject(
-            STEP, draft.question, "edits", f"the answer can be replaced for certain in {len(edits)} passages only"
-        )
+        reason = f"the answer can be replaced reliably in {len(edits)} passages only"
+        return reject(STEP, draft.question, "edits", reason)
     return Falsehood(question=draft.id, fake=fake, edits=tuple(edits))
 
 
-REWRITE_STEP = "rewrites"
-_MOST_TOKENS = 700
-"""Of a reply: a passage has 300 of our tokens, and tokenizers that were not made for Chinese give twice as many."""
-
-
 def make_rewrites(build: Build) -> Iterator[Falsehood | Reject]:
-    """The step: every edited passage that a model rewrote without telling another story; none without such a model."""
+    """Yield the edited passages that a model rewrote without changing the content; none without a rewriter."""
     rewriter = build.recipe.pools.rewriter
     if rewriter is None:
         return
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     falsehoods = list(build.read("falsehoods", Falsehood))
     cases = {
-        (one.question, edit.of): _case(drafts[one.question], one, edit) for one in falsehoods for edit in one.edits
+        (falsehood.question, edit.of): make_case(
+            REWRITE_STEP,
+            drafts[falsehood.question].lang,
+            ask_rewrite(drafts[falsehood.question], falsehood.fake, edit.text),
+        )
+        for falsehood in falsehoods
+        for edit in falsehood.edits
     }
-    unique = {case.case: case for case in cases.values()}
-    replies = build.ask(Request(REWRITE_STEP, rewriter, list(unique.values()), max_tokens=_MOST_TOKENS))
-    for one in falsehoods:
-        draft, kept = drafts[one.question], []
-        for edit in one.edits:
-            completion = replies[cases[one.question, edit.of].case][0]
+    responses = build.ask(Request(REWRITE_STEP, rewriter, unique_cases(cases.values()), max_tokens=_MAX_TOKENS))
+    for falsehood in falsehoods:
+        draft, kept = drafts[falsehood.question], []
+        for edit in falsehood.edits:
+            completion = responses[cases[falsehood.question, edit.of].case][0]
             text = (completion.reply or "").strip()
             if completion.outcome == "error":
-                yield reject(
-                    REWRITE_STEP, draft.question, "error", f"the rewriter could not be asked: {completion.error}"
-                )
-            elif faults := check_rewrite(draft, one.fake, edit.text, text):
+                reason = f"the call of the rewriter failed: {completion.error}"
+                yield reject(REWRITE_STEP, draft.question, "error", reason)
+            elif faults := check_rewrite(draft, falsehood.fake, edit.text, text):
                 yield reject(REWRITE_STEP, draft.question, "rewrite", f"passage {edit.of}: {'; '.join(faults)}")
             else:
-                kept.append(Edited(of=edit.of, text=text, spans=find_fake(draft, one.fake, text)))
+                kept.append(Edited(of=edit.of, text=text, spans=find_fake(draft, falsehood.fake, text)))
         if len(kept) >= max(1, build.recipe.pools.supports):
-            yield replace(one, edits=tuple(kept))
+            yield replace(falsehood, edits=tuple(kept))
         else:
-            yield reject(REWRITE_STEP, draft.question, "edits", f"{len(kept)} of its passages could be rewritten")
-
-
-def _case(draft: Draft, falsehood: Falsehood, edit: Edited) -> Case:
-    return make_case(REWRITE_STEP, draft.lang, ask_rewrite(draft, falsehood.fake, edit.text))
+            yield reject(REWRITE_STEP, draft.question, "edits", f"only {len(kept)} of its passages could be rewritten")

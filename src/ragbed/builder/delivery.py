@@ -1,4 +1,4 @@
-"""What a build leaves: a file of items for each language and kind, and a lock that says what they were made from."""
+"""Write the results of a build: a file of items per language and kind, and a lock with the hashes of all inputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -29,31 +29,25 @@ LOCK = "build.lock"
 
 
 class Lock(Struct, frozen=True, kw_only=True):
-    """What a build was made from, and what came of it."""
+    """The inputs and outputs of a build."""
 
     ragbed: str
     begun: str
-    canary: str
-    """A string that stands nowhere else: a model that can go on with it has seen this benchmark."""
+    canary: str  # a unique string: a model that can complete it was trained on this benchmark
     recipe: Recipe
-    models: dict[str, str]
-    """Every model that was asked, and what it said it was."""
+    models: dict[str, str]  # called models and the identities that they reported
     encoders: dict[str, str]
     prompts: dict[str, str]
-    sources: dict[str, str]
-    """Every article's address and the hash of its bytes."""
-    pages: dict[str, str]
-    """Every page that a search named, likewise."""
-    steps: dict[str, str]
-    """Every step and the hash of its file."""
-    files: dict[str, str]
-    """Every file of items and its hash."""
+    sources: dict[str, str]  # URLs of articles and hashes of their bytes
+    pages: dict[str, str]  # URLs of search results and hashes of their bytes
+    steps: dict[str, str]  # hash of each step's file
+    files: dict[str, str]  # hash of each file of items
 
 
 def write_files(build: Build) -> dict[str, str]:
-    """Writes the files of items; their names and hashes.
+    """Write the files of items, and return their names and hashes.
 
-    A file that an earlier build made and this one does not goes, unless nothing was made at all.
+    A file of an earlier build that this one does not write is removed, unless this build has no items at all.
     """
     names = [f"{lang}_{kind}.jsonl" for lang in ("en", "zh") for kind in KINDS]
     earlier = listed_files(build.folder)
@@ -71,7 +65,7 @@ def write_files(build: Build) -> dict[str, str]:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """The files of items that a build made in a folder; none where its lock is missing or cannot be read."""
+    """Return the files of items in a folder's lock; none if the lock is missing or unreadable."""
     try:
         return read_lock(folder).files
     except RagbedError:
@@ -79,73 +73,70 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def make_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> Lock:
-    """The lock of what is there now."""
-    recipe = msgspec.json.encode(build.recipe)
+    """Make the lock of a finished build."""
+    seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
     encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     if build.recipe.search.engine == "local" and build.recipe.search.encoder:
         encoders["search"] = build.recipe.search.encoder
     return Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),
-        canary=f"ragbed-canary-{hashlib.sha256(recipe + str(state.begun).encode()).hexdigest()[:32]}",
+        canary=f"ragbed-canary-{hashlib.sha256(seed).hexdigest()[:32]}",
         recipe=build.recipe,
         models=dict(sorted(models.items())),
         encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
         prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
-        sources={one.url: one.sha256 for one in build.read("articles", Article)},
-        pages={one.hit: one.article.sha256 for one in build.read("pages", FetchedPage)},
+        sources={article.url: article.sha256 for article in build.read("articles", Article)},
+        pages={page.hit: page.article.sha256 for page in build.read("pages", FetchedPage)},
         steps={name: hash_file(build.file_of(name)) for name in state.steps},
         files=dict(files),
     )
 
 
 def write_lock(folder: Path, lock: Lock) -> None:
-    """Writes it beside the files."""
+    """Write a lock into its folder."""
     with write_whole(folder / LOCK) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(lock), indent=2) + b"\n")
 
 
 def read_lock(folder: Path) -> Lock:
-    """The lock of a folder."""
+    """Read the lock of a folder."""
     path = folder / LOCK
     try:
         return msgspec.json.decode(read_regular(path), type=Lock)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; build once without --locked.") from None
+        raise UsageError(f"{path} does not exist; build once without --locked.") from None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is no lock of this version: {error}; build once without --locked") from error
+        raise DataError(path, f"is not a lock of this version: {error}; build once without --locked") from error
 
 
 def check_recipe(folder: Path, lock: Lock, recipe: Recipe) -> None:
-    """Refuses another recipe than the lock's, before anything is made of it."""
+    """Refuse a recipe that differs from the lock's, before anything is built."""
     if lock.recipe != recipe:
-        raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference('recipe', lock.recipe, recipe)}.")
+        _report(folder, "recipe", msgspec.structs.asdict(lock.recipe), msgspec.structs.asdict(recipe))
 
 
 def check_lock(folder: Path, old: Lock, new: Lock) -> None:
-    """Refuses a build that is not what its lock says, and names the first cause of the difference.
-
-    Raises:
-        RagbedError: Something is not as it was.
-    """
-    for what in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
-        was, now = getattr(old, what), getattr(new, what)
+    """Refuse a build that differs from its lock, and name the first difference."""
+    for name in ("ragbed", "encoders", "prompts", "sources", "pages", "steps", "files"):
+        was, now = getattr(old, name), getattr(new, name)
         if was != now:
-            raise RagbedError(f"{folder} is not what its {LOCK} says: {_difference(what, was, now)}.")
+            _report(folder, name, was, now)
 
 
 def put_back(made: Path, folder: Path, lock: Lock) -> None:
-    """Moves what a locked build made to where it is missing; a file that was changed since is left as it is.
+    """Move the files of a locked build to where they are missing.
 
     Raises:
-        RagbedError: A file is there and is not what the lock says.
+        RagbedError: A file was changed since the build. It stays as it is.
     """
-    told = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
-    changed = [name for name, digest in told.items() if (folder / name).exists() and hash_file(folder / name) != digest]
+    hashes = lock.files | {f"steps/{name}.jsonl": digest for name, digest in lock.steps.items()}
+    paths = {name: folder / name for name in hashes}
+    changed = [name for name, path in paths.items() if path.exists() and hash_file(path) != hashes[name]]
     if changed:
         raise RagbedError(
-            f"{folder} is not what its {LOCK} says: {', '.join(changed)} changed since, and stays as it is. What is "
-            "kept still gives the bytes of the lock: move these files away, and --locked makes them again."
+            f"{folder} differs from its {LOCK}: {', '.join(changed)} changed since the build. The stored pages and "
+            "responses still match the lock: move these files away and run --locked to make them again."
         )
     for path in sorted(made.rglob("*")):
         place = folder / path.relative_to(made)
@@ -154,11 +145,8 @@ def put_back(made: Path, folder: Path, lock: Lock) -> None:
             path.rename(place)
 
 
-def _difference(what: str, was: object, now: object) -> str:
+def _report(folder: Path, name: str, was: object, now: object) -> NoReturn:
     if isinstance(was, dict) and isinstance(now, dict):
-        name = next(key for key in {**was, **now} if was.get(key) != now.get(key))
-        return f"{what}: {name} was {was.get(name, 'not there')} and is {now.get(name, 'not there')}"
-    if isinstance(was, Recipe) and isinstance(now, Recipe):
-        field = next(name for name in was.__struct_fields__ if getattr(was, name) != getattr(now, name))
-        return f"{field} of the recipe was {getattr(was, field)!r} and is {getattr(now, field)!r}"
-    return f"{what} was {was} and is {now}"
+        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        name, was, now = f"{name}: {key}", was.get(key, "missing"), now.get(key, "missing")
+    raise RagbedError(f"{folder} differs from its {LOCK}: {name} was {was} and is {now}.")

@@ -1,6 +1,6 @@
-"""The desk of a build: fetching and reading as everywhere, with everything that came of it kept for the next time.
+"""Fetch and read documents for a build, and store every result for the next time.
 
-A step that was killed begins again and finds its pages and readings here; a locked build has nothing else.
+A step that was killed starts again and finds its pages and texts here; a locked build uses nothing else.
 """
 
 from __future__ import annotations
@@ -21,32 +21,28 @@ from ragbed.builder.web.content_types import KINDS
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetched, Fetcher
-from ragbed.builder.web.fetch_errors import FetchFailed
+from ragbed.builder.web.limits import FetchFailed
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import RagbedError
 from ragbed.runs.engines.base import Engine, Worker
 
-_FORMAT = 2
-"""Of what is kept; raised when documents are read otherwise than before."""
-_READY = 48
-"""Documents for each child, of which it reads one: others are there when one is done, however far they come from, and
-many travel together, which costs little more than one. A document may be 20 MB, and few are more than 0.1."""
-_MOST = 256
-"""Documents under way, however many readers there are."""
+_FORMAT = 2  # of stored results; increase when documents are read differently
+# Documents queued per child process, which reads one at a time: the next ones are there when it is done, and sending
+# many together costs little more than one. A document may have 20 MB, but few have more than 0.1.
+_QUEUED = 48
+_MAX_QUEUED = 256  # documents under way, however many readers there are
 Given = TypeVar("Given")
 Thing = TypeVar("Thing")
 
 
-class _Ending(msgspec.Struct):
-    """How a fetch ended that brought no page."""
-
+class _Failure(msgspec.Struct):
     outcome: str
     reason: str
 
 
-class KeptFetcher(Fetcher):
-    """A fetcher whose failures are kept too, and which in a locked build only remembers."""
+class _StoringFetcher(Fetcher):
+    """A fetcher that also stores failures; in a locked build it only uses what is stored."""
 
     def __init__(self, build: Build, keep: PageCache) -> None:
         outside = build.outside
@@ -55,25 +51,20 @@ class KeptFetcher(Fetcher):
         self._memory, self._locked = keep, outside.locked
 
     async def fetch(self, url: str, kinds: frozenset[str] = KINDS) -> Fetched:
-        """See `Fetcher`."""
         key = _key(b"fetch", url.encode("utf-8", "replace"), " ".join(sorted(kinds)).encode())
-        if self._locked and (ended := self._remember(key)):
-            return Fetched(url, ended.outcome, ended.reason)  # type: ignore[arg-type]
+        stored = msgspec.json.decode(self._memory.find_answer(key) or b"null", type=_Failure | None)
+        if self._locked and stored:
+            return Fetched(url, stored.outcome, stored.reason)  # type: ignore[arg-type]
         if self._locked and not self._is_kept(url):
-            raise RagbedError(f"{url} is not kept, so a locked build cannot have it; build without --locked.")
+            raise RagbedError(f"{url} is not stored, so a locked build cannot use it; build without --locked.")
         fetched = await super().fetch(url, kinds)
-        ending = _Ending(fetched.outcome, fetched.reason) if fetched.page is None else None
-        if ending != self._remember(key):
-            self._memory.keep_answer(key, msgspec.json.encode(ending))
+        failure = _Failure(fetched.outcome, fetched.reason) if fetched.page is None else None
+        if failure != stored:
+            self._memory.keep_answer(key, msgspec.json.encode(failure))
         return fetched
 
-    def _remember(self, key: str) -> _Ending | None:
-        """How the last fetch failed; None if it did not, or there was none."""
-        kept = self._memory.find_answer(key)
-        return None if kept is None else msgspec.json.decode(kept, type=_Ending | None)
-
     def _is_kept(self, url: str) -> bool:
-        """Whether a page is there, or the address is none that anybody would be asked for."""
+        """Check that a page is stored, or that its URL is invalid and would not be fetched anyway."""
         try:
             return self._memory.find_page(str(parse_page_url(url))) is not None
         except FetchFailed:
@@ -81,7 +72,7 @@ class KeptFetcher(Fetcher):
 
 
 class ReadingWorker:
-    """Children that read documents, as a hand of an engine.
+    """A worker that reads documents in child processes.
 
     Args:
         cores: Documents read at the same time.
@@ -89,91 +80,83 @@ class ReadingWorker:
 
     def __init__(self, cores: int) -> None:
         self._extractor = Extractor(cores)
-        self.room, self.spare = _READY * cores, (_READY - 1) * cores
+        self.room, self.spare = _QUEUED * cores, (_QUEUED - 1) * cores
 
     async def begin(self) -> str:
-        """Reading is the same everywhere."""
+        """Return the version of the reader."""
         return f"reader {_FORMAT}"
 
     async def do(self, job: ReadJob) -> ReadResult:
-        """Reads a document."""
+        """Read a document."""
         return await self._extractor.extract(job)
 
     async def close(self) -> None:
-        """Ends the children."""
+        """Stop the child processes."""
         await self._extractor.close()
 
 
-class KeptExtractor:
-    """Reads each document once.
-
-    Args:
-        hand: Reads.
-        keep: Where readings are kept.
-        locked: Whether those that failed are good enough.
-    """
+class _StoringExtractor:
+    """Reads each document once and stores the result; a locked build also uses stored failures."""
 
     def __init__(self, hand: Worker[ReadJob, ReadResult], keep: PageCache, *, locked: bool) -> None:
         self._hand, self._memory, self._locked = hand, keep, locked
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """See `Extractor`; what failed is tried again, since a busy machine may be to blame."""
         key = _key(b"reading", msgspec.msgpack.encode(job))
-        kept = self._memory.find_answer(key)
-        if kept is not None:
-            reading = msgspec.msgpack.decode(kept, type=ReadResult)
-            if reading.outcome == "ok" or self._locked:
-                return reading
-        reading = await self._hand.do(job)
-        self._memory.keep_answer(key, msgspec.msgpack.encode(reading))
-        return reading
+        stored = self._memory.find_answer(key)
+        if stored is not None:
+            result = msgspec.msgpack.decode(stored, type=ReadResult)
+            if result.outcome == "ok" or self._locked:  # a busy machine may have caused other failures
+                return result
+        result = await self._hand.do(job)
+        self._memory.keep_answer(key, msgspec.msgpack.encode(result))
+        return result
 
 
 @asynccontextmanager
-async def at_work(hand: Worker[Given, Thing]) -> AsyncIterator[Worker[Given, Thing]]:
-    """A hand that is let go in the end."""
+async def closing_worker(worker: Worker[Given, Thing]) -> AsyncIterator[Worker[Given, Thing]]:
+    """Close a worker at the end."""
     try:
-        yield hand
+        yield worker
     finally:
-        await hand.close()
+        await worker.close()
 
 
 @asynccontextmanager
-async def open_desk(build: Build) -> AsyncIterator[DocumentFetcher]:
-    """The desk, for as long as a step needs it."""
+async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
+    """Open what fetches and reads documents for a step."""
     with PageCache(build.kept / "pages.db") as keep:
-        async with KeptFetcher(build, keep) as fetcher, at_work(build.engine.staff(ReadingWorker)) as hand:
-            extractor = KeptExtractor(hand, keep, locked=build.outside.locked)
+        async with _StoringFetcher(build, keep) as fetcher, closing_worker(build.engine.staff(ReadingWorker)) as worker:
+            extractor = _StoringExtractor(worker, keep, locked=build.outside.locked)
             yield DocumentFetcher(fetcher, extractor, documents_at_once(build.engine))
 
 
 def documents_at_once(engine: Engine) -> int:
-    """As many as wait for hosts; where readers are far away, as they have, and as many again for the next journey.
+    """Return how many documents may be under way.
 
-    Bounded: all are in the memory, and each may be a connection.
+    On this machine they mostly wait for hosts. Remote readers get as many as they hold, and as many again in transit.
+    The number is bounded because all are in memory, and each may be a connection.
     """
-    return (
-        DocumentFetcher.at_once
-        if engine.shares_disk
-        else min(_MOST, max(DocumentFetcher.at_once, 2 * _READY * engine.workers))
-    )
+    if engine.shares_disk:
+        return DocumentFetcher.at_once
+    return min(_MAX_QUEUED, max(DocumentFetcher.at_once, 2 * _QUEUED * engine.workers))
 
 
 def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
-    """What an asynchronous generator gives, one by one; it is closed in good order whatever happens."""
-    came: list[Thing] = []
+    """Yield the items of an asynchronous generator, and close it at the end."""
+    received: list[Thing] = []
 
-    async def take_next() -> None:  # gives nothing back: the runner would write out the whole of it, for nobody
-        came.append(await anext(stream))
+    async def receive() -> None:  # returns nothing: asyncio.Runner formats the repr of a task with its result
+        received.append(await anext(stream))
 
     with asyncio.Runner() as runner:
         try:
             while True:
                 try:
-                    runner.run(take_next())
+                    runner.run(receive())
                 except StopAsyncIteration:
                     return
-                yield came.pop()
+                yield received.pop()
         finally:
             runner.run(stream.aclose())
 

@@ -1,4 +1,4 @@
-"""Lines such as `Question: …` in a generator's reply, in either language, however the model dresses them."""
+"""Parse fields such as `Question: …` in a generator's response, in English or Chinese and with any markup."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ _LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_PAIRS = ('""', "''", "“”", "‘’", "「」", "``")
+_QUOTES = ('""', "''", "“”", "‘’", "「」", "``")
 _NOTHING = frozenset({"", "none", "n/a", "no", "unknown", "-", "无", "没有", "不详", "未知", "暂无"})
 
 
 def read_blocks(reply: str, alone: str = "") -> list[dict[str, str]]:
-    """The fields of a reply, block by block; a field that comes again begins a new block.
+    """Return the fields of a response as blocks; a repeated field starts a new block.
 
     Args:
-        reply: The generator's.
-        alone: The only field that was asked for: a reply of one line that asks something is it, named or not.
+        reply: The response.
+        alone: The only requested field, if there is one. A single-line question without a field name is its value.
     """
-    said = _THOUGHT.sub("", reply).strip()
-    line = _bare(said)
+    text = _THOUGHT.sub("", reply).strip()
+    line = _unquote(text)
     if alone and line.endswith(("?", "？")) and "\n" not in line and not _LINE.match(line):
         return [{alone: line}]
     blocks: list[dict[str, str]] = []
-    for name, value in _LINE.findall(said):
+    for name, value in _LINE.findall(text):
         field = _NAMES[name.lower()]
         if not blocks or field in blocks[-1]:
             blocks.append({})
-        blocks[-1][field] = _bare(value)
+        blocks[-1][field] = _unquote(value)
     return blocks
 
 
 def is_nothing(value: str) -> bool:
-    """Whether a field says that there is nothing to say."""
+    """Check whether a field is empty or says that there is nothing."""
     return value.strip().strip(".。[]()（）").lower() in _NOTHING
 
 
 def split_aliases(value: str) -> list[str]:
-    """The aliases of a field, as far as it has some."""
-    parts = (_bare(part) for part in re.split(r"\s*[|｜]\s*", value))
+    """Return the aliases in a field."""
+    parts = (_unquote(part) for part in re.split(r"\s*[|｜]\s*", value))
     return [part for part in parts if not is_nothing(part)]
 
 
-def _bare(value: str) -> str:
-    """Without the quotation marks that some models put around everything."""
+def _unquote(value: str) -> str:
+    """Remove the quotation marks that some models put around every value."""
     value = value.strip()
     inner = value[1:-1]
-    is_quoted = value[:1] + value[-1:] in _PAIRS and not any(mark in inner for mark in (value[0], value[-1]))
+    is_quoted = value[:1] + value[-1:] in _QUOTES and not any(mark in inner for mark in (value[0], value[-1]))
     return inner.strip() if len(value) > 2 and is_quoted else value

@@ -1,7 +1,7 @@
-"""Where a passage says the answer: found by typed matching, and by plain containment where that sees nothing.
+"""Find the answer in a passage by typed matching, and by plain containment where that finds nothing.
 
-Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017; plain containment is what RGB's documents
-were split by. A text in which neither finds anything does not hold the answer, as far as rules can tell.
+Typed matching reads "$44bn" as 44 billion and 27/10/2017 as 27 October 2017. RGB's documents were split by plain
+containment. If neither finds anything, the text does not contain the answer as far as rules can tell.
 """
 
 from __future__ import annotations
@@ -20,53 +20,52 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.text import bounded, plain
 
+# Search engines put the date of a page before its snippet. It says nothing about the event.
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
     r"(?:\s*(?:\.\.\.|…|·)|\s+[—-]\s)"
 )
-"""A search engine puts the day of a page before its snippet: it tells nothing about the event."""
-
-
-_TELLING = 3
-"""Significant digits of a number that is seldom met by chance: 57,710 has four, 2,000 one."""
+_MIN_DIGITS = 3  # significant digits of a number that rarely matches by chance: 57,710 has four, 2,000 one
 
 
 class AnswerMention(NamedTuple):
-    """A stretch of a passage that says a part of the answer."""
+    """A span of a passage that contains a part of the answer.
+
+    The rule tells how it was found (name, number, number.unit, date, date.asked, plain), or why it does not count.
+    """
 
     start: int
     end: int
     rule: str
-    """How it was found: name, number, number.unit, date, date.asked, plain; or why it does not count."""
 
 
+# Rules by which a passage contains the answer but does not give it, so that it is not a clean distractor either.
 WEAK = {
-    "surname": "only the family name stands there",
-    "inside": "it stands only inside a longer number or word",
-    "vague": "only a part of the date stands there",
-    "figure": "only its number stands there",
-    "dateline": "it is the day of the page, not of the event",
+    "surname": "only the family name is there",
+    "inside": "it is only inside a longer number or word",
+    "vague": "only a part of the date is there",
+    "figure": "only its number is there",
+    "dateline": "it is the date of the page, not of the event",
     "denied": "it is denied there",
 }
-"""Rules under which a passage holds the answer, so that it is no clean distractor, but cannot be said to give it."""
 
 
 def find_answer(question: Question, text: str) -> list[list[AnswerMention]]:
-    """For each part of the answer, where a passage says it, in characters of the passage."""
+    """Return the mentions of each part of the answer in a passage."""
     gold = prepare(question.question, question.answer, None, question.lang)
     reading = _read(text, question.lang)
     found = []
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
-        held = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
+        mentions = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
         others = (_vague(slot, reading, text, question), _figures(aliases, reading, text, question))
-        for one in chain(_contained(aliases, text), *others):
-            if not any(one.start < other.end and other.start < one.end for other in held):
-                held.append(one)
-        found.append(sorted(held))
+        for new in chain(_contained(aliases, text), *others):
+            if not any(new.start < mention.end and mention.start < new.end for mention in mentions):
+                mentions.append(new)
+        found.append(sorted(mentions))
     return found
 
 
-@lru_cache(maxsize=16)  # the parts of a question, the true and the false answer are looked for in turn
+@lru_cache(maxsize=16)  # the parts of a question, and the true and the false answer, are searched in turn
 def _read(text: str, lang: Lang) -> FoldedResponse:
     return FoldedResponse(fold(text, lang), (text,))
 
@@ -85,7 +84,7 @@ def _typed(
 
 
 def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Question) -> Iterator[AnswerMention]:
-    """The day and month of a date whose year is asked for too: from "12 November" a reader can guess the rest."""
+    """Yield day and month of a date whose year is wanted too: from "12 November" a reader can guess the rest."""
     days = {date[1:3] for date in slot.dates if date.day is not None}
     places = origins(text, question.lang) if days else []
     for date in reading.dates if days else ():
@@ -96,21 +95,19 @@ def _vague(slot: GoldSlot, reading: FoldedResponse, text: str, question: Questio
 def _figures(
     aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
 ) -> Iterator[AnswerMention]:
-    """The number of the answer beside another unit, or one that the matcher does not know: too telling to pass over."""
+    """Yield the number of the answer with another or an unknown unit, which gives the answer away."""
     wanted = {value for alias in aliases for value in _values(alias, question.lang)}
-    found = [one for one in reading.quantities if one.value in wanted] if wanted else []
+    found = [quantity for quantity in reading.quantities if quantity.value in wanted] if wanted else []
     places = origins(text, question.lang) if found else []
-    for one in found:
-        yield AnswerMention(places[one.start], places[one.end - 1] + 1, "figure")
+    for quantity in found:
+        yield AnswerMention(places[quantity.start], places[quantity.end - 1] + 1, "figure")
 
 
 @lru_cache(maxsize=4096)
 def _values(alias: str, lang: Lang) -> frozenset[Decimal]:
-    """The number that an alias begins with, if it has enough digits not to be met by chance."""
-    quantities = FoldedResponse(fold(alias, lang)).quantities
-    return frozenset(
-        one.value for one in quantities if one.start == 0 and len(one.value.normalize().as_tuple().digits) >= _TELLING
-    )
+    """Return the number at the start of an alias, if it has enough digits."""
+    first = (quantity.value for quantity in FoldedResponse(fold(alias, lang)).quantities if quantity.start == 0)
+    return frozenset(value for value in first if len(value.normalize().as_tuple().digits) >= _MIN_DIGITS)
 
 
 def _rule(mention: Mention, same: list[Mention], text: str, is_dateline: bool) -> str:
@@ -123,8 +120,8 @@ def _rule(mention: Mention, same: list[Mention], text: str, is_dateline: bool) -
 
 def _contained(aliases: tuple[str, ...], text: str) -> Iterator[AnswerMention]:
     lowered = plain(text)
-    if len(lowered) != len(text):  # İ becomes two characters: the places would be wrong
-        lowered = "".join(one if len(one.lower()) > 1 else one.lower() for one in text)
+    if len(lowered) != len(text):  # İ becomes two characters, which would shift the offsets
+        lowered = "".join(letter if len(letter.lower()) > 1 else letter.lower() for letter in text)
     for alias in aliases:
         for found in re.finditer(re.escape(alias.lower()), lowered):
             alone = bounded(alias).match(lowered, found.start()) is not None

@@ -1,12 +1,12 @@
-"""How steps ask models: prompts from files, texts from outside fenced in, every call a case of a run of its own.
+"""Make the requests to models: prompts from files, with external texts fenced, each call as a case of a run.
 
-The run machinery is handed in as a function (`Ask`): it stores, caches, counts and pays.
+The function that calls the models (`Ask`) is passed in. It stores, caches and counts the calls.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -35,10 +35,9 @@ _NO_BRACES = str.maketrans("{}", "()")
 
 @dataclass(frozen=True)
 class Request:
-    """Some calls of one kind to one model."""
+    """Calls of one task to one model; the calls of a task are stored together."""
 
     task: str
-    """What they are for; the calls of a task are kept together."""
     model: str
     cases: Sequence[Case]
     samples: int = 1
@@ -46,12 +45,12 @@ class Request:
     max_tokens: int = 256
 
 
+# Returns the completions of each case by its name; every case has an outcome.
 Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
-"""Gives the completions of each case, by its name; every case ends in an outcome."""
 
 
 def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[str, str] | None = None) -> str:
-    """A prompt of a language; `texts` come from outside and are fenced, `own` are ours or the user's."""
+    """Fill in a prompt; `texts` come from outside and are fenced, `own` are trusted."""
     template = _text(lang, name)
     for placeholder, value in (own or {}).items():
         template = template.replace(f"{{{placeholder}}}", value.translate(_NO_BRACES))
@@ -59,14 +58,14 @@ def write_prompt(lang: Lang, name: str, texts: Mapping[str, str], own: Mapping[s
 
 
 def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: Answer = ()) -> Case:
-    """A call as a case.
+    """Make the case of a call.
 
     Args:
-        task: What it is for.
-        lang: Of the prompt.
-        turns: What is said, the user first, then in turn.
-        question: What the reply should answer, where it answers a question.
-        answer: The right one, for scoring.
+        task: Name of the task.
+        lang: Language of the prompt.
+        turns: Messages of the user and the assistant in turn.
+        question: The question that the response should answer, if any.
+        answer: The correct answer, for scoring.
     """
     messages = tuple(
         Message(role="assistant" if place % 2 else "user", content=turn) for place, turn in enumerate(turns)
@@ -74,24 +73,29 @@ def make_case(task: str, lang: Lang, *turns: str, question: str = "", answer: An
     return case_of("build", task, lang, messages, question=question, answer=answer)
 
 
+def unique_cases(cases: Iterable[Case]) -> list[Case]:
+    """Return the cases without repetitions."""
+    return list({case.case: case for case in cases}.values())
+
+
 def spell(answer: Answer) -> str:
-    """An answer as prompts show it: a line for each part, its aliases side by side."""
+    """Format an answer for a prompt: a line for each part, with its aliases."""
     return "\n".join(" / ".join(aliases) for aliases in answer)
 
 
 def prompt_hash(*names: str) -> str:
-    """Of instruction texts, in all languages."""
+    """Return the hash of some prompts in all languages."""
     texts = [_text(lang, name) for lang in _LANGS for name in names]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
-    """How a model is asked what it knows by itself."""
+    """Return the messages that ask a question without documents."""
     return Instructions(("robust", "paper")).messages(lang, question, None)
 
 
 def closed_book_hash() -> str:
-    """Of the texts around a question without documents, in all languages."""
+    """Return the hash of the closed-book prompts in all languages."""
     return hash_messages([message for lang in _LANGS for message in closed_book(lang, "")])
 
 

@@ -1,10 +1,14 @@
-"""Split articles into passages: whole sentences, at most 300 tokens as in the paper, of similar length.
+"""Split articles into passages of whole sentences and similar length, at most 300 tokens as in the paper.
 
 `semchunk` is not used because it ignores the Chinese full stop and cuts Chinese sentences anywhere.
+
+Tokens are counted without a model: a Han, kana or Hangul character, a digit and a punctuation mark count 1 each, a word
+1 for every five letters. Tokenizers of language models mostly give fewer (docs/build.md).
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
@@ -13,55 +17,58 @@ from typing import NamedTuple
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.records import FetchedPage
-from ragbed.builder.tokens import token_ends
 from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
-MAX_TOKENS = 300
-"""The length in the paper (Data construction)."""
-CUTTER = 1
-"""Raised when the same article is cut otherwise: what is kept of passages is made again."""
-_ARTICLES = 32
-"""Cut as one job."""
+MAX_TOKENS = 300  # as in the paper (Data construction)
+SPLITTER_VERSION = 1  # increase when the same article is split differently, so that stored passages are made again
+_ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
+_ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"[{_ONE_EACH}]|[^\W\d_{_ONE_EACH}]{{1,5}}|\d|[^\s\w]|_")
 
 
 class _Piece(NamedTuple):
-    """A stretch of the text: a sentence, a part of one that is too long, or several."""
+    """A span of the text: a sentence, a part of a long sentence, or several sentences."""
 
     start: int
     end: int
     tokens: int
 
 
+def count_tokens(text: str) -> int:
+    """Return the number of tokens of a text."""
+    return len(_TOKEN.findall(text))
+
+
 def make_passages(build: Build) -> Iterator[Chunk]:
-    """The step: the passages of every page, a page that came by two addresses once."""
-    articles, most = _once(build), build.recipe.ranking.tokens
-    jobs = ((some, most) for some in iter(lambda: list(islice(articles, _ARTICLES)), []))
-    for chunks in build.engine.spread(_cut_all, jobs):
+    """Yield the passages of every page; a page with two URLs counts once."""
+    articles, most = _distinct_articles(build), build.recipe.ranking.tokens
+    jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
+    for chunks in build.engine.spread(_split_all, jobs):
         yield from chunks
 
 
-def _once(build: Build) -> Iterator[Article]:
-    done: set[str] = set()
-    for number, brought in enumerate(build.read("pages", FetchedPage)):
+def _distinct_articles(build: Build) -> Iterator[Article]:
+    seen: set[str] = set()
+    for number, page in enumerate(build.read("pages", FetchedPage)):
         build.watch("passages", number, None)
-        if brought.article.id not in done:
-            done.add(brought.article.id)
-            yield brought.article
+        if page.article.id not in seen:
+            seen.add(page.article.id)
+            yield page.article
 
 
-def _cut_all(job: tuple[list[Article], int]) -> list[Chunk]:
+def _split_all(job: tuple[list[Article], int]) -> list[Chunk]:
     articles, most = job
-    return [chunk for article in articles for chunk in cut_passages(article, most)]
+    return [chunk for article in articles for chunk in split_article(article, most)]
 
 
-def cut_passages(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
-    """The passages of an article, in order; `article.text[start:end]` is the text of each."""
+def split_article(article: Article, most: int = MAX_TOKENS) -> Iterator[Chunk]:
+    """Yield the passages of an article in order; `article.text[start:end]` is the text of each."""
     text = article.text
-    pieces = [piece for start, end in split_sentences(text) for piece in _fit(text, start, end, most)]
+    pieces = [piece for start, end in split_sentences(text) for piece in _split_sentence(text, start, end, most)]
     total = sum(piece.tokens for piece in pieces)
-    wanted = total / max(1, ceil(total / most))  # as few passages as can be, and then all alike: no scraps at the end
+    wanted = total / max(1, ceil(total / most))  # as few passages as possible, of equal length
     start = end = size = 0
     for piece in pieces:
         if size and (size + piece.tokens > most or size + piece.tokens / 2 > wanted):
@@ -78,9 +85,9 @@ def _chunk(article: Article, piece: _Piece) -> Chunk:
     return Chunk(article=article.id, start=start, end=start + len(text), text=text, tokens=piece.tokens)
 
 
-def _fit(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
-    """A sentence, whole if it fits, else in parts that end at clauses, at spaces, or anywhere."""
-    ends = [start + end for end in token_ends(text[start:end])]
+def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
+    """Yield a sentence if it fits, otherwise parts that end at clauses, at spaces, or anywhere."""
+    ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:
         cut = _last_break(text, start, ends[done + most - 1])
@@ -90,11 +97,11 @@ def _fit(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
     yield _Piece(start, end, len(ends) - done)
 
 
-def _last_break(text: str, start: int, room: int) -> int:
-    """The best place to cut in the second half of what fits."""
-    half = (start + room) // 2
+def _last_break(text: str, start: int, limit: int) -> int:
+    """Return the best place to cut in the second half of the text up to a limit."""
+    half = (start + limit) // 2
     for breaks in (_CLAUSE_ENDS, " \t\n"):
-        at = max(text.rfind(mark, half, room) for mark in breaks)
+        at = max(text.rfind(mark, half, limit) for mark in breaks)
         if at >= half:
             return at + 1
-    return room
+    return limit

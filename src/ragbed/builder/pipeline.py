@@ -1,10 +1,10 @@
-"""The steps of a build, in order; between any two lies a file that can be opened, made again or replaced by hand.
+"""The steps of a build, in order. Each writes a file that can be opened, made again or replaced by hand.
 
-A step is done when its file is there and its stamp says that it was made from the same settings, prompts and input.
-Files appear whole or not at all, and whatever was slow (pages, readings, replies, vectors) is kept apart: a build that
-was killed goes on where it was, and gives the same bytes.
+A step is done if its file exists and its stamp shows that it was made from the same settings, prompts and input. Files
+are complete or absent, and slow results (pages, texts, responses, vectors) are stored separately: a build that was
+killed resumes, and gives the same bytes.
 
-To add a step: a module with a function from a build to records and rejects, and one line in STEPS.
+To add a step, write a function from a build to records and rejects, and add one line to STEPS.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -38,26 +38,30 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 5
-"""Of all steps; raised when one of them makes other records from the same input."""
+_CODE = 5  # version of all steps; increase when one makes other records from the same input
 _STATE = "done.json"
-_PASSING = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut", "protocol"})
-"""Outcomes that the next time may be others: models, engines and hosts that could not be reached. With these a step is
-made again when the build is."""
+# Outcomes that may differ next time, because a model, an engine or a host failed. A step with one of these is made
+# again by the next build.
+_TRANSIENT = frozenset({"error", "auth", "quota", "rate", "server", "timeout", "connect", "dns", "cut", "protocol"})
 
 
 @dataclass(frozen=True)
 class BuildStep:
-    """One step."""
+    """A step of a build.
+
+    Args:
+        make: Makes the records and rejects.
+        reads: Steps whose records it reads; the first one is its main input.
+        settings: The settings of the recipe that it depends on.
+        prompts: Names of its prompts.
+        files: Fingerprints of the user's files that it reads.
+    """
 
     make: Callable[[Build], Iterator[Struct]]
     reads: tuple[str, ...] = ()
-    """The steps whose files it reads, that which it goes through first."""
     settings: Callable[[Recipe], object] = lambda _: None
-    """What of the recipe it depends on."""
     prompts: tuple[str, ...] = ()
     files: Callable[[Build], object] = lambda _: None
-    """Marks of files of the user's that it reads."""
 
 
 STEPS: dict[str, BuildStep] = {
@@ -111,113 +115,93 @@ STEPS: dict[str, BuildStep] = {
     ),
 }  # fmt: skip
 
-
 _FIRST = next(iter(STEPS))
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What a step did."""
+    """The result of a step."""
 
-    stamp: str
-    """Of what it was made from; empty if something of it is to be tried again."""
-    entered: int
-    """Records of the step before; for the first one, documents that were looked at."""
+    stamp: str  # hash of its inputs; empty if a part of it is to be tried again
+    entered: int  # records of its main input; documents found, for the first step
     made: int
-    rejected: dict[str, int] = {}
-    """By outcome."""
+    rejected: dict[str, int] = {}  # by outcome
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """How far a build is."""
+    """The finished steps of a build, and the day on which its articles were read."""
 
     begun: date
-    """When its articles were read."""
     steps: dict[str, Done] = {}
 
 
-@dataclass
-class _Counts:
-    made: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-
-
 def read_state(folder: Path) -> State | None:
-    """How far the build in a folder is; None if there is none."""
+    """Return the state of the build in a folder; None if there is no build."""
     path = folder / "steps" / _STATE
     try:
         return msgspec.json.decode(path.read_bytes(), type=State)
     except FileNotFoundError:
         return None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; remove it to make every step again") from error
+        raise DataError(path, f"{error}; remove the file to run every step again") from error
 
 
 def run_steps(build: Build, start: str | None, tell: Callable[[str, Done, bool], None]) -> State:
-    """Makes what is not made yet, step by step.
+    """Run all steps that are missing or out of date.
 
     Args:
         build: The build.
-        start: A step that is made again, with all after it; None: only what is missing or out of date.
-        tell: Told after each step what it did, and whether it was done before.
+        start: Step to run again with all later steps.
+        tell: Called after each step with its name, its result, and whether it was done before.
     """
     if start is not None and start not in STEPS:
         raise UnknownName("step", start, STEPS)
+    steps = build.folder / "steps"
+    steps.mkdir(parents=True, exist_ok=True)
+    for partial in steps.glob(".*.part"):  # left by a killed build
+        partial.unlink()
     state = read_state(build.folder) or State(begun=build.today)
-    build = replace(build, today=_first_day(build, start, state))
+    if start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST)):
+        build = replace(build, today=state.begun)
     state = State(begun=build.today, steps=state.steps)
-    _make_room(build.folder / "steps")
     again = False
     for name, step in STEPS.items():
         again = again or name == start
         stamp = _stamp(build, step)
-        before = state.steps.get(name)
-        is_done = not again and _is_done(build, name, stamp, before)
-        if before is None or not is_done:
-            before = _run(build, name, step, stamp)
-            state = State(begun=state.begun, steps=state.steps | {name: before})
-            _write_state(build.folder, state)
-        tell(name, before, is_done)
+        done = state.steps.get(name)
+        was_done = not again and _is_done(build, name, stamp, done)
+        if done is None or not was_done:
+            done = _run(build, name, step, stamp)
+            state = State(begun=state.begun, steps=state.steps | {name: done})
+            with write_whole(steps / _STATE) as sink:
+                sink.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
+        tell(name, done, was_done)
     return state
 
 
-def _first_day(build: Build, start: str | None, state: State) -> date:
-    """The day of the build: that of its articles, if they are not read again."""
-    stays = start != _FIRST and _is_done(build, _FIRST, _stamp(build, STEPS[_FIRST]), state.steps.get(_FIRST))
-    return state.begun if stays else build.today
-
-
-def _is_done(build: Build, name: str, stamp: str, before: Done | None) -> bool:
-    return before is not None and before.stamp == stamp and build.file_of(name).exists()
-
-
-def _make_room(steps: Path) -> None:
-    """The folder of the steps, without the halves of files that a killed build left."""
-    steps.mkdir(parents=True, exist_ok=True)
-    for half in steps.glob(".*.part"):
-        half.unlink()
+def _is_done(build: Build, name: str, stamp: str, done: Done | None) -> bool:
+    return done is not None and done.stamp == stamp and build.file_of(name).exists()
 
 
 def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
-    """Makes one step's files; that of the records appears last."""
-    counts, encoder = _Counts(), msgspec.json.Encoder()
+    """Write the files of one step; that of the records appears last."""
+    made, rejected, encoder = 0, Counter[str](), msgspec.json.Encoder()
     with write_whole(build.file_of(name)) as records, write_whole(build.rejects_of(name)) as rejects:
         for found in step.make(build):
             if isinstance(found, Reject):
-                counts.rejected[found.outcome] += 1
+                rejected[found.outcome] += 1
                 rejects.write(encoder.encode(found) + b"\n")
             else:
-                counts.made += 1
+                made += 1
                 records.write(encoder.encode(found) + b"\n")
     return Done(
-        stamp="" if _PASSING & counts.rejected.keys() else stamp,
-        entered=_count_lines(build.file_of(step.reads[0])) if step.reads else counts.made + counts.rejected.total(),
-        made=counts.made,
-        rejected=dict(sorted(counts.rejected.items())),
+        stamp="" if _TRANSIENT & rejected.keys() else stamp,
+        entered=_count_lines(build.file_of(step.reads[0])) if step.reads else made + rejected.total(),
+        made=made,
+        rejected=dict(sorted(rejected.items())),
     )
 
 
 def _stamp(build: Build, step: BuildStep) -> str:
-    """What a step is made from, as a hash."""
     inputs = [hash_file(build.file_of(name)) for name in step.reads]
     files = filter(None, [step.files(build)])
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs, *files)
@@ -227,8 +211,3 @@ def _stamp(build: Build, step: BuildStep) -> str:
 def _count_lines(path: Path) -> int:
     with open(path, "rb") as source:
         return sum(1 for _ in source)
-
-
-def _write_state(folder: Path, state: State) -> None:
-    with write_whole(folder / "steps" / _STATE) as sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")

@@ -1,4 +1,4 @@
-"""Label ranked passages for their question, without duplicates."""
+"""Label ranked passages for their question, and drop duplicates and passages that do not fit into one item."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from msgspec.structs import replace
 
 from ragbed.builder.build_context import Build, reject
 from ragbed.builder.labelling import STANCES, label_passage
-from ragbed.builder.mentions import WEAK
-from ragbed.builder.model_requests import Request, make_case, spell, write_prompt
-from ragbed.builder.passage_filter import sift
+from ragbed.builder.mentions import WEAK, AnswerMention, find_answer
+from ragbed.builder.model_requests import Request, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.records import Candidate, Draft, LabelledPool, Ranked
+from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Completion, Label, Labelling, Passage, Question, Reject
 from ragbed.testbeds.prompts.verdict import find_verdict
 
+STEP = "stances"
+# The label for each verdict of the judge; None leaves the label to the rules.
 VERDICTS: dict[str, Label | None] = {
     "supports": "positive",
     "partial": "partial",
@@ -24,88 +26,125 @@ VERDICTS: dict[str, Label | None] = {
     "contradicts": "contradicting",
     "none": None,
 }
-"""What each word that the model may end with says; none leaves it to the rules."""
+_UNRELATED = "random"  # not a noisy document in the paper's sense, and easy to get from other items
+# A judge that gives the same verdict on nearly all of so many passages is not usable: usually a quarter to a half of a
+# question's passages support the answer.
+_MIN_JUDGED, _SAME_SHARE = 100, 0.9
+_Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
+
+
+def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
+    """Return the reason why each passage is left out; empty if it stays.
+
+    Supporting passages take precedence, so that a distractor that is a near-duplicate of one is left out: one of the
+    labels would be wrong, or the answer would depend on a few words.
+    """
+    reasons = [""] * len(texts)
+    near = find_near(texts)
+    places: dict[str, int] = {}
+    kept: set[int] = set()
+    order = sorted(range(len(texts)), key=lambda place: (STANCES[labellings[place].label] != "supports", place))
+    for place in order:
+        labelling, text = labellings[place], unspaced(texts[place])
+        duplicates = kept & near[place]
+        if STANCES[labelling.label] is None:
+            reasons[place] = f"mention: {labelling.reason}"
+        elif not text:
+            reasons[place] = "blank: it has no text"
+        elif text in places:
+            reasons[place] = f"duplicate: it repeats passage {places[text]}"
+        elif duplicates:
+            reasons[place] = f"near-duplicate: it is similar to passage {min(duplicates)}"
+        else:
+            kept.add(place)
+            places[text] = place
+    return reasons
+
+
+def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
+    """Return the passages that alone give every part of a multi-part answer, so that nothing needs integrating."""
+    if len(question.answer) == 1:
+        return []
+
+    def is_given(mentions: Sequence[AnswerMention]) -> bool:
+        return any(mention.rule not in WEAK for mention in mentions)
+
+    return [place for place, text in enumerate(texts) if all(map(is_given, find_answer(question, text)))]
 
 
 def ask_opinion(question: Question, text: str) -> str:
-    """What a model is asked about a passage."""
+    """Return the prompt that asks a judge about a passage."""
     texts = {"QUERY": question.question, "ANSWER": spell(question.answer), "DOCS": text}
     return write_prompt(question.lang, "stance", texts)
 
 
 def weigh_opinion(labelling: Labelling, reply: str) -> Labelling:
-    """The label after a model's opinion, which is read strictly and never lets in what the rules saw no trace of.
+    """Combine the label by rules with the verdict of a judge.
 
-    | By rules | Model | Label |
+    | By rules | Judge | Label |
     |---|---|---|
     | positive | supports | positive |
     | positive | anything else | mention |
-    | mention, in full and meant | supports | positive |
-    | no answer there | supports | mention: it may be said in other words, so it is no clean distractor |
-    | no answer there | partial, outdated, contradicts | that |
+    | mention of the full, asserted answer | supports | positive |
+    | no answer | supports | mention: the answer may be in other words, so it is not a clean distractor |
+    | no answer | partial, outdated, contradicts | the judge's |
 
-    A reply that is not understood changes nothing but the reason.
+    A response without a verdict changes only the reason.
     """
     word = find_verdict(reply, VERDICTS)
     if word is None:
-        return replace(labelling, reason=f"{labelling.reason}; the model's opinion was not understood")
-    said = VERDICTS[word]
+        return replace(labelling, reason=f"{labelling.reason}; the judge gave no verdict")
+    verdict = VERDICTS[word]
     label = labelling.label
-    if label == "positive" and said != "positive":
+    if label == "positive" and verdict != "positive":
         label = "mention"
-    elif label == "mention" and said == "positive" and labelling.rule not in WEAK:
+    elif label == "mention" and verdict == "positive" and labelling.rule not in WEAK:
         label = "positive"
-    elif label not in {"positive", "mention"} and said is not None:
-        label = "mention" if said == "positive" else said
+    elif label not in {"positive", "mention"} and verdict is not None:
+        label = "mention" if verdict == "positive" else verdict
     rule = labelling.rule if label == labelling.label else "model"
-    return replace(labelling, label=label, rule=rule, reason=f"{labelling.reason}; the model says: {word}")
-
-
-STEP = "stances"
-_FAR = "random"
-"""The label of an unrelated passage: not a noisy document in the paper's sense, and other items have many."""
-_MANY, _NEARLY_ALL = 100, 0.9
-"""Passages of which a judge has been asked before it is doubted, and the share of one verdict from which it is: of a
-question's pool a quarter to a half supports the answer."""
-_Opinions: TypeAlias = Mapping[str, Sequence[Completion]]
+    return replace(labelling, label=label, rule=rule, reason=f"{labelling.reason}; the judge says: {word}")
 
 
 class _Job(NamedTuple):
-    """One question."""
+    """A question, its candidates, and the judge's completion on each, if there is a judge."""
 
     draft: Draft
     candidates: Sequence[Candidate]
-    opinions: _Opinions
-    """Of a model, by the name of the case that it was asked."""
+    opinions: Sequence[Completion | None]
 
 
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
-    """The step: labels by rules, and by a model where the recipe names one; then what cannot stand together goes."""
+    """Label passages by rules, and by a judge if the recipe names one, and drop those that do not fit together."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    ranked = [(drafts[one.question], one.candidates) for one in build.read("ranking", Ranked)]
-    opinions = _ask(build, ranked)
-    yield from _doubt(build, ranked, opinions)
-    jobs = (_Job(draft, candidates, _opinions_of(draft, candidates, opinions)) for draft, candidates in ranked)
+    ranked = [(drafts[record.question], record.candidates) for record in build.read("ranking", Ranked)]
+    judged = _ask(build, ranked)
+    yield from _check_judge(build, ranked, judged)
+    jobs = (
+        _Job(draft, candidates, [_opinion(draft, candidate, judged) for candidate in candidates])
+        for draft, candidates in ranked
+    )
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
         build.watch(STEP, number, len(ranked))
         yield from found
 
 
 def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
-    """One question's passages: what cannot be in its pool, and the pool."""
-    draft, candidates, opinions = job
+    draft = job.draft
     found: list[LabelledPool | Reject] = []
-    failed = [place for place, one in enumerate(candidates) if _has_failed(draft, one, opinions)]
-    for place in failed:
-        told = f"for {draft.question!r} the judge could not be asked"
-        found.append(reject(STEP, candidates[place].url, "error", told))
-    able = [one for place, one in enumerate(candidates) if place not in failed]
-    labellings = [_label(draft, candidate, opinions) for candidate in able]
-    reasons = sift([candidate.text for candidate in able], labellings)
+    usable, labellings = [], []
+    for candidate, opinion in zip(job.candidates, job.opinions, strict=True):
+        if opinion is not None and opinion.outcome == "error":
+            found.append(reject(STEP, candidate.url, "error", f"for {draft.question!r}: the call of the judge failed"))
+            continue
+        labelling = label_passage(draft, candidate.text, title=candidate.title)
+        usable.append(candidate)
+        labellings.append(labelling if opinion is None else weigh_opinion(labelling, opinion.reply or ""))
+    reasons = sift([candidate.text for candidate in usable], labellings)
     passages = []
-    for candidate, labelling, reason in zip(able, labellings, reasons, strict=True):
-        far = f"{_FAR}: {labelling.reason}" if labelling.label == _FAR else ""
-        outcome, _, why = (reason or far).partition(": ")
+    for candidate, labelling, reason in zip(usable, labellings, reasons, strict=True):
+        unrelated = f"{_UNRELATED}: {labelling.reason}" if labelling.label == _UNRELATED else ""
+        outcome, _, why = (reason or unrelated).partition(": ")
         if outcome:
             found.append(reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
         else:
@@ -113,28 +152,25 @@ def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
     return [*found, LabelledPool(question=draft.id, passages=tuple(passages))]
 
 
-def _opinions_of(draft: Draft, candidates: Sequence[Candidate], opinions: _Opinions) -> _Opinions:
-    names = (_case(draft, candidate).case for candidate in candidates) if opinions else ()
-    return {name: opinions[name] for name in names}
-
-
 def _ask(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]]) -> _Opinions:
     judge = build.recipe.pools.judge
     if judge is None:
         return {}
-    cases = [_case(draft, candidate) for draft, candidates in ranked for candidate in candidates]
-    return build.ask(Request(STEP, judge, list({case.case: case for case in cases}.values())))
+    cases = unique_cases(_case(draft, candidate) for draft, candidates in ranked for candidate in candidates)
+    return build.ask(Request(STEP, judge, cases))
 
 
-def _doubt(build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions) -> Iterator[Reject]:
-    """Tells of a judge that says one thing of everything: small models do, and leave no question its passages."""
+def _check_judge(
+    build: Build, ranked: Sequence[tuple[Draft, Sequence[Candidate]]], opinions: _Opinions
+) -> Iterator[Reject]:
+    """Report a judge that gives nearly always the same verdict, as small models do."""
     for lang in build.recipe.langs if opinions else ():
-        own = [_case(draft, one).case for draft, some in ranked if draft.lang == lang for one in some]
-        said = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
-        for word, count in said.most_common(1):
-            if len(own) >= _MANY and count >= _NEARLY_ALL * len(own):
-                told = f"it says {word!r}" if word else "it gives no verdict"
-                reason = f"{told} of {count:,} of {len(own):,} passages in {lang}, whatever they hold: name another"
+        own = [_case(draft, candidate).case for draft, pool in ranked if draft.lang == lang for candidate in pool]
+        verdicts = Counter(find_verdict(opinions[name][0].reply or "", VERDICTS) for name in own)
+        for word, count in verdicts.most_common(1):
+            if len(own) >= _MIN_JUDGED and count >= _SAME_SHARE * len(own):
+                verdict = f"it says {word!r}" if word else "it gives no verdict"
+                reason = f"{verdict} for {count:,} of {len(own):,} passages in {lang}; choose another judge"
                 yield reject(STEP, build.recipe.pools.judge or "", "judge", reason)
 
 
@@ -142,14 +178,8 @@ def _case(draft: Draft, candidate: Candidate) -> Case:
     return make_case(STEP, draft.lang, ask_opinion(draft, candidate.text))
 
 
-def _has_failed(draft: Draft, candidate: Candidate, opinions: _Opinions) -> bool:
-    return bool(opinions) and opinions[_case(draft, candidate).case][0].outcome == "error"
-
-
-def _label(draft: Draft, candidate: Candidate, opinions: _Opinions) -> Labelling:
-    labelling = label_passage(draft, candidate.text, title=candidate.title)
-    said = opinions.get(_case(draft, candidate).case) if opinions else None
-    return weigh_opinion(labelling, said[0].reply or "") if said else labelling
+def _opinion(draft: Draft, candidate: Candidate, opinions: _Opinions) -> Completion | None:
+    return opinions[_case(draft, candidate).case][0] if opinions else None
 
 
 def _passage(candidate: Candidate, labelling: Labelling) -> Passage:

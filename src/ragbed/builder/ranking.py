@@ -1,84 +1,120 @@
-"""Rank the passages nearest to each question, and add its snippets."""
+"""Encode passages on the workers of an engine, rank those nearest to each question, and add its snippets."""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Set
-from typing import Self
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Set
+from functools import lru_cache, partial
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from ragbed.builder.build_context import Build, hash_file, reject
-from ragbed.builder.encoding import encode_all, open_once
-from ragbed.builder.fetching import drain
+from ragbed.builder.build_context import Build, RecordIndex, hash_file, reject
+from ragbed.builder.fetching import closing_worker, drain
 from ragbed.builder.recipe import encoder_of
-from ragbed.builder.record_index import RecordIndex
 from ragbed.builder.records import Candidate, Draft, FetchedPage, Ranked
+from ragbed.builder.web.ordered_tasks import in_order
+from ragbed.errors import UsageError
+from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoder, Matrix, TokenEncoder
 from ragbed.retrieval.ranking import best, rank
+from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk, Hit, Reject
 
 STEP = "ranking"
-_BATCH = 256
-"""Passages encoded at a time, and kept before the next."""
+_BATCH = 256  # passages encoded and stored at a time
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
-    """The step: for each question the passages of its own pages, the nearest first, then its snippets."""
+    """Yield for each question the passages of its pages, nearest first, and then its snippets."""
     hits: dict[str, list[Hit]] = defaultdict(list)
     for hit in build.read("hits", Hit):
         hits[hit.question].append(hit)
-    # Without the texts, which are the passages' own: a hundred thousand pages must fit.
-    pages = {one.hit: msgspec.structs.replace(one.article, text="") for one in build.read("pages", FetchedPage)}
+    # Without the texts, which the passages have: a hundred thousand pages must fit into memory.
+    pages = {page.hit: msgspec.structs.replace(page.article, text="") for page in build.read("pages", FetchedPage)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in hits]
     for lang in build.recipe.langs:
         own = [draft for draft in drafts if draft.lang == lang]
         readable = {page.id for page in pages.values() if page.lang == lang}
-        with _Passages(build, open_once(encoder_of(build.recipe, lang)), readable) as shelf:
+        with _Passages(build, open_once(encoder_of(build.recipe, lang)), readable) as passages:
             for draft in build.shown(STEP, own):
-                yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], shelf)
+                yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], passages)
 
 
 def _rank(
-    build: Build, draft: Draft, found: list[tuple[Hit, Article | None]], shelf: _Passages
+    build: Build, draft: Draft, found: list[tuple[Hit, Article | None]], passages: _Passages
 ) -> Iterator[Ranked | Reject]:
-    """One question; pages in another language are told of."""
     own = {page.id: page for _, page in found if page is not None and page.lang == draft.lang}
     for _, page in found:
         if page is not None and page.lang != draft.lang:
-            yield reject(STEP, page.url, "language", f"it is {page.lang}; {draft.question!r} is {draft.lang}")
+            yield reject(
+                STEP, page.url, "language", f"its language is {page.lang}, that of {draft.question!r} is {draft.lang}"
+            )
     if not own:
-        yield reject(STEP, draft.question, "no-pages", "none of the pages that were found could be had")
+        yield reject(STEP, draft.question, "no-pages", "none of its search results could be fetched and read")
         return
-    nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in shelf.nearest(draft, own)]
+    nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
-    # An index of one's own cuts its snippets from the very passages: they would be the same text twice.
+    # The local engine takes its snippets from the passages, so they would repeat them.
     extra = [] if build.recipe.search.engine == "local" else snippets
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
-class _Passages:
-    """The passages of some articles and their vectors; both stay on the disk, so that memory does not grow."""
+@lru_cache(maxsize=3)  # one for each language, and one for search
+def open_once(name: str) -> Encoder | TokenEncoder:
+    """Return the encoder of a name, which stays loaded."""
+    return open_encoder(name)
+
+
+class _EncodingWorker:
+    room, spare = 2, 1  # one batch is encoded while the next one waits
+
+    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
+        encoder = open_once(name)
+        if not isinstance(encoder, Encoder):
+            raise UsageError(f"{name} produces token-level embeddings only; choose a passage encoder.")
+        self._encoder = encoder
+
+    async def begin(self) -> str:
+        return self._encoder.identity()  # workers must not mix the vectors of two encoders
+
+    async def do(self, texts: list[str]) -> bytes:
+        return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
+
+    async def close(self) -> None:
+        """Keep the encoder for the next step that needs it."""
+
+
+async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
+    """Yield the vectors of batches of texts, in order."""
+
+    async def tasks() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
+        for texts in batches:
+            yield worker.do(texts)
+
+    async with closing_worker(engine.staff(partial(_EncodingWorker, name))) as worker:
+        async for rows in in_order(tasks(), engine.workers + 1):
+            yield rows
+
+
+class _Passages(RecordIndex[Chunk]):
+    """The passages of some articles and their vectors; both are on disk to bound the memory."""
 
     def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder
-        self._shelf = RecordIndex(build, "passages", Chunk)
+        super().__init__(build, "passages", Chunk)
         self._offsets = array("Q")
         self._places: dict[str, array[int]] = defaultdict(lambda: array("Q"))
-        self._learn_places(articles)
+        for offset, chunk in self.scan():
+            if chunk.article in articles:
+                self._places[chunk.article].append(len(self._offsets))
+                self._offsets.append(offset)
         self._vectors = self._encode(build, self._encoder) if isinstance(self._encoder, Encoder) else None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._shelf.close()
-
     def nearest(self, draft: Draft, articles: Iterable[str]) -> list[tuple[Chunk, float]]:
-        """The passages of some articles that are nearest to a question, with their scores."""
         places = [place for article in articles for place in self._places.get(article, ())]
         if self._vectors is None or not isinstance(self._encoder, Encoder):
             found = rank(draft.question, [self._chunk(place).text for place in places], self._encoder, self._top)
@@ -86,22 +122,16 @@ class _Passages:
         scores: Matrix = self._vectors[places] @ self._encoder.encode([draft.question], "question").vectors[0]
         return [(self._chunk(places[at]), float(scores[at])) for at in best(scores, self._top)]
 
-    def _learn_places(self, articles: Set[str]) -> None:
-        for offset, chunk in self._shelf.look_over():
-            if chunk.article in articles:
-                self._places[chunk.article].append(len(self._offsets))
-                self._offsets.append(offset)
-
     def _chunk(self, place: int) -> Chunk:
-        return self._shelf.take(self._offsets[place])
+        return self.read(self._offsets[place])
 
     def _encode(self, build: Build, encoder: Encoder) -> Matrix:
-        """The vectors of all passages, one after the other in a file that a killed build goes on with."""
+        """Encode all passages into a file, to which a killed build continues to append."""
         width, count = encoder.encode(["?"], "passage").vectors.shape[1], len(self._offsets)
         path = build.kept / f"vectors-{self._mark(build, encoder)}.f32"
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
-            sink.truncate(done * 4 * width)  # half a row of a killed build goes
+            sink.truncate(done * 4 * width)  # removes the partial row of a killed build
             starts = range(done, count, _BATCH)
             batches = ([self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
                        for start in starts)  # fmt: skip
@@ -111,7 +141,7 @@ class _Passages:
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
-        """What the vectors hang on: the passages, which of them, and the encoder."""
+        """Return a hash of what the vectors depend on: the passages and the encoder."""
         parts = (hash_file(build.file_of("passages")), encoder.name, encoder.identity())
         return hashlib.sha256("\0".join(parts).encode() + self._offsets.tobytes()).hexdigest()[:12]
 
@@ -129,12 +159,7 @@ def _candidate(article: Article, chunk: Chunk, score: float) -> Candidate:
 
 
 def _snippet(hit: Hit, article: Article | None) -> Candidate:
-    return Candidate(
-        text=hit.snippet,
-        url=hit.url,
-        title=hit.title,
-        page=None if article is None else article.id,
-        date=hit.date or (None if article is None else article.date),
-        licence=None if article is None else article.licence,
-        is_snippet=True,
-    )
+    snippet = Candidate(text=hit.snippet, url=hit.url, title=hit.title, date=hit.date, is_snippet=True)
+    if article is None:
+        return snippet
+    return msgspec.structs.replace(snippet, page=article.id, date=hit.date or article.date, licence=article.licence)

@@ -1,14 +1,15 @@
-"""What is to be built: a small TOML file, read strictly (docs/build.md lists every field)."""
+"""Read the recipe of a build, a TOML file without unknown fields (docs/build.md lists all fields)."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
@@ -17,19 +18,17 @@ from ragbed.io.locations import read_regular
 from ragbed.retrieval import find_encoder
 from ragbed.schema import Lang
 
-_MOST = 10_000_000
-"""Largest number in a recipe: more items or tokens than any build has."""
-_MOST_DAYS = 36_500
-_LAST_DAY = "9000-01-01"
-"""Latest day that margins can be added to."""
+_MAX_NUMBER = 10_000_000  # more items or tokens than any build has
+_MAX_DAYS = 36_500
+_LAST_DAY = "9000-01-01"  # latest day to which margins can be added
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe; a misspelt field is refused."""
+    """A table of a recipe, without unknown fields."""
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """How many items of each kind: a number for every language, or one for each, as `{ en = 10, zh = 5 }`."""
+    """Number of items of each kind: for every language, or for each one, e.g. `{ en = 10, zh = 5 }`."""
 
     base: int | dict[Lang, int] = 20
     integration: int | dict[Lang, int] = 0
@@ -37,7 +36,7 @@ class RecipeCounts(_Part, frozen=True, kw_only=True):
 
 
 class RecipeSource(_Part, frozen=True, kw_only=True):
-    """A place that articles come from."""
+    """A source of articles."""
 
     kind: str
     place: str
@@ -45,96 +44,70 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
 
 
 class RecipeModels(_Part, frozen=True, kw_only=True):
-    """How questions are made."""
+    """How questions are generated."""
 
-    per_article: int = 2
-    """Of different facts."""
-    surplus: float = 3.0
-    """So many drafts for each item that is wanted: most builds lose half of them on the way."""
-    max_tokens: int = 700
-    """Of the generator's reply; 2 questions take about 250."""
+    per_article: int = 2  # questions about different facts
+    surplus: float = 3.0  # drafts per wanted item: most builds lose half of them
+    max_tokens: int = 700  # of the generator's response; 2 questions need about 250
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """What models must not know, or for counterfactual items must."""
+    """What models must not know, or must know for counterfactual items."""
 
-    models: tuple[str, ...] = ()
-    """Reference models that are asked without documents; none named: the generator."""
-    samples: int = 1
-    """Replies of each; most decide."""
-    cutoffs: dict[str, str] = {}
-    """Model to the day its knowledge ends: an event must be later than all of them."""
-    margin_days: int = 30
-    """Beyond a cut-off, since what is announced is known before it happens."""
-    corpora: tuple[str, ...] = ()
-    """Files or folders of texts that models may have been trained on: no question from an article that stands there."""
+    models: tuple[str, ...] = ()  # reference models for closed-book calls; default: the generator
+    samples: int = 1  # responses per model, of which the majority decides
+    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model: events must be later than all of them
+    margin_days: int = 30  # after a cut-off, because announced events are known before they happen
+    corpora: tuple[str, ...] = ()  # files or folders of training texts: no questions from articles in them
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
-    """Where documents for a question are looked for."""
+    """How documents are searched for a question."""
 
     engine: str = "local"
+    # Of the local engine, for search by meaning; empty: by words only. It encodes every page, so that it should be
+    # faster than the encoder of the ranking, which encodes only what was found.
     encoder: str = "e5-static"
-    """Local: what finds passages beside their words, empty for words alone. Every page is read by it: that of the
-    ranking, which reads only what was found, may be slower."""
-    hits: int = 10
-    """Pages per question; the paper uses ten."""
+    hits: int = 10  # pages per question, as in the paper
     after: str | None = None
     before: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    quota: int | None = None
-    """Calls of the engine that may be made in all."""
-    recorded: str | None = None
-    """Replay: the file of hits."""
+    quota: int | None = None  # maximum calls of the engine in all
+    recorded: str | None = None  # file of hits for the engine `replay`
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):
-    """Which passages stay."""
+    """Which passages are kept."""
 
-    encoder: str = "e5"
-    """The default's weights are in a package: nothing is downloaded."""
-    encoders: dict[Lang, str] = {}
-    """For a language in place of it, as the paper has one for each."""
-    top: int = 30
-    """Passages per question; the paper uses thirty."""
-    tokens: int = 300
-    """Maximum length of a passage; the paper uses 300."""
+    encoder: str = "e5"  # its weights are in a package, so that nothing is downloaded
+    encoders: dict[Lang, str] = {}  # per language; the paper uses one for each
+    top: int = 30  # passages per question, as in the paper
+    tokens: int = 300  # maximum length of a passage, as in the paper
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
-    """What an item needs."""
+    """What an item needs. Sources are hosts or files."""
 
-    supports: int = 1
-    """Supporting passages, at the least."""
-    distracts: int = 4
-    """Distracting passages, at the least."""
-    sources: int = 2
-    """Hosts, or files, that support the answer independently."""
-    spread: int = 3
-    """Hosts, or files, among all passages of an item."""
-    per_source: int = 8
-    """Passages of one host or file, at the most."""
-    judge: str | None = None
-    """A model that is asked what every passage is to its question; none named: rules alone decide."""
-    reader: str | None = None
-    """The model that must find the answer in the supporting passages; none named: the generator."""
-    rewriter: str | None = None
-    """A model that makes edited passages read smoothly, for a second file of counterfactual items; none named: none."""
+    supports: int = 1  # minimum of supporting passages
+    distracts: int = 4  # minimum of distracting passages
+    sources: int = 2  # minimum of sources that support the answer
+    spread: int = 3  # minimum of sources among all passages
+    per_source: int = 8  # maximum of passages from one source
+    judge: str | None = None  # model that labels every passage; default: rules alone decide
+    reader: str | None = None  # model that must find the answer in supporting passages; default: the generator
+    rewriter: str | None = None  # model that makes edited passages fluent, for a second counterfactual file
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
-    """A whole build."""
+    """A complete recipe."""
 
     name: str
     generator: str
-    """Model string."""
     sources: tuple[RecipeSource, ...]
     langs: tuple[Lang, ...] = ("en", "zh")
-    about: str = ""
-    """What questions should be about, in the user's words."""
-    since: str | None = None
-    """ISO date: no older article, and none without a date."""
+    about: str = ""  # topic of the questions
+    since: str | None = None  # ISO date: no older or undated articles
     seed: int = 0
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeModels = RecipeModels()
@@ -145,22 +118,23 @@ class Recipe(_Part, frozen=True, kw_only=True):
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Reads and checks a recipe; places stay as they are written, and are looked for from the recipe's own folder."""
+    """Read and check a recipe. Its paths stay as written; they are relative to the recipe's folder."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; `ragbed build init BRIEF {path}` writes a recipe for it.")
     try:
-        told = tomllib.loads(read_regular(path).decode())
+        table = tomllib.loads(read_regular(path).decode())
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file; `ragbed build init BRIEF DIR` writes a recipe.") from None
+        raise UsageError(f"{path} does not exist; `ragbed build init BRIEF DIR` writes a recipe.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits, or tables nested as deeply
+    except (ValueError, RecursionError) as error:  # also numbers of 5,000 digits and deeply nested tables
         raise DataError(path, f"is not TOML: {error}") from error
     try:
-        recipe = msgspec.convert(told, Recipe)
+        recipe = msgspec.convert(table, Recipe)
     except msgspec.ValidationError as error:
-        raise DataError(path, f"{error}; docs/build.md lists what a recipe may say") from error
+        raise DataError(path, f"{error}; docs/build.md lists the fields of a recipe") from error
     _check(path, recipe)
+    _check_numbers(path, recipe)
     return recipe
 
 
@@ -171,25 +145,22 @@ def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
 
 
 def encoder_of(recipe: Recipe, lang: Lang) -> str:
-    """The encoder that ranks passages of a language."""
+    """Return the encoder that ranks passages of a language."""
     return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
 
 
 def models_of(recipe: Recipe) -> frozenset[str]:
-    """Every model that a build asks."""
+    """Return all models that a build calls."""
     named = (recipe.generator, *recipe.gate.models, recipe.pools.judge, recipe.pools.reader, recipe.pools.rewriter)
     return frozenset(name for name in named if name)
 
 
 def check_day(day: str | None, what: str) -> None:
-    """Refuses what is no ISO date."""
-    try:
-        if day is not None and date.fromisoformat(day).isoformat() == day:
+    """Refuse a value that is not an ISO date."""
+    with suppress(ValueError):
+        if day is None or date.fromisoformat(day).isoformat() == day:
             return
-    except ValueError:
-        pass
-    if day is not None:
-        raise UsageError(f"{what} {day!r} is no day; write it as 2026-11-15.")
+    raise UsageError(f"{what} {day!r} is not a date; write it as 2026-11-15.")
 
 
 def _check(path: Path, recipe: Recipe) -> None:
@@ -197,37 +168,33 @@ def _check(path: Path, recipe: Recipe) -> None:
         if source.kind not in SOURCES:
             raise UnknownName("kind of source", source.kind, SOURCES)
     if not recipe.sources or not recipe.langs:
-        raise DataError(path, "names no sources, or no langs; give at least one [[sources]] with kind and place")
+        raise DataError(path, "has no sources or no langs; add at least one [[sources]] with kind and place")
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
-        raise DataError(path, f"{recipe.name!r} is no name for files; use letters, digits, - and _", field="name")
-    for encoder in (encoder_of(recipe, lang) for lang in recipe.langs):
+        raise DataError(path, f"{recipe.name!r} is not valid; use letters, digits, - and _", field="name")
+    searching = (recipe.search.encoder,) if recipe.search.encoder else ()
+    for encoder in (*searching, *(encoder_of(recipe, lang) for lang in recipe.langs)):
         find_encoder(encoder)
-    if recipe.search.encoder:
-        find_encoder(recipe.search.encoder)
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in (days | recipe.gate.cutoffs).items():
         check_day(day, f"{path}: {name}")
     for model, day in recipe.gate.cutoffs.items():
         if day > _LAST_DAY:
             raise DataError(path, f"{day} is later than {_LAST_DAY}", field=f"gate.cutoffs.{model}")
-    _check_numbers(path, recipe)
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
     """Refuse numbers that are too small, too large or not numbers, and a recipe that wants no items."""
-    if abs(recipe.seed) > _MOST:
-        raise DataError(path, f"{recipe.seed} is too large; at most {_MOST:,} is allowed", field="seed")
+    if abs(recipe.seed) > _MAX_NUMBER:
+        raise DataError(path, f"{recipe.seed} is too large; at most {_MAX_NUMBER:,} is allowed", field="seed")
     for table in ("wanted", "questions", "gate", "search", "ranking", "pools"):
-        part = getattr(recipe, table)
-        for field in part.__struct_fields__:
-            value = getattr(part, field)
+        for field, value in structs.asdict(getattr(recipe, table)).items():
             least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
-            most = _MOST_DAYS if field == "margin_days" else _MOST
+            most = _MAX_DAYS if field == "margin_days" else _MAX_NUMBER
             for number in value.values() if isinstance(value, dict) else (value,):
-                if isinstance(number, int | float) and not least <= number <= most:  # NaN is neither
+                if isinstance(number, int | float) and not least <= number <= most:  # also NaN
                     problem = f"{number} is not a number from {least:,} to {most:,}"
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
-        raise DataError(path, "asks for no items at all", field="wanted")
+        raise DataError(path, "wants no items at all", field="wanted")

@@ -1,4 +1,4 @@
-"""What lies between two steps of a build and is no noun of the whole program: frozen records, no logic."""
+"""The records between the steps of a build: frozen, without logic."""
 
 from __future__ import annotations
 
@@ -8,44 +8,37 @@ from ragbed.schema import Answer, Article, Lang, Passage, Question, Record
 
 
 class Draft(Question, frozen=True, kw_only=True):
-    """A question that passed the rules; whether documents bear it out is not known yet."""
+    """A question that passed the rules and is not verified yet."""
 
-    id: str
-    """Follows from language and question."""
-    origin: Literal["article", "known"]
-    """Made from an article, or from the generator's own knowledge (for counterfactual items)."""
-    kind: str
-    """Of its answer: name, quantity or date."""
-    event: str = ""
-    """In the generator's words."""
-    date: str | None = None
-    """ISO date of the event: the generator's, or else the article's; none if the article has none."""
+    id: str  # a hash of language and question
+    origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
+    kind: str  # of the answer: name, quantity or date
+    event: str = ""  # in the generator's words
+    date: str | None = None  # ISO date of the event
 
 
 class Probe(Record, frozen=True, kw_only=True):
-    """What reference models say to a question without any document."""
+    """The reference models that were called with a question (the id of its draft) without documents."""
 
     question: str
-    """Id of the draft."""
     known_by: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
-        """Whether most of the models that were asked know the answer."""
+        """Whether most of the models know the answer."""
         return 2 * len(self.known_by) > len(self.asked)
 
 
 class FetchedPage(Record, frozen=True, kw_only=True):
-    """A page that a search named, read."""
+    """A page that a search found. `hit` is the URL in the search result, before redirects."""
 
     hit: str
-    """The address that the search gave; redirects may have led elsewhere."""
     article: Article
 
 
 class Candidate(Record, frozen=True, kw_only=True):
-    """A passage or snippet that may be handed to a model for a question."""
+    """A passage or snippet for a question."""
 
     text: str
     url: str
@@ -53,13 +46,12 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None
-    """The encoder's; a snippet has none."""
+    score: float | None = None  # of the encoder; None for snippets
     is_snippet: bool = False
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, the nearest first, followed by its snippets."""
+    """A question's passages, nearest first, followed by its snippets."""
 
     question: str
     candidates: tuple[Candidate, ...]
@@ -73,7 +65,7 @@ class LabelledPool(Record, frozen=True, kw_only=True):
 
 
 class Verified(Record, frozen=True, kw_only=True):
-    """A question whose answer was found again, by a reader who saw the supporting passages only."""
+    """A question whose answer a reader found in the supporting passages."""
 
     question: str
     supports: int
@@ -82,23 +74,20 @@ class Verified(Record, frozen=True, kw_only=True):
 
 
 class Combination(Record, frozen=True, kw_only=True):
-    """Two questions that are combined into one."""
+    """A question that combines two others, its parts, which are ids of drafts."""
 
     id: str
     question: str
     lang: Lang
     parts: tuple[str, ...]
-    """Ids of the drafts."""
 
 
 class Edited(Record, frozen=True, kw_only=True):
-    """A supporting passage with another answer in it."""
+    """A supporting passage with the false answer; `of` is the index of the original in its pool."""
 
     of: int
-    """Index among the pool's passages."""
     text: str
-    spans: tuple[tuple[int, int], ...]
-    """Where the false answer was put."""
+    spans: tuple[tuple[int, int], ...]  # of the false answer
 
 
 class Falsehood(Record, frozen=True, kw_only=True):

@@ -14,63 +14,56 @@ from ragbed.data import kind_of
 from ragbed.schema import Item, Label, Labelling, Passage, Question, Stance
 
 Way: TypeAlias = Literal["plain", "support"]
+# The rules for labelling passages again.
 WAYS: dict[Way, str] = {
     "plain": "contains the answer (RGB's rule)",
     "support": "gives the answer (ours)",
 }
-"""How passages are labelled again."""
-
+# A passage gets the first of its labels for the parts of a multi-part answer.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
-"""Of a several-part answer, the label of the part that a passage is nearest to giving."""
-_SHOWN = 60
-"""Characters of a passage that are shown: enough to know it again."""
-_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")
-"""In the order of RGB's records."""
+_SHOWN = 60  # characters that identify a passage
+_STANCES: tuple[Stance, ...] = ("supports", "contradicts", "distracts")  # in the order of RGB's records
 
 
 class LabelDisagreement(Struct, frozen=True):
-    """A passage that is published under one label and gets another."""
+    """A passage whose new label differs from the published one."""
 
     way: Way
     item: str
-    place: str
-    """Among the passages of its stance: `supports[4]`."""
+    place: str  # among the passages of its stance, e.g. `supports[4]`
     published: Stance
     label: Label
     rule: str
     reason: str
-    text: str
-    """Its beginning."""
+    text: str  # the beginning
 
 
 class RelabelRow(Struct):
-    """How often labels agree with the published ones."""
+    """Agreement of the new labels with the published ones."""
 
     way: Way
     published: Stance
     agree: int = 0
     of: int = 0
-    labels: Counter[Label] = Counter()
-    """What the passages are labelled now."""
+    labels: Counter[Label] = Counter()  # new labels of the passages
 
 
 class Relabelling:
-    """Adds items up, one by one."""
+    """Counts agreement over items."""
 
     def __init__(self) -> None:
         self.items = 0
-        self.rebuilt = 0
-        """Items whose pools come out as they are published, by the plain rule."""
+        self.rebuilt = 0  # items whose pools the plain rule reproduces
         self._rows: dict[tuple[Way, Stance], RelabelRow] = {}
 
     @property
     def rows(self) -> list[RelabelRow]:
-        """Plain first; within a way by stance."""
+        """The rows by rule, then by stance."""
         places = [(way, stance) for way in WAYS for stance in _STANCES]
         return [self._rows[place] for place in places if place in self._rows]
 
     def add(self, item: Item) -> Iterator[LabelDisagreement]:
-        """Labels the passages of an item, and yields where that differs from what is published."""
+        """Label the passages of an item, and yield the differences from the published labels."""
         self.items += 1
         self.rebuilt += rebuild(item).passages == item.passages
         for way in WAYS:
@@ -84,37 +77,38 @@ class Relabelling:
                     row.agree += 1
                 else:
                     place = f"{passage.stance}[{counted[passage.stance]}]"
-                    yield _disagreement(way, item, place, passage, labelling)
+                    start = " ".join(passage.text[:_SHOWN].split())
+                    found = labelling.label, labelling.rule, labelling.reason
+                    yield LabelDisagreement(way, item.id, place, passage.stance, *found, start)
                 counted[passage.stance] += 1
 
 
 def rebuild(item: Item) -> Item:
-    """The item with its pools split again by the plain rule; within a pool passages keep their order."""
-    split: dict[Stance, list[Passage]] = {stance: [] for stance in _STANCES}
+    """Split the pools of an item again by the plain rule; passages keep their order within a pool."""
+    passages = []
     for passage in item.passages:
         stance = passage.stance
         if stance != "contradicts":  # edited passages are made, not found
             stance = _pool(label_again(item, passage, "plain").label) or "distracts"
-        moved = replace(passage, stance=stance, part=None) if stance != passage.stance else passage
-        split[stance].append(moved)
-    return replace(item, passages=tuple(passage for stance in _STANCES for passage in split[stance]))
+        passages.append(replace(passage, stance=stance, part=None) if stance != passage.stance else passage)
+    return replace(item, passages=tuple(sorted(passages, key=lambda passage: _STANCES.index(passage.stance))))
 
 
 def label_again(item: Item, passage: Passage, way: Way) -> Labelling:
-    """What a passage of an item is to its question; of an integration item, to the part it is nearest to giving."""
+    """Label a passage of an item for its question; in an integration item for the part that it fits best."""
     fake = item.fake if passage.stance == "contradicts" else None
     if way == "plain":
         return _label_plainly(item, passage.text, needs_all=kind_of(item) != "integration", is_edit=fake is not None)
     if kind_of(item) != "integration":
         return label_passage(item, passage.text, title=passage.title or "", fake=fake)
-    # Built items know the question of each part, whose words a passage about that part has; RGB's do not.
-    asked = item.sub_questions or (item.question,) * len(item.answer)
+    # Built items have the question of each part, whose words a passage about that part shares; RGB's do not.
+    questions = item.sub_questions or (item.question,) * len(item.answer)
     parts = [
         Question(question=question, lang=item.lang, answer=(aliases,))
-        for question, aliases in zip(asked, item.answer, strict=True)
+        for question, aliases in zip(questions, item.answer, strict=True)
     ]
     found = [label_passage(part, passage.text, title=passage.title or "") for part in parts]
-    return min(found, key=lambda one: _ORDER.index(one.label))
+    return min(found, key=lambda labelling: _ORDER.index(labelling.label))
 
 
 def _label_plainly(item: Item, text: str, *, needs_all: bool, is_edit: bool) -> Labelling:
@@ -132,12 +126,7 @@ def _pool(label: Label) -> Stance | None:
     return "contradicts" if label == "contradicting" else STANCES[label]
 
 
-def _disagreement(way: Way, item: Item, place: str, passage: Passage, found: Labelling) -> LabelDisagreement:
-    start = " ".join(passage.text[:_SHOWN].split())
-    return LabelDisagreement(way, item.id, place, passage.stance, found.label, found.rule, found.reason, start)
-
-
 def relabel(items: Iterable[Item]) -> tuple[Relabelling, list[LabelDisagreement]]:
-    """All items of a dataset."""
-    sums = Relabelling()
-    return sums, [found for item in items for found in sums.add(item)]
+    """Label all items of a dataset again."""
+    counts = Relabelling()
+    return counts, [found for item in items for found in counts.add(item)]

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 import msgspec
 
 from ragbed.builder.build_context import Build, hash_file, reject
-from ragbed.builder.encoding import open_once
 from ragbed.builder.fetching import drain
-from ragbed.builder.passages import CUTTER, MAX_TOKENS, cut_passages
+from ragbed.builder.passages import MAX_TOKENS, SPLITTER_VERSION, split_article
+from ragbed.builder.ranking import open_once
 from ragbed.builder.records import Draft, Probe
 from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError, UsageError
 from ragbed.retrieval.base import Encoder, Matrix, Role
-from ragbed.retrieval.local_index import VERSION, Encode, IndexedPassage, LocalIndex
+from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
 from ragbed.schema import Article, Hit, Reject
 
 STEP = "hits"
-_HOPELESS = frozenset({"auth", "connect", "protocol"})
-"""Failures that no other question will escape: a wrong key or address, an engine that is not there."""
-_GIVE_UP = 3
-"""Of these in a row: each was tried several times by then, and nobody wants nine hundred questions to end so."""
+_FATAL = frozenset({"auth", "connect", "protocol"})  # wrong key or URL, or no engine: every other search fails too
+_MAX_FATAL = 3  # in a row; each was retried already
 
 
 def make_hits(build: Build) -> Iterator[Hit | Reject]:
-    """The step: one search for each question that passed the gate."""
+    """Yield the search results of each question that passed the probes."""
     passed = {probe.question for probe in build.read("probes", Probe)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     with ExitStack() as stack:
@@ -37,108 +36,82 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
 
 
 def mark_recorded(build: Build) -> str | None:
-    """Which file of recorded hits it is, by its content."""
+    """Return the hash of the file of recorded hits."""
     return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
 
 
 def check_engine(build: Build) -> None:
-    """Opens the engine of a build that has not searched yet: a missing key or file is told before the first step."""
+    """Open the engine of a build that has not searched yet, to report a missing key or file before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
             _open(build, stack, {})
 
 
 async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
-    told = build.recipe.search
-    hope = _Hope(engine.name, min(_GIVE_UP, len(drafts)))
+    search, fatal = build.recipe.search, 0
+    limits = Query(
+        text="",
+        lang="en",
+        after=search.after,
+        before=search.before,
+        include=search.include,
+        exclude=search.exclude,
+        count=search.hits,
+    )
     for draft in build.shown(STEP, drafts):
-        query = Query(
-            text=draft.question,
-            lang=draft.lang,
-            after=told.after,
-            before=told.before,
-            include=told.include,
-            exclude=told.exclude,
-            count=told.hits,
-        )
         try:
-            hits = await engine.search(query)
+            hits = await engine.search(msgspec.structs.replace(limits, text=draft.question, lang=draft.lang))
         except SearchFailed as failed:
-            hope.learn(failed)
+            fatal = fatal + 1 if failed.outcome in _FATAL else 0
+            if fatal >= min(_MAX_FATAL, len(drafts)):
+                times = f"{failed.outcome}, {fatal} searches in a row"
+                raise RagbedError(f"Searching with {engine.name} failed: {failed.reason} ({times}).") from failed
             yield reject(STEP, draft.question, failed.outcome, failed.reason)
             continue
-        hope.learn(None)
+        fatal = 0
         if not hits:
-            yield reject(STEP, draft.question, "no-hits", f"{engine.name} finds nothing for it")
+            yield reject(STEP, draft.question, "no-hits", f"{engine.name} found nothing")
         for hit in hits:
             yield msgspec.structs.replace(hit, question=draft.id)
 
 
-class _Hope:
-    """Whether it makes sense to go on asking an engine.
-
-    Args:
-        engine: Its name.
-        most: Questions in a row that may fail so that no other would do better.
-    """
-
-    def __init__(self, engine: str, most: int) -> None:
-        self._engine, self._most, self._in_a_row = engine, most, 0
-
-    def learn(self, failed: SearchFailed | None) -> None:
-        """Takes in how a search ended.
-
-        Raises:
-            RagbedError: No further question should be asked.
-        """
-        self._in_a_row = self._in_a_row + 1 if failed and failed.outcome in _HOPELESS else 0
-        if failed and self._in_a_row >= self._most:
-            how = f"{failed.outcome}, questions in a row: {self._in_a_row}"
-            raise RagbedError(f"{self._engine} cannot be asked: {failed.reason} ({how}).")
-
-
 def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> SearchEngine:
-    told = build.recipe.search
+    search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
-    index = stack.enter_context(_index(build)) if told.engine == "local" else None
-    # A locked build may make no call: what was asked before is answered from what is kept.
-    quota = 0 if build.outside.locked else told.quota
+    index = stack.enter_context(_index(build)) if search.engine == "local" else None
+    # A locked build makes no calls: earlier results are stored.
+    quota = 0 if build.outside.locked else search.quota
     setting = SearchContext(keep, build.today, build.outside.environ, quota, index, build.recorded, questions)
-    return open_engine(told.engine, setting)
+    return open_engine(search.engine, setting)
 
 
 def _index(build: Build) -> LocalIndex:
-    """The articles of this build, findable by words and by meaning.
+    """Index the articles of this build by words and by meaning.
 
-    It is named after what it is made from: one that a killed build left is gone on with, and any other goes.
+    The file is named after its inputs. The index of a killed build is continued, and any other is deleted.
     """
     name = build.recipe.search.encoder
     encoder = open_once(name) if name else None
     if encoder is not None and not isinstance(encoder, Encoder):
-        raise UsageError(f'search.encoder {name!r} makes no vectors of whole passages; name another, or none: "".')
-    made = (VERSION, CUTTER, MAX_TOKENS)  # by another ragbed of the same articles: another index
-    parts = (*map(str, made), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
-    mark = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-    path = build.kept / f"index-{mark}.db"
+        raise UsageError(f'search.encoder {name!r} produces token-level embeddings only; choose another, or none: "".')
+    versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
+    parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    path = build.kept / f"index-{digest}.db"
     for other in build.kept.glob("index*"):
         if not other.name.startswith(path.name):
             other.unlink()
-    index = LocalIndex(path, _encode_with(encoder) if encoder else None)
-    index.add(
-        IndexedPassage(one.url, one.title, one.lang, [chunk.text for chunk in cut_passages(one)], one.date)
-        for one in _watched(build, build.read("articles", Article))
-    )
+    index = LocalIndex(path, partial(_encode, encoder) if encoder else None)
+    index.add(_indexed_articles(build))
     return index
 
 
-def _encode_with(encoder: Encoder) -> Encode:
-    def encode(texts: Sequence[str], role: Role) -> Matrix:
-        return encoder.encode(texts, role).vectors
-
-    return encode
+def _encode(encoder: Encoder, texts: Sequence[str], role: Role) -> Matrix:
+    return encoder.encode(texts, role).vectors
 
 
-def _watched(build: Build, articles: Iterable[Article]) -> Iterator[Article]:
-    for number, article in enumerate(articles):
+def _indexed_articles(build: Build) -> Iterator[IndexedPassage]:
+    for number, article in enumerate(build.read("articles", Article)):
         build.watch("index", number, None)
-        yield article
+        texts = [chunk.text for chunk in split_article(article)]
+        yield IndexedPassage(article.url, article.title, article.lang, texts, article.date)

@@ -1,4 +1,4 @@
-"""What a question is about: the words that a passage must share with it to be about the same thing."""
+"""Extract the content words and years of a question, and detect hedged statements, which are not facts to ask for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ragbed.scoring.robust.normalise import fold
 
 _LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+(?:[.,][0-9]+)*")
 _RUN = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)?|[\u4e00-\u9fff]+")
+# Years up to 2049; later ones are in titles such as Cyberpunk 2077.
 _YEAR = re.compile(r"(?<![0-9.,])(?:19[0-9]|20[0-4])[0-9](?![0-9])(?![.,][0-9])")
-"""Later ones stand in titles, as Cyberpunk 2077."""
 _ENDINGS = re.compile(r"(?:'s|ies|ing|ers?|ed|es|s|e|y)$")
+# Question words, function words, and general nouns that passages rarely repeat.
 _STOP_EN = re.compile(
     r"\b(?:an?|and|any|are|as|at|be|been|by|did|do|does|for|from|had|has|have|how|in|into|is|its?|many|much|named|of|on"
     r"|or|so|that|the|their|there|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|would|after"
@@ -22,26 +23,42 @@ _STOP_ZH = re.compile(
     "多少|什么|哪[些里位个国年天家]?|何时|何地|几[个名位次月号日]?|谁|是否|分别|怎[么样]|如何|为何|[的了是在和与及或于有被将会为从到由对中内后前其这那吗呢啊把让给当都也]"
     "|时间|日期|地点|名称|内容|人数|数量|情况|结果"
 )
-"""What asks and what holds a question together; and the general nouns that passages seldom repeat."""
+# In questions. Lower case only, because May and other names are not hedges.
+_GUESS: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(r"\b(?:may|might|could|likel(?:y|iest)|expected|forecast|predicted|rumou?red)\b"),
+    "zh": re.compile("(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻"),
+}
+# In passages. Stricter, because a sentence makes several statements and only some concern the answer.
+_HEDGE: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:may|might|expects?|(?:is|was|are|were) (?:expected|forecast|predicted|likely) to|rumou?r(?:s|ed)?"
+        r"|unconfirmed|(?:provisional|preliminary) (?:figures?|results?|counts?|tally|estimates?)"
+        r"|(?:first|early) (?:estimates?|tally|tallies|drawings)|earlier plans?)\b"
+    ),
+    "zh": re.compile(
+        "(?<![不尽])可能(?!性)|预计|预测(?![部研中所])|或将|有望|据传|传闻|估算|(?:首次|初步)统计|尚未复核"
+    ),
+}
+_CLAUSE = re.compile(r"[,;，；]")
 
 
 @lru_cache(maxsize=4096)
 def find_anchors(question: str, lang: Lang) -> frozenset[str]:
-    """Stems of an English question's words, pairs of neighbouring characters of a Chinese one; years are apart."""
+    """Return the stems of an English question's words, or the character bigrams of a Chinese one, without years."""
     folded = _YEAR.sub(" ", fold(question, lang))
     if lang == "en":
         return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
     runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
-    return frozenset(term for run in runs for term in _pairs(run))
+    return frozenset(term for run in runs for term in _bigrams(run))
 
 
 def find_years(text: str) -> frozenset[str]:
-    """The years that a folded text names."""
+    """Return the years in a folded text."""
     return frozenset(_YEAR.findall(text))
 
 
 def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
-    """The share of anchors that a folded text holds; all of them where there are none."""
+    """Return the share of anchors in a folded text; 1 if there are no anchors."""
     if not anchors:
         return 1.0
     if lang == "en":
@@ -49,11 +66,20 @@ def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
     return sum(anchor in text for anchor in anchors) / len(anchors)
 
 
-def _pairs(run: str) -> list[str]:
-    if run.isascii() or len(run) == 1:
-        return [run]
-    return [run[at : at + 2] for at in range(len(run) - 1)]
+def _bigrams(run: str) -> list[str]:
+    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def _stem(word: str) -> str:
     return _ENDINGS.sub("", word) if len(word) > 4 else word.removesuffix("'s")
+
+
+def asks_for_a_guess(question: str, lang: Lang) -> bool:
+    """Check whether a question is about an expectation or a rumour."""
+    return _GUESS[lang].search(question) is not None
+
+
+def is_hedged(sentence: str, place: int, lang: Lang) -> bool:
+    """Check for a hedge before a place of a sentence or in the same clause."""
+    after = _CLAUSE.search(sentence, place)
+    return _HEDGE[lang].search(sentence[: after.start() if after else len(sentence)]) is not None

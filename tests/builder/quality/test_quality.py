@@ -12,10 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.builder.quality import FAMILIES, Quality, measure_quality
-from ragbed.builder.quality.divergence import concentration, divergence, entropy
 from ragbed.builder.quality.drift import compare_editions
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, QualityGate
+from ragbed.builder.quality.measure import Measure, QualityGate, concentration, divergence, entropy
 from ragbed.builder.quality.page import show_value, write_page
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
@@ -75,7 +74,7 @@ def _measure(*items: Item, families: Iterable[str] = FAMILIES) -> dict[str, Meas
         look = ItemView(item)
         for family in chosen:
             family.add(look)
-    return {one.name: one for family in chosen for one in family.tell()}
+    return {one.name: one for family in chosen for one in family.results()}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_query_that_nobody_recorded_is_noted_once(tmp_path: Path) -> None:
     engine = replay(tmp_path, hit(1, "http://a.test/"))
     missing = Query(text="桥", lang="zh")
     for _ in range(2):
-        with pytest.raises(SearchFailed, match="nobody recorded this query"):
+        with pytest.raises(SearchFailed, match="the query was not recorded"):
             asyncio.run(engine.search(missing))
     noted = (tmp_path / "hits.jsonl.missing").read_bytes().splitlines()
     assert [msgspec.json.decode(line, type=Query) for line in noted] == [missing]

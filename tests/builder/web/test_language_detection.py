@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.builder.web.language_detection import tell_language
+from ragbed.builder.web.language_detection import detect_language
 from ragbed.schema import Lang
 
 TEXTS: dict[str, tuple[str, Lang | None]] = {
@@ -77,4 +77,4 @@ TEXTS: dict[str, tuple[str, Lang | None]] = {
 
 @pytest.mark.parametrize(("text", "lang"), TEXTS.values(), ids=TEXTS)
 def test_a_text_is_english_or_chinese_or_neither(text: str, lang: Lang | None) -> None:
-    assert tell_language(text) == lang
+    assert detect_language(text) == lang

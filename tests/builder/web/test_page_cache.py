@@ -1,7 +1,9 @@
-"""What came from outside is kept."""
+"""Tests of the page cache."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ PAGE = CachedPage(
 )
 
 
-def test_pages_and_answers_are_found_again_by_another_reader(tmp_path: Path) -> None:
+def test_pages_and_answers_are_shared_by_two_readers(tmp_path: Path) -> None:
     with PageCache(tmp_path / "kept.db") as keep:
         keep.keep_page(PAGE)
         keep.keep_answer("key", b"{}")
@@ -31,11 +33,12 @@ def test_calls_are_counted_up_to_a_limit_over_all_readers(tmp_path: Path) -> Non
         assert not two.count_call("brave", 3)
         assert not one.count_call("serper", 0)
         assert one.count_call("tavily", None)
-        assert [one.calls_of(name) for name in ("brave", "serper", "tavily")] == [3, 0, 1]
+    with closing(sqlite3.connect(tmp_path / "kept.db")) as file:
+        assert dict(file.execute("SELECT service, count FROM calls")) == {"brave": 3, "tavily": 1}
 
 
-def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path) -> None:
+def test_another_kind_of_file_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
     path.write_bytes(b"no database" * 500)
-    with pytest.raises(RagbedError, match=r"kept\.db, where pages are kept, cannot be used"):
+    with pytest.raises(RagbedError, match=r"kept\.db cannot be used to store pages"):
         PageCache(path)

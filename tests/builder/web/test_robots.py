@@ -29,14 +29,14 @@ ALLOWED = {
 }
 
 FORBIDDEN = {
-    "all": ([rules("User-agent: *\nDisallow: /\n")], "does not want it fetched"),
-    "us": ([rules("User-agent: ragbed\nDisallow: /news/\n")], "does not want it fetched"),
-    "by a pattern": ([rules("User-agent: *\nDisallow: /*day$\n")], "does not want it fetched"),
-    "rules moved": ([redirect("/moved"), rules("User-agent: *\nDisallow: /\n")], "does not want it fetched"),
+    "all": ([rules("User-agent: *\nDisallow: /\n")], "disallows it"),
+    "us": ([rules("User-agent: ragbed\nDisallow: /news/\n")], "disallows it"),
+    "by a pattern": ([rules("User-agent: *\nDisallow: /*day$\n")], "disallows it"),
+    "rules moved": ([redirect("/moved"), rules("User-agent: *\nDisallow: /\n")], "disallows it"),
     "the server fails": ([status(503)], "cannot be read: the server answered 503"),
     "too many questions": ([status(429)], "cannot be read: the server answered 429"),
     "cut": ([reset_after(0)], "cannot be read: the connection was cut"),
-    "a pause of an hour": ([rules("User-agent: *\nCrawl-delay: 3600\n")], "asks for 3600 s between two pages"),
+    "a pause of an hour": ([rules("User-agent: *\nCrawl-delay: 3600\n")], "demands 3600 s between two pages"),
 }
 
 
@@ -71,7 +71,7 @@ _WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for nu
     ("text", "url", "reason"),
     [
         (_AGENTS + _RULES, "news/today", "too many rules for too many agents"),
-        (_WILD, "news/" + "a" * 8_000, "too long to be checked for this URL"),
+        (_WILD, "news/" + "a" * 8_000, "too long to check this URL"),
     ],
     ids=["rules times agents", "rules times characters"],
 )

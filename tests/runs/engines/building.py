@@ -10,9 +10,9 @@ import msgspec
 
 from ragbed.builder.articles import make_articles
 from ragbed.builder.build_context import Build
-from ragbed.builder.encoding import encode_all
 from ragbed.builder.fetching import drain
 from ragbed.builder.passages import make_passages
+from ragbed.builder.ranking import encode_all
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.records import FetchedPage
 from ragbed.runs.engines import Engine

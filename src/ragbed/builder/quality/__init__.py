@@ -1,6 +1,6 @@
-"""Quality measures of a dataset, beside RGB's values, with gates (docs/quality.md).
+"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/quality.md).
 
-To add a family of measures: a file with a class that has `add` and `tell`, and one line in FAMILIES.
+To add a family of measures, write a class with `add` and `results`, and add one line to FAMILIES.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from ragbed.builder.quality.knowledge import KnowledgeMeasures
 from ragbed.builder.quality.labels import LabelMeasures
 from ragbed.builder.quality.measure import Measure
 from ragbed.builder.quality.pools import PoolMeasures
-from ragbed.builder.quality.review_results import Reviewed, tell_people
+from ragbed.builder.quality.review_results import Reviewed, review_measures
 from ragbed.builder.quality.sources import SourceMeasures
 from ragbed.data import Dataset
 
 __all__ = ["FAMILIES", "MeasureFamily", "Quality", "measure_quality"]
 
-MOST_LABELLED = 50_000
-"""Passages that are labelled again, from the start: some two minutes; their number stands in the report."""
+MAX_LABELLED = 50_000  # passages labelled again, which takes about two minutes; the report states their number
 
 
 class MeasureFamily(Protocol):
-    """Some figures that are measured together."""
+    """Measures that are computed together."""
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
 
-    def tell(self) -> Iterator[Measure]:
-        """The figures."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         ...
 
 
@@ -54,20 +53,17 @@ FAMILIES: dict[str, Callable[[], MeasureFamily]] = {
 class Quality(Struct, frozen=True, kw_only=True):
     """A quality report."""
 
-    version: str
-    """Of ragbed."""
-    data: dict[str, str]
-    """Each dataset's name and the hash of its file."""
+    version: str  # of ragbed
+    data: dict[str, str]  # the name of each dataset and the hash of its file
     items: int
     passages: int
     families: dict[str, tuple[Measure, ...]]
-    steps: dict[str, tuple[int, int]] = {}
-    """Of a build: what entered each step and what came out."""
+    steps: dict[str, tuple[int, int]] = {}  # records in and out of each step of a build
 
     @property
     def failed(self) -> list[Measure]:
-        """The figures whose gate does not hold."""
-        return [one for family in self.families.values() for one in family if one.passed == "failed"]
+        """The measures whose gate fails."""
+        return [measure for family in self.families.values() for measure in family if measure.passed == "failed"]
 
 
 def measure_quality(
@@ -76,36 +72,30 @@ def measure_quality(
     reviewed: Reviewed | None = None,
     more: Mapping[str, MeasureFamily] | None = None,
 ) -> Quality:
-    """Measures some datasets together; one pass, one item at a time.
+    """Measure several datasets together in one pass, one item at a time.
 
     Args:
-        datasets: What is measured.
-        steps: Of a build: what entered each step and what came out.
-        reviewed: What people found.
-        more: Families that need more than the data: runs of models, corpora.
+        datasets: Datasets to measure.
+        steps: Records in and out of each step, for a build.
+        reviewed: Results of a human review.
+        more: Families that need more than the data, e.g. runs of models or corpora.
     """
     families = {name: make() for name, make in FAMILIES.items()} | dict(more or {})
     items = passages = 0
     hashes = {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
-        # Every build probes; items of other origin, or changed since, may have been asked of nobody.
-        here = dataset.path
-        is_probed = isinstance(here, Path) and listed_files(here.parent).get(here.name) == digest
+        # Every build probes its questions. Items from elsewhere, or changed since, may not have been probed.
+        path = dataset.path
+        is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
         for item in dataset.items():
-            look = ItemView(item, dataset.name, is_labelled=passages < MOST_LABELLED, is_probed=is_probed)
+            view = ItemView(item, dataset.name, is_labelled=passages < MAX_LABELLED, is_probed=is_probed)
             items, passages = items + 1, passages + len(item.passages)
             for family in families.values():
-                family.add(look)
+                family.add(view)
+    found = {name: tuple(family.results()) for name, family in families.items()}
+    if reviewed is not None:
+        found["people"] = tuple(review_measures(reviewed, hashes))
     return Quality(
-        version=__version__,
-        data=hashes,
-        items=items,
-        passages=passages,
-        families={name: tuple(family.tell()) for name, family in families.items()} | _people(reviewed, hashes),
-        steps=dict(steps or {}),
+        version=__version__, data=hashes, items=items, passages=passages, families=found, steps=dict(steps or {})
     )
-
-
-def _people(reviewed: Reviewed | None, hashes: Mapping[str, str]) -> dict[str, tuple[Measure, ...]]:
-    return {} if reviewed is None else {"people": tuple(tell_people(reviewed, hashes))}

@@ -1,4 +1,4 @@
-"""What integration and counterfactual items need beside the rest: no shortcut, and edits that hold."""
+"""Measure what only integration and counterfactual items need: no shortcuts, and valid edits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.passage_filter import find_shortcuts
+from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 
 _SHORTCUTS = MeasureSpec(
     "integration shortcuts",
-    "supporting passages of integration items that say all parts of the answer",
+    "supporting passages of integration items that state all parts of the answer",
     "zh_int 0 of 1,578 by containment; 13 by these rules, 7 of them on reading (other characters, 3,499 for 3499)",
     QualityGate("=", 0),
 )
 _ALONE = MeasureSpec(
     "parts without evidence",
-    "parts of integration answers that no supporting passage holds",
+    "parts of integration answers that no supporting passage contains",
     "zh_int 0",
     QualityGate("=", 0),
 )
@@ -30,55 +30,54 @@ _FAKES = MeasureSpec(
 )
 _EDITS = MeasureSpec(
     "edits that will not do",
-    "edited passages that are unchanged, still hold the true answer in some form, or do not give the false one",
-    "en_fact 2 unchanged of 395, 17 by these rules; zh_fact 2 with the truth left",
+    "edited passages that are unchanged, still contain the true answer in some form, or do not give the false one",
+    "en_fact 2 unchanged of 395, 17 by these rules; zh_fact 2 that still contain the true answer",
     QualityGate("=", 0),
 )
 _PAIRS = MeasureSpec(
     "counterfactual items with 5 edits",
-    "items that can fill five documents with edited ones",
+    "items with at least five edited passages, enough to fill all five documents",
     "en_fact 38 %; zh_fact 41 %",
     QualityGate("=", 1),
 )
-_ENOUGH = 5
+_ENOUGH = 5  # documents per question in the paper
 
 
 class AbilityMeasures:
-    """Adds items up."""
+    """Measures of integration and counterfactual items."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        if look.kind == "integration":
-            self._add_integration(look)
-        elif look.kind == "counterfactual":
-            self._add_counterfactual(look)
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        if view.kind == "integration":
+            self._add_integration(view)
+        elif view.kind == "counterfactual":
+            self._add_counterfactual(view)
 
-    def _add_integration(self, look: ItemView) -> None:
-        texts = [look.item.passages[place].text for place in look.places["supports"]]
-        self._counts["evidence"] += len(texts)
-        self._counts["shortcuts"] += len(find_shortcuts(look.item, texts))
-        self._counts["parts"] += len(look.item.answer)
-        held = {part for place in look.places["supports"] for part in look.plain_labels[place].parts}
-        self._counts["alone"] += len(look.item.answer) - len(held)
+    def _add_integration(self, view: ItemView) -> None:
+        supports, parts = view.places["supports"], len(view.item.answer)
+        shortcuts = find_shortcuts(view.item, [view.item.passages[place].text for place in supports])
+        stated = {part for place in supports for part in view.plain_labels[place].parts}
+        self._counts.update(
+            {"evidence": len(supports), "shortcuts": len(shortcuts), "parts": parts, "alone": parts - len(stated)}
+        )
 
-    def _add_counterfactual(self, look: ItemView) -> None:
-        item = look.item
+    def _add_counterfactual(self, view: ItemView) -> None:
+        item = view.item
         fake = tuple(tuple(alias.strip() for alias in aliases) for aliases in item.fake or ())
-        self._counts["fakes"] += 1
-        self._counts["bad fakes"] += bool(check_fake(item, fake))
-        self._counts["filled"] += len(look.places["contradicts"]) >= _ENOUGH
-        for place in look.places["contradicts"]:
-            passage = item.passages[place]
-            if passage.edit_of is not None:
-                true = item.passages[passage.edit_of].text
-                self._counts["edits"] += 1
-                self._counts["bad edits"] += bool(check_edit(item, fake, true, passage.text))
+        edited = [item.passages[place] for place in view.places["contradicts"]]
+        is_bad = [
+            bool(check_edit(item, fake, item.passages[passage.edit_of].text, passage.text))
+            for passage in edited
+            if passage.edit_of is not None
+        ]
+        self._counts.update({"fakes": 1, "bad fakes": bool(check_fake(item, fake)), "filled": len(edited) >= _ENOUGH})
+        self._counts.update({"edits": len(is_bad), "bad edits": sum(is_bad)})
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it: nothing of what the dataset does not have."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of the item kinds that the dataset has."""
         counts = self._counts
         if counts["parts"]:
             yield _SHORTCUTS.count(counts["shortcuts"], counts["evidence"])

@@ -1,4 +1,4 @@
-"""What is asked for: kinds of answers, parts, aliases; and questions that cannot be asked so."""
+"""Measure answers and questions: answer types, parts, aliases, yes-or-no questions and repetitions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from collections import Counter
 from collections.abc import Iterator
 from math import log2
 
-from ragbed.builder.quality.divergence import divergence, entropy
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence, entropy
 from ragbed.builder.topic_terms import find_anchors
 from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import prepare
 
+# Answer types of zh_refine, by digits and the characters 年, 月 and 日 (docs/quality.md).
 _RGB = {"name": 158, "quantity": 90, "date": 52}
-"""Answer types of zh_refine, by digits and the characters 年, 月 and 日 (docs/quality.md)."""
 _YES_NO = re.compile(
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|是否|是不是|吗[？?]?$", re.IGNORECASE
 )
 
 _TYPES = MeasureSpec(
     "answer types",
-    "answers that are names; the note has quantities and dates too",
+    "answers that are names; the note lists quantities and dates too",
     "zh_refine 158 names, 90 numbers, 52 dates of 300",
 )
 _DISTANCE = MeasureSpec(
@@ -32,7 +31,7 @@ _DISTANCE = MeasureSpec(
 )
 _TOPICS = MeasureSpec(
     "topic entropy",
-    "of the words that questions are about, in bits; the note has what it would be if no word came twice",
+    "entropy of the content words of questions, in bits; the note states the maximum, where no word repeats",
     "zh_refine 9.98 of 10.99; en_fact 7.02 of 8.61",
 )
 _SEVERAL = MeasureSpec("several parts", "items whose answer has more than one part", "zh_refine 43 of 300")
@@ -45,50 +44,52 @@ _CLOSED = MeasureSpec(
 )
 _AGAIN = MeasureSpec(
     "repeated questions",
-    "questions that an earlier item asks, twins of generated items and fluent variants left out",
-    "0 within a file; 15 of zh_int stand in zh",
+    "questions that an earlier item has too; minimal pairs of synthetic items and fluent variants do not count",
+    "0 within a file; 15 questions of zh_int are also in zh",
     QualityGate("=", 0),
 )
 _EVENTS = MeasureSpec(
-    "shared events", "items whose event an earlier item has: these are not independent", "not recorded"
+    "shared events", "items about the event of an earlier item, which are not independent", "not recorded"
 )
 
 
 class AnswerMeasures:
-    """Adds items up."""
+    """Measures of questions and answers."""
 
     def __init__(self) -> None:
         self._types: Counter[str] = Counter()
         self._counts: Counter[str] = Counter()
         self._topics: dict[Lang, Counter[str]] = {}
-        self._seen: set[int] = set()
-        """Hashes of questions and events: 64 bits, so that little memory is needed."""
+        self._seen: set[int] = set()  # hashes of questions and events, which need little memory
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        item = look.item
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        item = view.item
         gold = prepare(item.question, item.answer, None, item.lang)
         self._types[gold.slots[0].kind.split()[0]] += 1
         self._topics.setdefault(item.lang, Counter()).update(find_anchors(item.question, item.lang))
-        self._counts["items"] += 1
-        self._counts["several"] += len(item.answer) > 1
-        self._counts["aliases"] += any(len(aliases) > 1 for aliases in item.answer)
-        self._counts["closed"] += _YES_NO.search(item.question.strip()) is not None
-        # The fluent variant of a counterfactual item asks its question again by nature.
+        # The fluent variant of a counterfactual item always repeats its question.
         variant = "fluent" if any(passage.kind == "rewritten" for passage in item.passages) else ""
-        self._counts["again"] += self._is_seen(f"question {variant} {item.question}") and item.twin is None
+        self._counts.update(
+            {
+                "items": 1,
+                "several": len(item.answer) > 1,
+                "aliases": any(len(aliases) > 1 for aliases in item.answer),
+                "closed": _YES_NO.search(item.question.strip()) is not None,
+                "again": self._is_seen(f"question {variant} {item.question}") and item.twin is None,
+            }
+        )
         if item.event is not None:
-            self._counts["events"] += 1
-            self._counts["shared"] += self._is_seen(f"event {item.event}")
+            self._counts.update({"events": 1, "shared": self._is_seen(f"event {item.event}")})
 
-    def _is_seen(self, what: str) -> bool:
-        key = hash(" ".join(what.split()))
+    def _is_seen(self, text: str) -> bool:
+        key = hash(" ".join(text.split()))
         was_seen = key in self._seen
         self._seen.add(key)
         return was_seen
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         items = self._counts["items"]
         spread = ", ".join(f"{name} {count:,}" for name, count in self._types.most_common())
         yield _TYPES.share(self._types["name"], items, spread)

@@ -1,4 +1,4 @@
-"""Two editions side by side: which questions are new, and which figures have changed by more than chance."""
+"""Compare two editions of a dataset: new questions, and measures that changed significantly."""
 
 from __future__ import annotations
 
@@ -7,45 +7,39 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from ragbed.analysis.statistics.multiple import holm
-from ragbed.analysis.statistics.unpaired import fisher, two_proportions
 from ragbed.builder.quality import Quality
 from ragbed.builder.quality.measure import Measure
+from ragbed.builder.quality.models import compare_shares
 from ragbed.data import Dataset
 from ragbed.schema import Answer
 from ragbed.text import squeezed
 
 _LEVEL = 0.05
-_EXACT = 1_000
-"""Counts up to here are tested exactly; beyond, the normal approximation is as good."""
-_MUCH = 0.2
-"""A number that is no share counts as changed from a fifth on: there is no test without its spread."""
+_LARGE_CHANGE = 0.2  # relative change of a number that is not a share, which cannot be tested without its spread
 
 
 class Shift(Struct, frozen=True):
-    """One figure in two editions."""
+    """A measure in two editions."""
 
     before: Measure
     now: Measure
-    p: float | None
-    """Of two shares: that chance alone makes such a difference, Holm's correction for their number included."""
+    p: float | None  # of two shares, with Holm's correction for multiple tests
     is_changed: bool
 
 
 class Drift(Struct, frozen=True):
-    """What has changed since another edition."""
+    """The differences between two editions."""
 
-    before: dict[str, str]
-    """Its datasets and the hashes of their files."""
+    before: dict[str, str]  # datasets of the earlier edition and the hashes of their files
     shared: int
     added: int
     removed: int
-    changed: tuple[str, ...]
-    """Questions that are in both and have another answer now."""
+    changed: tuple[str, ...]  # questions in both editions whose answers differ
     shifts: tuple[Shift, ...]
 
 
 def compare_editions(before: Quality, now: Quality, old: Iterable[Dataset], new: Iterable[Dataset]) -> Drift:
-    """Compares two reports and the questions of the datasets they are about."""
+    """Compare two quality reports and the questions of their datasets."""
     asked_before, asked_now = _questions(old), _questions(new)
     return Drift(
         before=before.data,
@@ -66,37 +60,35 @@ def _questions(datasets: Iterable[Dataset]) -> dict[str, Answer]:
 
 
 def _is_same(before: Answer, now: Answer) -> bool:
-    """Whether two answers have as many parts, each with a form in common."""
-    forms = [[{squeezed(alias) for alias in aliases} for aliases in answer] for answer in (before, now)]
-    return len(before) == len(now) and all(one & other for one, other in zip(*forms, strict=True))
+    """Check that two answers have the same number of parts, and that each pair of parts shares an alias."""
+    forms = [[set(map(squeezed, aliases)) for aliases in answer] for answer in (before, now)]
+    return len(before) == len(now) and all(first & second for first, second in zip(*forms, strict=True))
 
 
 def _shifts(before: Quality, now: Quality) -> Iterator[Shift]:
     pairs = list(_pairs(before, now))
-    raw = [_chance(one, other) for one, other in pairs]
+    raw = [_p_value(old, new) for old, new in pairs]
     corrected = iter(holm([p for p in raw if p is not None]).tolist())
-    for (one, other), p in zip(pairs, raw, strict=True):
+    for (old, new), p in zip(pairs, raw, strict=True):
         adjusted = None if p is None else next(corrected)
-        yield Shift(one, other, adjusted, adjusted < _LEVEL if adjusted is not None else _is_far(one, other))
+        yield Shift(old, new, adjusted, adjusted < _LEVEL if adjusted is not None else _is_far(old, new))
 
 
 def _pairs(before: Quality, now: Quality) -> Iterator[tuple[Measure, Measure]]:
-    """The figures that both have, by name and language."""
     for name, family in now.families.items():
-        old = {one.title: one for one in before.families.get(name, ())}
-        yield from ((old[one.title], one) for one in family if one.title in old)
+        old = {measure.title: measure for measure in before.families.get(name, ())}
+        yield from ((old[measure.title], measure) for measure in family if measure.title in old)
 
 
-def _chance(one: Measure, other: Measure) -> float | None:
-    if one.unit != "share" or one.hits is None or other.hits is None or not one.n or not other.n:
+def _p_value(old: Measure, new: Measure) -> float | None:
+    if old.unit != "share" or old.hits is None or new.hits is None or not old.n or not new.n:
         return None
-    test = fisher if max(one.n, other.n) <= _EXACT else two_proportions
-    return test(one.hits, one.n, other.hits, other.n)
+    return compare_shares(old.hits, old.n, new.hits, new.n)
 
 
-def _is_far(one: Measure, other: Measure) -> bool:
-    if one.value is None or other.value is None:
-        return one.value != other.value
-    if one.unit == "count":
-        return (one.value / (one.n or 1) > 0) != (other.value / (other.n or 1) > 0)
-    return abs(other.value - one.value) > _MUCH * max(abs(one.value), abs(other.value))
+def _is_far(old: Measure, new: Measure) -> bool:
+    if old.value is None or new.value is None:
+        return old.value != new.value
+    if old.unit == "count":
+        return (old.value > 0) != (new.value > 0)
+    return abs(new.value - old.value) > _LARGE_CHANGE * max(abs(old.value), abs(new.value))

@@ -1,4 +1,4 @@
-"""Can the questions be answered from memory: what was known without documents, and when the events were."""
+"""Measure whether questions can be answered from memory, and the dates of their events."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 
 _KNOWN = MeasureSpec(
     "contamination",
-    "base and integration items that a reference model answered without documents when they were made",
+    "base and integration items that a reference model answered without documents during the build",
     "not published for base items",
     QualityGate("≤", 0.1),
 )
 _GATED = MeasureSpec(
     "known counterfactual items",
-    "counterfactual items that a reference model answered without documents: only those can be corrected",
-    "the paper takes models that know 70 % of them",
+    "counterfactual items that a reference model answered without documents, so that it can detect the error",
+    "the paper uses models that know 70 % of them",
     QualityGate("=", 1),
 )
 _EVENTS = MeasureSpec("dated events", "items with the date of their event", "RGB's data has no dates")
 _VALID = MeasureSpec(
     "answers with validity",
-    "items that tell from when until when pages give the answer; the note has the first of the last days",
+    "items with the dates of the first and the last page that give the answer; the note states the earliest last date",
     "RGB's data has no dates",
 )
 _FRESH = MeasureSpec(
     "freshness",
-    "year of the median event; the note has the window",
+    "year of the median event; the note states the range",
     "stated 2022-10 to 2023-07; Chinese questions 2021 to 2023",
 )
 
 
 class KnowledgeMeasures:
-    """Adds items up."""
+    """Measures of prior knowledge and dates."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._dates: list[str] = []
         self._lasts: list[str] = []
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        is_gated = look.kind == "counterfactual"
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        is_gated = view.kind == "counterfactual"
         self._counts["gated" if is_gated else "fresh"] += 1
-        self._counts["probed"] += look.is_probed
-        if look.item.known_by:
+        self._counts["probed"] += view.is_probed
+        if view.item.known_by:
             self._counts["gated known" if is_gated else "fresh known"] += 1
-        if look.item.date:
-            self._dates.append(look.item.date)
-        if look.item.valid:
-            self._lasts.append(look.item.valid[1])
+        if view.item.date:
+            self._dates.append(view.item.date)
+        if view.item.valid:
+            self._lasts.append(view.item.valid[1])
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it; what was known is not told of datasets that were not built here."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items; prior knowledge only for datasets that ragbed built."""
         counts, items = self._counts, self._counts["gated"] + self._counts["fresh"]
         was_probed = counts["probed"] > 0
-        unknown = "" if was_probed else "nothing tells that models were asked; run the closed-book testbed"
+        unknown = "" if was_probed else "not known whether models were probed; run the closed-book testbed"
         if counts["fresh"] or not items:
             yield _KNOWN.share(counts["fresh known"], counts["fresh"] if was_probed else 0, unknown)
         if counts["gated"]:

@@ -1,4 +1,4 @@
-"""Are passages what they are labelled: do they hold the answer, give it, or keep clear of it?"""
+"""Measure whether passages match their labels: whether they contain the answer, give it, or are free of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LACKS = MeasureSpec(
 )
 _GIVES = MeasureSpec(
     "positive precision",
-    "supporting passages that give the answer by rules: in some form, meant, and among the question's words",
+    "supporting passages that give the answer by our rules: in some form, asserted, and near the question's words",
     "not published; by the same rules zh_refine 2,479/2,571, en_fact 328/395",
     QualityGate("≥", 0.95),
 )
@@ -42,35 +42,35 @@ _TELLS = MeasureSpec(
 
 
 class LabelMeasures:
-    """Adds items up."""
+    """Measures of label accuracy."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        self._counts["items"] += 1
-        self._counts["told"] += _tells_itself(look)
-        for place in look.pooled if look.is_labelled else ():
-            passage = look.item.passages[place]
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        question = view.item.question.lower()
+        is_told = all(any(alias.lower() in question for alias in aliases) for aliases in view.item.answer)
+        self._counts.update({"items": 1, "told": is_told})
+        for place in view.pooled if view.is_labelled else ():
+            passage = view.item.passages[place]
             stance, by_person = passage.stance, passage.reviewed
-            self._counts[stance] += 1
-            self._counts["reviewed"] += by_person
-            self._counts[f"{stance} plain"] += by_person or STANCES[look.plain_labels[place].label] == stance
-            self._counts[f"{stance} ours"] += by_person or STANCES[look.labels[place].label] == stance
+            self._counts.update(
+                {
+                    stance: 1,
+                    "reviewed": by_person,
+                    f"{stance} plain": by_person or STANCES[view.plain_labels[place].label] == stance,
+                    f"{stance} ours": by_person or STANCES[view.labels[place].label] == stance,
+                }
+            )
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         counts = self._counts
-        people = f"{counts['reviewed']:,} labels set by people count as right" if counts["reviewed"] else ""
+        people = f"{counts['reviewed']:,} labels set by people count as correct" if counts["reviewed"] else ""
         yield _HOLDS.share(counts["supports plain"], counts["supports"])
         yield _LACKS.share(counts["distracts plain"], counts["distracts"])
         yield _GIVES.share(counts["supports ours"], counts["supports"], people or "by rules, not by people")
         note = people or "by rules; paraphrases need a model or people"
         yield _CLEAR.share(counts["distracts ours"], counts["distracts"], note)
         yield _TELLS.count(counts["told"], counts["items"])
-
-
-def _tells_itself(look: ItemView) -> bool:
-    question = look.item.question.lower()
-    return all(any(alias.lower() in question for alias in aliases) for aliases in look.item.answer)

@@ -1,9 +1,11 @@
-"""One figure of a quality report: what it means, what it is, what RGB's is, and whether it will do."""
+"""A measure of a quality report: its definition, value, gate and RGB's value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log2
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -21,32 +23,26 @@ class Measure(Struct, frozen=True, kw_only=True):
     name: str
     meaning: str
     unit: Unit
-    value: float | None
-    """None where it cannot be measured; the note says why."""
-    hits: int | None = None
-    """Of a share: what is counted."""
-    n: int
-    """Out of how many."""
-    low: float | None = None
+    value: float | None  # None if it cannot be measured; the note states the reason
+    hits: int | None = None  # numerator of a share
+    n: int  # denominator, or the size of the sample
+    low: float | None = None  # 95 % Wilson interval of a share
     high: float | None = None
-    """Of a share: its 95 % interval (Wilson)."""
-    reference: str
-    """RGB's value, or the reason why there is none (docs/quality.md)."""
+    reference: str  # RGB's value, or the reason why there is none (docs/quality.md)
     gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
-    lang: Lang | None = None
-    """Where a figure is of one language: words and characters cannot be compared."""
+    lang: Lang | None = None  # set if the measure covers one language: words and characters are not comparable
 
     @property
     def title(self) -> str:
-        """Its name, with the language where it is of one."""
+        """The name, with the language if the measure covers only one."""
         return f"{self.name} ({self.lang})" if self.lang else self.name
 
 
 @dataclass(frozen=True)
 class QualityGate:
-    """A bound that a figure must keep to."""
+    """A bound on the value of a measure."""
 
     sign: Literal["≥", "≤", "="]
     bound: float
@@ -56,15 +52,11 @@ class QualityGate:
         return f"{self.sign} {bound}"
 
     def judge(self, value: float | None) -> Passed:
-        """Whether a value keeps to it."""
+        """Compare a value with the bound."""
         if value is None:
             return "not measured"
-        tests: dict[str, Callable[[float], bool]] = {
-            "≥": lambda one: one >= self.bound,
-            "≤": lambda one: one <= self.bound,
-            "=": lambda one: one == self.bound,
-        }
-        return "passed" if tests[self.sign](value) else "failed"
+        compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[self.sign]
+        return "passed" if compare(value, self.bound) else "failed"
 
 
 @dataclass(frozen=True)
@@ -77,17 +69,18 @@ class MeasureSpec:
     gate: QualityGate | None = None
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
-        """A share, with its interval; not measured where there is nothing to count."""
-        value = hits / n if n else None
-        low, high = wilson(hits, n)[1:] if n else (None, None)
-        return self._measure("share", value, n, note, hits=hits, low=low, high=high)
+        """Make a share with its interval; not measured if n is 0."""
+        if not n:
+            return self._measure("share", None, n, note, hits=hits)
+        _, low, high = wilson(hits, n)
+        return self._measure("share", hits / n, n, note, hits=hits, low=low, high=high)
 
     def count(self, value: int, n: int, note: str = "") -> Measure:
-        """So many, among n; not measured where there is nothing to count."""
+        """Make a count among n; not measured if n is 0."""
         return self._measure("count", value if n else None, n, note)
 
     def number(self, value: float | None, n: int, note: str = "", lang: Lang | None = None) -> Measure:
-        """A plain number; of one language where that is named."""
+        """Make a plain number, for one language if named."""
         return self._measure("number", value, n, note, lang=lang)
 
     def _measure(  # noqa: PLR0913 - a row has so many columns
@@ -110,3 +103,26 @@ class MeasureSpec:
             note=note,
             lang=lang,
         )
+
+
+def divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """Return the Jensen–Shannon divergence of two tables of counts, in bits: 0 if equal, 1 if disjoint."""
+    totals = sum(first.values()), sum(second.values())
+    result = 0.0
+    for name in {**first, **second}:
+        p, q = first.get(name, 0) / totals[0], second.get(name, 0) / totals[1]
+        middle = (p + q) / 2
+        result += sum(share * log2(share / middle) for share in (p, q) if share) / 2
+    return result
+
+
+def entropy(counts: Mapping[str, float]) -> float:
+    """Return the entropy of a table of counts, in bits."""
+    total = sum(counts.values())
+    return -sum(count / total * log2(count / total) for count in counts.values() if count)
+
+
+def concentration(counts: Mapping[str, float]) -> float:
+    """Return the Herfindahl–Hirschman index: the probability that two random draws are the same."""
+    total = sum(counts.values())
+    return sum((count / total) ** 2 for count in counts.values())

@@ -1,4 +1,4 @@
-"""What models made of the items, from their runs: before and after a cut-off, and how well items part them."""
+"""Measure items with runs of models: accuracy before and after a cut-off, and item discrimination."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from ragbed.builder.quality.item_view import ItemView
 from ragbed.builder.quality.measure import Measure, MeasureSpec
 
 Way: TypeAlias = Literal["with documents", "closed book"]
-_EXACT = 1_000
-"""Items up to which the exact test is taken."""
-_LEAST_MODELS = 5
-"""From which a and b are estimated: fewer make no scale."""
-_LEAST_PARTED = 30
-"""Items that part models, from which a and b are estimated: of fewer, priors would say more than the data."""
+_MAX_EXACT = 1_000  # items up to which the exact test is used
+_MIN_MODELS = 5  # models needed to estimate a and b: fewer define no scale
+_MIN_SPLIT = 30  # discriminating items needed to estimate a and b: with fewer, the priors dominate
 
-_PARTED = MeasureSpec(
+_SPLIT = MeasureSpec(
     "discrimination",
-    "items that some models get right and some wrong, with documents",
+    "items that some models answer correctly and others do not, with documents",
     "not published",
 )
 _SHARPNESS = MeasureSpec(
-    "discrimination a", "median of the items, by the two-parameter logistic model", "not published"
+    "discrimination a", "median over the items, by the two-parameter logistic model", "not published"
 )
 _DIFFICULTY = MeasureSpec(
-    "difficulty b", "median of the items, where the models that were asked have mean 0 and spread 1", "not published"
+    "difficulty b",
+    "median over the items; the abilities of the models have mean 0 and standard deviation 1",
+    "not published",
 )
 
 
 class Answered(NamedTuple):
-    """One reply to one item."""
+    """A scored response to one item."""
 
     data: str
     item: str
@@ -43,84 +42,85 @@ class Answered(NamedTuple):
 
 
 class ModelMeasures:
-    """Adds items up.
+    """Measures that need runs of models.
 
     Args:
-        answers: Of all runs; an item is right for a model that is right in most of its trials, whatever their noise.
-        cutoffs: Model to the day its knowledge ends.
+        answers: Responses of all runs. A model counts as correct on an item if most of its trials are.
+        cutoffs: Knowledge cut-off date of each model.
     """
 
     def __init__(self, answers: Iterable[Answered], cutoffs: Mapping[str, str]) -> None:
         self._cutoffs = cutoffs
-        self._told: dict[tuple[Way, str], dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
-        for one in answers:
-            self._told[one.way, one.model][one.data, one.item].append(one.is_right)
+        self._trials: dict[tuple[Way, str], dict[tuple[str, str], list[bool]]] = defaultdict(lambda: defaultdict(list))
+        for answer in answers:
+            self._trials[answer.way, answer.model][answer.data, answer.item].append(answer.is_right)
         self._dates: dict[tuple[str, str], str | None] = {}
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        self._dates[look.data, look.item.id] = look.item.date
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        self._dates[view.data, view.item.id] = view.item.date
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         yield from self._discrimination()
         for model, day in self._cutoffs.items():
             for way in ("closed book", "with documents"):
                 yield from self._around(model, day, way)
 
     def _right(self, way: Way, model: str) -> dict[tuple[str, str], bool]:
-        """Of each item that is measured here and that a model was asked: is it right in most trials?"""
-        told = self._told.get((way, model), {})
-        return {item: 2 * sum(some) > len(some) for item, some in told.items() if item in self._dates}
+        """Return whether a model answers each measured item correctly in most trials."""
+        by_item = self._trials.get((way, model), {})
+        return {item: 2 * sum(trials) > len(trials) for item, trials in by_item.items() if item in self._dates}
 
     def _around(self, model: str, day: str, way: Way) -> Iterator[Measure]:
         right = self._right(way, model)
-        before = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date <= day]
-        after = [is_right for item, is_right in right.items() if (date := self._dates[item]) and date > day]
-        undated = len(right) - len(before) - len(after)
-        notes = [] if right else [self._elsewhere() or f"no run has replies of {model} {way}"]
+        dated = [(date, is_right) for item, is_right in right.items() if (date := self._dates[item])]
+        before = [is_right for date, is_right in dated if date <= day]
+        after = [is_right for date, is_right in dated if date > day]
+        notes = [] if right else [self._other_data() or f"no run has responses of {model} {way}"]
         if before and after:
-            test = fisher if max(len(before), len(after)) <= _EXACT else two_proportions
-            notes.append(f"before against after: p = {test(sum(before), len(before), sum(after), len(after)):.2g}")
-        if undated:
+            p_value = compare_shares(sum(before), len(before), sum(after), len(after))
+            notes.append(f"before against after: p = {p_value:.2g}")
+        if undated := len(right) - len(dated):
             notes.append(f"{undated:,} without a date left out")
         note = "; ".join(notes)
-        for name, some in (("up to", before), ("after", after)):
+        for name, part in (("up to", before), ("after", after)):
             kind = MeasureSpec(
                 f"accuracy {name} {day}, {way}",
-                f"items of events {name} the cut-off of {model} that it gets right",
+                f"items about events {name} the cut-off of {model} that it answers correctly",
                 "not published",
             )
-            yield kind.share(sum(some), len(some), note)
+            yield kind.share(sum(part), len(part), note)
 
-    def _elsewhere(self) -> str:
-        """Where the runs are of other data only: of which; else empty."""
-        mine, theirs = ({data for data, _ in items} for items in (self._dates, chain(*self._told.values())))
-        return (
-            f"no run is of this data; the runs are of {', '.join(sorted(theirs))}"
-            if theirs and not mine & theirs
-            else ""
-        )
+    def _other_data(self) -> str:
+        measured, run = ({data for data, _ in items} for items in (self._dates, chain(*self._trials.values())))
+        return f"no run is of this data; the runs are of {', '.join(sorted(run))}" if run and not measured & run else ""
 
     def _discrimination(self) -> Iterator[Measure]:
-        all_right = (self._right(way, model) for way, model in sorted(self._told) if way == "with documents")
-        right = [some for some in all_right if some]  # who was asked nothing of this data counts for nothing
-        items = [item for item in self._dates if sum(item in some for some in right) > 1]
-        sums = [[some[item] for some in right if item in some] for item in items]
-        every, none = sum(map(all, sums)), sum(not any(some) for some in sums)
-        parted = len(items) - every - none
-        note = f"{every:,} are right for all of {len(right)} models, {none:,} for none"
-        yield _PARTED.share(parted, len(items), note if items else self._elsewhere() or "needs runs of two models")
-        if len(right) >= _LEAST_MODELS and parted >= _LEAST_PARTED:
+        by_model = (self._right(way, model) for way, model in sorted(self._trials) if way == "with documents")
+        right = [correct for correct in by_model if correct]  # without models that were not run on this data
+        items = [item for item in self._dates if sum(item in correct for correct in right) > 1]
+        by_item = [[correct[item] for correct in right if item in correct] for item in items]
+        every, none = sum(map(all, by_item)), sum(not any(correct) for correct in by_item)
+        split = len(items) - every - none
+        note = f"all {len(right)} models are correct on {every:,}, none on {none:,}"
+        yield _SPLIT.share(split, len(items), note if items else self._other_data() or "needs runs of two models")
+        if len(right) >= _MIN_MODELS and split >= _MIN_SPLIT:
             yield from _fit(right, items)
 
 
+def compare_shares(hits: int, n: int, other_hits: int, other_n: int) -> float:
+    """Return the p-value for the difference of two shares, exact for small counts."""
+    test = fisher if max(n, other_n) <= _MAX_EXACT else two_proportions
+    return test(hits, n, other_hits, other_n)
+
+
 def _fit(right: list[dict[tuple[str, str], bool]], items: list[tuple[str, str]]) -> Iterator[Measure]:
-    import numpy as np  # noqa: PLC0415 - takes time to load
+    import numpy as np  # noqa: PLC0415 - slow to import
 
-    from ragbed.analysis.statistics.irt import fit_2pl  # noqa: PLC0415 - needs it
+    from ragbed.analysis.statistics.irt import fit_2pl  # noqa: PLC0415 - imports numpy
 
-    found = fit_2pl(np.array([[some.get(item, np.nan) for item in items] for some in right], float))
+    found = fit_2pl(np.array([[correct.get(item, np.nan) for item in items] for correct in right], float))
     for kind, spread in ((_SHARPNESS, found.a), (_DIFFICULTY, found.b)):
-        note = f"{len(right)} models; four fifths of the items from {spread.low:.2f} to {spread.high:.2f}"
+        note = f"{len(right)} models; 80 % of the items are between {spread.low:.2f} and {spread.high:.2f}"
         yield kind.number(spread.median, len(items), note)

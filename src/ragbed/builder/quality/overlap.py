@@ -1,4 +1,4 @@
-"""Does the evidence stand in texts that models may have been trained on? Measured where such texts are at hand."""
+"""Measure how much of the evidence is in corpora that models may have been trained on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragbed.schema import Lang
 
 _SEEN = MeasureSpec(
     "n-gram overlap",
-    f"items of whose supporting passages {SEEN:.0%} or more stand word for word in the corpora, by runs of "
+    f"items with {SEEN:.0%} or more of the text of their supporting passages in the corpora, by n-grams of "
     f"{RUN['en']} words or {RUN['zh']} characters",
     "not published",
     QualityGate("≤", 0.1),
@@ -20,7 +20,7 @@ _SEEN = MeasureSpec(
 
 
 class ContaminationMeasures:
-    """Adds items up.
+    """Measures that need corpora.
 
     Args:
         corpora: See `find_seen`.
@@ -30,16 +30,16 @@ class ContaminationMeasures:
         self._corpora = corpora
         self._texts: dict[str, tuple[Lang, str]] = {}
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        text = "\n".join(look.item.passages[place].text for place in look.places["supports"])
-        self._texts[f"{look.data}/{look.item.id}"] = look.item.lang, text
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        text = "\n".join(view.item.passages[place].text for place in view.places["supports"])
+        self._texts[f"{view.data}/{view.item.id}"] = view.item.lang, text
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         seen = find_seen(self._texts, self._corpora)
         short = len(self._texts) - len(seen)
-        note = f"most: {max(seen.values()):.0%}" if seen else ""
+        note = f"maximum: {max(seen.values()):.0%}" if seen else ""
         yield _SEEN.share(
             sum(share >= SEEN for share in seen.values()), len(seen), f"{note}; {short:,} too short" if short else note
         )

@@ -1,31 +1,33 @@
-"""A quality report as one page: a table for each family, a word for each gate; no script, nothing remote."""
+"""Write a quality report as one HTML page with a table per family, without scripts or remote content."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from ragbed.builder.quality import Quality
 from ragbed.builder.quality.drift import Drift, Shift
-from ragbed.builder.quality.measure import Measure
+from ragbed.builder.quality.measure import Measure, Passed
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Node, el, raw, write
 
 _TITLES = {
-    "labels": "Are passages what they are labelled?",
-    "pools": "Are there enough, and each of them once?",
-    "answers": "What is asked for?",
+    "labels": "Are the labels correct?",
+    "pools": "Are there enough distinct passages?",
+    "answers": "Questions and answers",
     "abilities": "Integration and counterfactual items",
-    "sources": "Where are passages from?",
-    "knowledge": "Can it be answered from memory?",
-    "models": "What do models make of it?",
-    "overlap": "Does it stand in training texts?",
-    "people": "What did people find?",
+    "sources": "Where do the passages come from?",
+    "knowledge": "Can questions be answered from memory?",
+    "models": "How do models perform?",
+    "overlap": "Overlap with training corpora",
+    "people": "Human review",
 }
-_TINTS = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
-_COLUMNS = ("Figure", "Value", "95 %", "Out of", "Gate", "", "RGB", "Note")
-_NUMBERS = {"Value", "95 %", "Out of"}
+_TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
+_COLUMNS = ("Measure", "Value", "95 % interval", "n", "Gate", "", "RGB", "Note")
+_NUMBERS = {"Value", "95 % interval", "n"}
+# Tables with long texts need more than the shared style sheet.
 _STYLE = """
 .figures { table-layout: fixed; width: 100%; min-width: 64rem; }
 .figures th:nth-child(1) { width: 30%; }
@@ -35,11 +37,10 @@ _STYLE = """
 tbody th { white-space: normal; font-size: inherit; color: var(--ink); border-bottom-color: var(--line); }
 .gate { white-space: nowrap; }
 """
-"""What tables with so much text in them need beside the common look."""
 
 
 def show_value(measure: Measure) -> str:
-    """A figure as it is printed."""
+    """Format the value of a measure."""
     if measure.value is None:
         return "–"
     if measure.unit == "share":
@@ -50,7 +51,7 @@ def show_value(measure: Measure) -> str:
 
 
 def write_page(quality: Quality, drift: Drift | None = None) -> str:
-    """The whole page."""
+    """Return the page as HTML."""
     names = ", ".join(quality.data)
     body = el("main", _head(quality, names), *_tables(quality), _yield(quality), _drift(drift), class_="page")
     style = read_static("look.css") + _STYLE
@@ -68,37 +69,33 @@ def write_page(quality: Quality, drift: Drift | None = None) -> str:
 
 
 def _head(quality: Quality, names: str) -> Node:
-    every = [one for family in quality.families.values() for one in family]
-    counts = {word: sum(one.passed == word for one in every) for word in ("passed", "failed", "not measured")}
-    tags = [el("span", f"{count} {word}", class_=f"tag {_TINTS[word]}") for word, count in counts.items()]
-    failed = ", ".join(one.name for one in quality.failed)
+    counts = Counter(measure.passed for family in quality.families.values() for measure in family)
+    words: tuple[Passed, ...] = ("passed", "failed", "not measured")
+    tags = [el("span", f"{counts[word]} {word}", class_=f"tag {_TINTS[word]}") for word in words]
+    failed = ", ".join(measure.name for measure in quality.failed)
     return el(
         "header",
         el("h1", f"Quality of {names}"),
         el("p", f"{quality.items:,} items, {quality.passages:,} passages; ragbed {quality.version}. Gates: ",
-           *_spaced(tags)),
-        el("p", f"These gates do not hold: {failed}.") if failed else el("p", "Every gate that was measured holds."),
-        el("p", "RGB's values are those of its published files; what rules cannot tell is for people.",
+           *(node for tag in tags for node in (tag, " "))),
+        el("p", f"Failed gates: {failed}." if failed else "All measured gates passed."),
+        el("p", "RGB's values are those of its published files. Rules cannot find every error; review a sample.",
            class_="quiet small"),
     )  # fmt: skip
-
-
-def _spaced(nodes: list[Node]) -> Iterator[Node | str]:
-    for node in nodes:
-        yield node
-        yield " "
 
 
 def _tables(quality: Quality) -> Iterator[Node]:
     for name, family in quality.families.items():
         if family:
-            yield el("h2", _TITLES.get(name, name))
-            rows = [_row(measure) for measure in family]
-            heads = [
-                el("th", column, scope="col", class_="number" if column in _NUMBERS else None) for column in _COLUMNS
-            ]
-            table = el("table", el("thead", el("tr", *heads)), el("tbody", *rows), class_="figures")
-            yield el("div", table, class_="scroll", tabindex="0", role="region", aria_label=_TITLES.get(name, name))
+            title = _TITLES.get(name, name)
+            yield el("h2", title)
+            table = _table(_COLUMNS, map(_row, family), class_="figures")
+            yield el("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)
+
+
+def _table(columns: Iterable[str], rows: Iterable[Node], class_: str | None = None) -> Node:
+    heads = (el("th", column, scope="col", class_="number" if column in _NUMBERS else None) for column in columns)
+    return el("table", el("thead", el("tr", *heads)), el("tbody", *rows), class_=class_)
 
 
 def _row(measure: Measure) -> Node:
@@ -118,7 +115,6 @@ def _row(measure: Measure) -> Node:
 
 
 def _yield(quality: Quality) -> Node | None:
-    """What became of it, step by step; nothing of a dataset that was not built here."""
     if not quality.steps:
         return None
     rows = [
@@ -126,22 +122,19 @@ def _yield(quality: Quality) -> Node | None:
            el("td", f"{counts[1] / counts[0]:.0%}" if counts[0] else "–", class_="number"))
         for name, counts in quality.steps.items()
     ]  # fmt: skip
-    heads = [el("th", column, scope="col") for column in ("Step", "In", "Out", "Out of in")]
-    return el("section", el("h2", "Yield of each step"), el("table", el("thead", el("tr", *heads)), el("tbody", *rows)),
+    return el("section", el("h2", "Yield of each step"), _table(("Step", "In", "Out", "Yield"), rows),
               el("p", "RGB's yield was not published.", class_="quiet small"))  # fmt: skip
 
 
 def _drift(drift: Drift | None) -> Node | None:
     if drift is None:
         return None
-    rows = [_shift_row(shift) for shift in drift.shifts]
-    heads = [el("th", column, scope="col") for column in ("Figure", "Before", "Now", "p", "")]
     return el(
         "section",
         el("h2", f"Drift since {', '.join(drift.before)}"),
-        el("p", f"{drift.shared:,} questions are in both, {drift.added:,} are new, {drift.removed:,} are gone."),
-        el("p", f"These have another answer now: {'; '.join(drift.changed)}") if drift.changed else None,
-        el("table", el("thead", el("tr", *heads)), el("tbody", *rows)),
+        el("p", f"{drift.shared:,} questions are in both, {drift.added:,} are new, {drift.removed:,} were removed."),
+        el("p", f"Questions with a different answer: {'; '.join(drift.changed)}") if drift.changed else None,
+        _table(("Measure", "Before", "Now", "p", ""), map(_shift_row, drift.shifts)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Are there enough passages, of a useful length, each of them once?"""
+"""Measure the number, length and duplicates of passages."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
-from ragbed.builder.quality.divergence import divergence
 from ragbed.builder.quality.item_view import ItemView
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
+from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate, divergence
 from ragbed.schema import Lang
 
-_ENOUGH = 5
-"""Documents per question in the paper."""
+_ENOUGH = 5  # documents per question in the paper
+# Number of RGB's passages up to each length: characters in zh_refine, words in en_fact, which has snippets.
 _RGB_LENGTHS: dict[Lang, dict[int, int]] = {
     "zh": {90: 860, 125: 1454, 185: 758, 210: 932, 225: 743, 240: 842, 255: 709, 280: 740, 9999: 677},
     "en": {20: 42, 23: 95, 25: 137, 27: 216, 28: 116, 29: 143, 31: 151, 9999: 89},
 }
-"""How many of RGB's passages are at most so long: characters in zh_refine, words in en_fact, which has snippets."""
 
 _SIZE = MeasureSpec(
     "pool size",
-    "median of supporting and distracting passages of an item",
+    "median number of supporting and distracting passages of an item",
     "zh_refine 10–42 (median 26); zh_int 18–80; en_fact 6–10; zh_fact 3–10",
 )
 _FILLS = MeasureSpec(
@@ -42,41 +40,40 @@ _SHAPE = MeasureSpec(
 )
 _DUPLICATES = MeasureSpec(
     "duplicate rate",
-    "passages nearly, or exactly, like an earlier one of the item (5-character grams, containment ≥ 0.8)",
+    "passages that are near or exact duplicates of an earlier one in the item (5-character n-grams, containment ≥ 0.8)",
     "zh_refine 1,070/7,715 = 13.9 %; zh_int 941/5,762 = 16.3 %; en_fact 5/989; zh_fact 11/948",
     QualityGate("≤", 0.02),
 )
 _CROSS = MeasureSpec(
     "cross-label duplicates",
-    "distracting passages that are nearly a supporting one",
+    "distracting passages that are near-duplicates of a supporting one",
     "zh_refine 95; zh_int 61",
     QualityGate("=", 0),
 )
 
 
 class PoolMeasures:
-    """Adds items up."""
+    """Measures of passage pools."""
 
     def __init__(self) -> None:
         self._sizes: list[int] = []
         self._lengths: dict[Lang, list[int]] = {"en": [], "zh": []}
         self._counts: Counter[str] = Counter()
 
-    def add(self, look: ItemView) -> None:
-        """Takes one item in."""
-        item = look.item
-        self._sizes.append(len(look.pooled))
-        self._counts["filled"] += all(len(look.places[stance]) >= _ENOUGH for stance in ("supports", "distracts"))
-        for place in look.pooled:
+    def add(self, view: ItemView) -> None:
+        """Add one item."""
+        item = view.item
+        self._sizes.append(len(view.pooled))
+        supports, distracts = set(view.places["supports"]), view.places["distracts"]
+        self._counts["filled"] += min(len(supports), len(distracts)) >= _ENOUGH
+        self._counts["crossed"] += sum(bool(view.near[place] & supports) for place in distracts)
+        for place in view.pooled:
             text = item.passages[place].text
             self._lengths[item.lang].append(len(text) if item.lang == "zh" else len(text.split()))
-            twins = look.near[place]
-            self._counts["again"] += any(twin < place for twin in twins)
-            is_distracting = item.passages[place].stance == "distracts"
-            self._counts["crossed"] += is_distracting and bool(twins & set(look.places["supports"]))
+            self._counts["again"] += any(other < place for other in view.near[place])
 
-    def tell(self) -> Iterator[Measure]:
-        """What came of it."""
+    def results(self) -> Iterator[Measure]:
+        """Yield the measures of all items."""
         items, passages = len(self._sizes), sum(self._sizes)
         spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
         yield _SIZE.number(median(self._sizes) if self._sizes else None, items, spread)
@@ -91,7 +88,7 @@ class PoolMeasures:
 
 
 def _distance(lengths: list[int], lang: Lang) -> float:
-    """How far lengths are from RGB's, in bins that hold about as many of these."""
+    """Return the divergence from RGB's lengths, in bins that have about the same number of RGB's passages."""
     edges = list(_RGB_LENGTHS[lang])
     bins = Counter(str(edges[min(sum(length > edge for edge in edges), len(edges) - 1)]) for length in lengths)
     return divergence(bins, {str(edge): count for edge, count in _RGB_LENGTHS[lang].items()})

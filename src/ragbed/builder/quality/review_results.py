@@ -1,4 +1,4 @@
-"""What people found when they looked: read from what `ragbed review --apply` leaves beside the files it writes."""
+"""Measure the results of a human review, which `ragbed review --apply` stores beside the files that it writes."""
 
 from __future__ import annotations
 
@@ -17,66 +17,64 @@ PLACE = Path("review") / "reviewed.json"
 
 
 class ReviewSample(Struct, frozen=True, kw_only=True):
-    """How one dataset was looked at, before anything was fixed in it."""
+    """The review of one dataset, before fixes.
+
+    Attributes:
+        sha256: Hash of the file that the review wrote.
+        drawn: Items that no rule flagged, from which the sample was drawn.
+        sampled: Items of the sample that were reviewed.
+        wrong: Reviewed items of the sample that people fixed or rejected.
+    """
 
     sha256: str
-    """Of the file that came of it."""
     items: int
     flagged: int
     flagged_done: int
     drawn: int
-    """Items that were not flagged, of which some were drawn."""
     sampled: int
     wrong: int
-    """Of those that were drawn and looked at, those that had to be fixed or rejected."""
 
 
 class Reviewed(Struct, frozen=True, kw_only=True):
-    """A review that was applied."""
+    """An applied review."""
 
     people: tuple[str, ...]
-    raters: int
-    """How many decided each item."""
-    kappa: float | None
-    """Cohen's, of whether an item can stay as it is; None with one rater, and where both say the same of all."""
+    raters: int  # per item
+    kappa: float | None  # Cohen's, for accepting an item unchanged; None with one rater or without variation
     datasets: dict[str, ReviewSample]
 
 
 def read_reviewed(folder: Path) -> Reviewed | None:
-    """What people found in a folder's data; None if they did not look."""
+    """Return the review results of a folder; None if there was no review."""
     path = folder / PLACE
     try:
         return msgspec.json.decode(read_regular(path), type=Reviewed)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; move it away, or apply the review again") from error
+        raise DataError(path, f"{error}; remove the file, or run `ragbed review --apply` again") from error
 
 
-def tell_people(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[Measure]:
-    """The figures of every dataset that is still what the review left."""
-    for name, one in reviewed.datasets.items():
-        if hashes.get(name) == one.sha256:
-            yield _wrong(name).share(one.wrong, one.sampled, _note(one, reviewed))
-            yield _looked_at(name).share(one.flagged_done, one.flagged)
+def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[Measure]:
+    """Yield the measures of every dataset that has not changed since the review."""
+    for name, sample in reviewed.datasets.items():
+        if hashes.get(name) == sample.sha256:
+            wrong = MeasureSpec(
+                f"wrong items by people, {name}",
+                "items of a random sample without rule flags that people fixed or rejected",
+                "RGB's documents were not reviewed (its issue 12)",
+            )
+            yield wrong.share(sample.wrong, sample.sampled, _note(sample, reviewed.kappa))
+            meaning = "items that a rule flagged and that people decided"
+            flagged = MeasureSpec(f"flagged items reviewed, {name}", meaning, "", QualityGate("=", 1))
+            yield flagged.share(sample.flagged_done, sample.flagged)
 
 
-def _wrong(name: str) -> MeasureSpec:
-    meaning = "items of a random sample of those that no rule flagged, that people had to fix or reject; they did"
-    return MeasureSpec(f"wrong items by people, {name}", meaning, "RGB's documents were not reviewed (its issue 12)")
-
-
-def _looked_at(name: str) -> MeasureSpec:
-    return MeasureSpec(
-        f"flagged items reviewed, {name}", "items that a rule flagged, and that people decided", "", QualityGate("=", 1)
-    )
-
-
-def _note(one: ReviewSample, reviewed: Reviewed) -> str:
-    agreed = "" if reviewed.kappa is None else f"; κ {reviewed.kappa:.2f}"
-    if not one.sampled:
-        return f"nobody has looked yet{agreed}"
-    if one.sampled == one.drawn:
-        return f"all {one.drawn} were looked at{agreed}"
-    bound = upper_bound(one.wrong, one.sampled)
-    return f"at most {bound:.1%} of the {one.drawn} (one-sided 95 %){agreed}"
+def _note(sample: ReviewSample, kappa: float | None) -> str:
+    agreement = "" if kappa is None else f"; κ {kappa:.2f}"
+    if not sample.sampled:
+        return f"no item reviewed yet{agreement}"
+    if sample.sampled == sample.drawn:
+        return f"all {sample.drawn} reviewed{agreement}"
+    bound = upper_bound(sample.wrong, sample.sampled)
+    return f"at most {bound:.1%} of the {sample.drawn} (one-sided 95 %){agreement}"

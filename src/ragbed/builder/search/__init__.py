@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ragbed import plugins
-from ragbed.builder.search.base import Query, SearchEngine, SearchFailed
+from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed
 from ragbed.builder.search.brave import open_brave
 from ragbed.builder.search.google import open_google
 from ragbed.builder.search.local import open_local
@@ -18,9 +18,7 @@ from ragbed.builder.search.replay import open_replay
 from ragbed.builder.search.searxng import open_searxng
 from ragbed.builder.search.serper import open_serper
 from ragbed.builder.search.served import HttpSearchEngine, SearchService
-from ragbed.builder.search.setting import SearchContext
 from ragbed.builder.search.tavily import open_tavily
-from ragbed.plugins import find_part
 
 ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
     "local": open_local,
@@ -36,11 +34,11 @@ __all__ = ["ENGINES", "Query", "SearchContext", "SearchEngine", "SearchFailed", 
 
 
 def find_engine(name: str) -> Callable[[SearchContext], SearchEngine | SearchService]:
-    """What opens the engine of a name."""
-    return find_part(plugins.SEARCH, name, ENGINES)
+    """Return the function that opens the engine of a name."""
+    return plugins.find_part(plugins.SEARCH, name, ENGINES)
 
 
 def open_engine(name: str, setting: SearchContext) -> SearchEngine:
-    """The engine of a name."""
+    """Open the engine of a name."""
     made = find_engine(name)(setting)
     return HttpSearchEngine(made, setting.keep, setting.quota) if isinstance(made, SearchService) else made

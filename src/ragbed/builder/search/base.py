@@ -1,38 +1,43 @@
-"""What all search engines share: the query, what it asks of a hit, and how a search can fail."""
+"""The types that all search engines share: context, query, results and failures."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from email.utils import parsedate
+from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UsageError
-from ragbed.retrieval.local_index import host_of
+from ragbed.retrieval.local_index import LocalIndex, host_of
 from ragbed.schema import Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
-    "quota",  # the limit that the user set, or that the account has, is reached
-    "auth",  # the key is missing, wrong, or not allowed to
+    "quota",  # the limit of the user or of the account is reached
+    "auth",  # the key is missing, wrong, or lacks the permission
     "rate",  # too many calls, and waiting did not help
-    "server",  # the engine fails
+    "server",  # the engine failed
     "timeout",
     "connect",
-    "request",  # the engine does not understand the query
-    "protocol",  # the answer is not what the engine's documentation says
-    "missing",  # replay: nobody recorded this query
+    "request",  # the engine rejects the query
+    "protocol",  # the response does not match the engine's documentation
+    "missing",  # replay: the query was not recorded
 ]
 
 
 class SearchFailed(Exception):
-    """A search that brought nothing, not even an empty list.
+    """A search without a list of results.
 
     Args:
-        outcome: Its name.
-        reason: What happened; never with a key, and never in the server's words, which may hold one.
-        passing: Whether it may go better in a moment.
-        pause_s: How long the server asks us to wait until then.
+        outcome: Name of the failure.
+        reason: Description without keys, and without text of the server, which may contain one.
+        passing: Whether a retry may succeed.
+        pause_s: Pause before a retry that the server demands.
     """
 
     def __init__(self, outcome: SearchOutcome, reason: str, *, passing: bool = False, pause_s: float = 0) -> None:
@@ -40,25 +45,59 @@ class SearchFailed(Exception):
         self.outcome, self.reason, self.passing, self.pause_s = outcome, reason, passing, pause_s
 
 
+@dataclass(frozen=True)
+class SearchContext:
+    """What an engine needs to open.
+
+    Args:
+        keep: Store of results and of the number of calls.
+        today: Latest date of a result.
+        environ: Keys and base URLs.
+        quota: Maximum calls of the engine in all; None: no limit.
+        index: Index that the local engine searches.
+        recorded: File of hits that the engine `replay` reads.
+        questions: Questions by the ids that replace them in the hits of a build.
+    """
+
+    keep: PageCache
+    today: date
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    quota: int | None = None
+    index: LocalIndex | None = None
+    recorded: Path | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)
+
+    def key(self, name: str) -> str:
+        """Return a secret from the environment; empty if no calls are allowed."""
+        if self.quota == 0:
+            return ""
+        value = self.environ.get(name, "").strip()
+        if not value:
+            raise UsageError(f"{name} is not set; set this environment variable to the API key.")
+        if not (value.isascii() and value.isprintable()):
+            raise UsageError(f"{name} contains characters that are not valid in a key; copy the key again.")
+        return value
+
+    def base_url(self, name: str, default: str) -> str:
+        """Return the base URL of a service."""
+        return (self.environ.get(name, "").strip() or default).rstrip("/")
+
+
 class Query(Struct, frozen=True, kw_only=True):
-    """What is searched for."""
+    """A search. Domains include their subdomains; by default all domains are allowed."""
 
     text: str
     lang: Lang
-    after: str | None = None
-    """ISO date: nothing older."""
-    before: str | None = None
-    """ISO date: nothing newer."""
+    after: str | None = None  # ISO date of the oldest result
+    before: str | None = None  # ISO date of the newest result
     include: tuple[str, ...] = ()
-    """Domains, of which and of whose subdomains hits must be; none named: of any."""
     exclude: tuple[str, ...] = ()
-    count: int = 10
-    """Pages per question; the paper uses ten."""
+    count: int = 10  # pages per question, as in the paper
 
     def __post_init__(self) -> None:
         for day in (self.after, self.before):
             if day is not None and read_day(day) != day:
-                raise UsageError(f"{day!r} is no day; write it as 2026-11-15.")
+                raise UsageError(f"{day!r} is not a date; write it as 2026-11-15.")
 
 
 class SearchEngine(Protocol):
@@ -67,27 +106,26 @@ class SearchEngine(Protocol):
     name: str
 
     async def search(self, query: Query) -> list[Hit]:
-        """At most `query.count` hits, the best first.
+        """Return at most `query.count` hits, best first.
 
         Raises:
-            Failed: The engine did not answer.
+            SearchFailed: The engine returned no results.
         """
 
 
 class SearchResult(NamedTuple):
-    """A line of an engine's answer."""
+    """A result of an engine, with an ISO date."""
 
     url: str
     title: str
     snippet: str
     date: str | None = None
-    """ISO date."""
 
 
 def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hit]:
-    """The results that are what was asked for, each address once, with their ranks.
+    """Return the results that match the query, each URL once, with their ranks.
 
-    Engines take filters for hints; a date that is not given is given the benefit of the doubt.
+    The filters are applied again, because engines treat them as hints. Results without a date pass.
     """
     once = {result.url: result for result in reversed(results) if _fits(query, result)}
     kept = [result for result in results if once.get(result.url) is result][: query.count]
@@ -95,31 +133,27 @@ def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hi
         Hit(
             question=query.text,
             rank=rank,
-            url=one.url,
-            title=one.title,
-            snippet=one.snippet,
+            url=result.url,
+            title=result.title,
+            snippet=result.snippet,
             engine=engine,
-            date=one.date,
+            date=result.date,
         )
-        for rank, one in enumerate(kept, 1)
+        for rank, result in enumerate(kept, 1)
     ]
 
 
 def _fits(query: Query, result: SearchResult) -> bool:
     if result.date is not None and not (query.after or "") <= result.date <= (query.before or "9999"):
         return False
-    host = host_of(result.url)
-    if any(_is_of(host, domain) for domain in query.exclude):
+    host = f".{host_of(result.url)}"
+    if any(host.endswith(f".{domain}") for domain in query.exclude):
         return False
-    return not query.include or any(_is_of(host, domain) for domain in query.include)
-
-
-def _is_of(host: str, domain: str) -> bool:
-    return host == domain or host.endswith(f".{domain}")
+    return not query.include or any(host.endswith(f".{domain}") for domain in query.include)
 
 
 def with_sites(query: Query) -> str:
-    """The text with domains in the words that most engines understand: `site:a.org OR site:b.org -site:c.org`."""
+    """Return the text with domains in the syntax of most engines: `(site:a.org OR site:b.org) -site:c.org`."""
     wanted = " OR ".join(f"site:{domain}" for domain in query.include)
     unwanted = " ".join(f"-site:{domain}" for domain in query.exclude)
     return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
@@ -131,9 +165,9 @@ _ENGLISH = re.compile(r"([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4})")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def read_day(told: str | None) -> str | None:
-    """The day in a date as engines spell it: ISO, RFC 2822, `Mar 3, 2024`, `2024年3月3日`; none of `2 days ago`."""
-    text = told or ""
+def read_day(text: str | None) -> str | None:
+    """Return the day of a date in ISO or RFC 2822 format, `Mar 3, 2024` or `2024年3月3日`; None for `2 days ago`."""
+    text = text or ""
     if found := _ISO.search(text) or _CHINESE.search(text):
         year, month, day = map(int, found.groups())
     elif (found := _ENGLISH.search(text)) and found[1] in _MONTHS:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from ragbed.builder.search.base import Query, SearchResult, read_day, with_sites
+from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_day, with_sites
 from ragbed.builder.search.served import SearchRequest, SearchService
-from ragbed.builder.search.setting import SearchContext
 
 _LANGUAGES = {"en": "en", "zh": "zh-hans"}
 _COUNT = 20
@@ -25,12 +24,11 @@ class _Web(Struct):
 
 class _Answer(Struct):
     type: str
-    web: _Web | None = None
-    """Left out if nothing was found."""
+    web: _Web | None = None  # missing if nothing was found
 
 
 def open_brave(setting: SearchContext) -> SearchService:
-    """The key is `BRAVE_API_KEY`."""
+    """Open Brave Search with the key `BRAVE_API_KEY`."""
     url = f"{setting.base_url('BRAVE_BASE_URL', 'https://api.search.brave.com')}/res/v1/web/search"
     headers = {"X-Subscription-Token": setting.key("BRAVE_API_KEY")}
 
@@ -54,5 +52,6 @@ def open_brave(setting: SearchContext) -> SearchService:
 def _read(body: bytes) -> list[SearchResult]:
     web = json.decode(body, type=_Answer).web
     return [
-        SearchResult(one.url, one.title, one.description, read_day(one.page_age)) for one in (web or _Web()).results
+        SearchResult(result.url, result.title, result.description, read_day(result.page_age))
+        for result in (web or _Web()).results
     ]

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from ragbed.builder.search.base import Query, SearchResult, read_day, with_sites
+from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_day, with_sites
 from ragbed.builder.search.served import SearchRequest, SearchService
-from ragbed.builder.search.setting import SearchContext
 
 _LANGUAGES = {"en": "lang_en", "zh": "lang_zh-CN|lang_zh-TW"}
 _COUNT = 10
-_DATES = ("article:published_time", "og:published_time", "publishdate", "date")
-"""What pages call it in their head."""
+_DATES = ("article:published_time", "og:published_time", "publishdate", "date")  # names of meta tags
 
 
 class _PageMap(Struct):
@@ -30,12 +28,11 @@ class _Result(Struct):
 
 class _Answer(Struct):
     kind: str
-    items: list[_Result] = []
-    """Left out if nothing was found."""
+    items: list[_Result] = []  # missing if nothing was found
 
 
 def open_google(setting: SearchContext) -> SearchService:
-    """The key is `GOOGLE_API_KEY`, the search engine's id `GOOGLE_CSE_ID`."""
+    """Open Google with the key `GOOGLE_API_KEY` and the engine id `GOOGLE_CSE_ID`."""
     url = f"{setting.base_url('GOOGLE_CSE_BASE_URL', 'https://customsearch.googleapis.com')}/customsearch/v1"
     account = {"key": setting.key("GOOGLE_API_KEY"), "cx": setting.key("GOOGLE_CSE_ID")}
 
@@ -57,10 +54,11 @@ def open_google(setting: SearchContext) -> SearchService:
 
 def _read(body: bytes) -> list[SearchResult]:
     return [
-        SearchResult(one.link, one.title, one.snippet, _date_of(one)) for one in json.decode(body, type=_Answer).items
+        SearchResult(result.link, result.title, result.snippet, _date_of(result))
+        for result in json.decode(body, type=_Answer).items
     ]
 
 
 def _date_of(result: _Result) -> str | None:
-    told = (tags.get(name) for tags in (result.pagemap or _PageMap()).metatags for name in _DATES)
-    return next((day for one in told if isinstance(one, str) and (day := read_day(one))), None)
+    values = (tags.get(name) for tags in (result.pagemap or _PageMap()).metatags for name in _DATES)
+    return next((day for value in values if isinstance(value, str) and (day := read_day(value))), None)

@@ -1,7 +1,7 @@
-"""A search engine over one's own documents: no key, no network. What is used where none is named.
+"""Search the build's own documents without a key or network; the default engine.
 
-Words are ranked by BM25, vectors by their cosine; the two orders are merged by reciprocal rank (Cormack et al., SIGIR
-2009), which needs no weights. A document is as good as its best passage.
+Passages are ranked by BM25 and by the cosine of their vectors. The rankings are merged by reciprocal rank fusion
+(Cormack et al., SIGIR 2009), which needs no weights. The score of a document is that of its best passage.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ragbed.builder.search.base import Query, SearchResult, make_hits
-from ragbed.builder.search.setting import SearchContext
+from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchResult, make_hits
 from ragbed.errors import UsageError
 from ragbed.retrieval.local_index import LocalIndex
 from ragbed.retrieval.near_duplicates import Distinct
@@ -22,24 +21,16 @@ from ragbed.schema import Hit, Lang
 if TYPE_CHECKING:
     import numpy as np
 
-_DEPTH = 200
-"""Passages looked at in each order: twenty for each of ten hits, since a document may have many."""
-_RRF = 60
-"""The constant of the paper."""
-_TERMS = 64
-"""Words of a query that are looked up."""
-_BLOCK = 8_192
-"""Vectors that are read, and multiplied, together: as many as need not be in the memory twice."""
-_ASKED = 1_000
-"""Passages of which the index is asked together whether they are wanted."""
-_SNIPPET = 160
-"""Characters, as engines give."""
+_DEPTH = 200  # passages per ranking: twenty for each of ten hits, because a document may have many
+_RRF = 60  # the constant in the paper
+_MAX_TERMS = 64  # words of a query that are used
+_BLOCK = 8_192  # vectors read and multiplied together, to avoid a second copy of all in memory
+_CHECKED = 1_000  # passages whose filters are checked together
+_SNIPPET = 160  # characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
 
-class LocalSearchEngine:
-    """Answers from an index."""
-
+class _LocalSearchEngine:
     name = "local"
 
     def __init__(self, index: LocalIndex) -> None:
@@ -47,8 +38,7 @@ class LocalSearchEngine:
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `Engine`."""
-        terms = list(dict.fromkeys(words_of(query.text)))[:_TERMS]
+        terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
         seen, texts = set[str](), Distinct()
         first, copies = list[SearchResult](), list[SearchResult]()
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
@@ -59,17 +49,17 @@ class LocalSearchEngine:
             if url in seen:
                 continue
             seen.add(url)
-            # Press releases and forms would otherwise take all ten places, and a pool is to hold each text once.
+            # Otherwise copies of a press release would fill all ten places, and a pool contains each text once.
             (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
             if len(first) >= query.count:
                 break
         return make_hits(query, self.name, [*first, *copies][: query.count])
 
     def _by_words(self, query: Query, terms: list[str]) -> list[int]:
-        """Passages by BM25, the best first."""
-        if not (terms := self._telling(terms)):
+        """Return the passages by BM25, best first."""
+        if not (terms := self._selective(terms)):
             return []
-        condition, values = _wanted(query)
+        condition, values = _filters(query)
         rows = self._index.rows(
             f"SELECT passages.id {_OF} JOIN words ON words.rowid = passages.id "
             f"WHERE words MATCH ? AND {condition} ORDER BY words.rank, passages.id LIMIT {_DEPTH}",
@@ -77,34 +67,33 @@ class LocalSearchEngine:
         )
         return [number for (number,) in rows]
 
-    def _telling(self, terms: list[str]) -> list[str]:
-        """The words that fewer than half of the passages have: BM25 gives the others no weight, and all of the work.
+    def _selective(self, terms: list[str]) -> list[str]:
+        """Return the words in at most half of the passages: BM25 gives others no weight, and they are slow.
 
-        Where there are none, others must do: a few documents about one thing all have its name.
+        If there are none, return all words: in a few documents about one subject every word is frequent.
         """
         ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
         counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
         return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
 
     def _by_vectors(self, query: Query) -> list[int]:
-        """Passages by cosine, the best first; none without an encoder."""
+        """Return the passages by cosine, best first; none without an encoder."""
         packed = self._index.encode_query(query.text)
         if packed is None:
             return []
-        import numpy as np  # noqa: PLC0415 - takes time to load
+        import numpy as np  # noqa: PLC0415 - slow to import
 
         vector = np.frombuffer(packed, np.float16).astype(np.float32)
         numbers, blocks = self._load(query.lang)
         scores = np.concatenate([np.zeros(0, np.float32), *(block.astype(np.float32) @ vector for block in blocks)])
         order = (numbers[place] for place in np.argsort(-scores, kind="stable").tolist())
         found: list[int] = []
-        while len(found) < _DEPTH and (some := list(islice(order, _ASKED))):
-            found += self._allowed(query, some)
+        while len(found) < _DEPTH and (batch := list(islice(order, _CHECKED))):
+            found += self._allowed(query, batch)
         return found[:_DEPTH]
 
     def _allowed(self, query: Query, passages: list[int]) -> list[int]:
-        """Those of some passages whose documents are what the query wants, in their order."""
-        condition, values = _wanted(query)
+        condition, values = _filters(query)
         marks = ", ".join("?" * len(passages))
         rows = self._index.rows(
             f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND {condition}", *passages, *values
@@ -113,8 +102,8 @@ class LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """The numbers and vectors of all passages of a language; only those that are new are read from the file."""
-        import numpy as np  # noqa: PLC0415 - takes time to load
+        """Return the numbers and vectors of all passages of a language; only new ones are read from the file."""
+        import numpy as np  # noqa: PLC0415 - slow to import
 
         numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
         while rows := self._index.rows(
@@ -126,8 +115,7 @@ class LocalSearchEngine:
         return numbers, blocks
 
 
-def _wanted(query: Query) -> tuple[str, list[str]]:
-    """What a document must be, in SQL."""
+def _filters(query: Query) -> tuple[str, list[str]]:
     parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
     values = [query.lang, query.after or "", query.before or "9999"]
     is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
@@ -141,7 +129,7 @@ def _wanted(query: Query) -> tuple[str, list[str]]:
 
 
 def _merge(*orders: list[int]) -> list[int]:
-    """Several orders in one: what stands high in some of them stands high."""
+    """Merge rankings by reciprocal rank fusion."""
     scores: dict[int, float] = defaultdict(float)
     for order in orders:
         for rank, number in enumerate(order, 1):
@@ -150,7 +138,6 @@ def _merge(*orders: list[int]) -> list[int]:
 
 
 def _snippet(text: str, terms: list[str]) -> str:
-    """A stretch of a passage around the first word that was searched for."""
     folded = text.lower()
     found = [place for term in terms if (place := folded.find(term)) >= 0]
     start = max(0, min(found, default=0) - _SNIPPET // 4)
@@ -158,8 +145,8 @@ def _snippet(text: str, terms: list[str]) -> str:
     return f"{'…' if start else ''}{cut}{'…' if start + _SNIPPET < len(text) else ''}".replace("\n", " ")
 
 
-def open_local(setting: SearchContext) -> LocalSearchEngine:
-    """Over the setting's index."""
+def open_local(setting: SearchContext) -> SearchEngine:
+    """Open an engine that searches the context's index."""
     if setting.index is None:
-        raise UsageError("the search engine local needs an index of documents.")
-    return LocalSearchEngine(setting.index)
+        raise UsageError("The search engine local needs an index of documents.")
+    return _LocalSearchEngine(setting.index)

@@ -1,4 +1,4 @@
-"""Recorded hits: a file of `Hit` lines answers the queries it has, and notes the others beside it."""
+"""Replay recorded hits from a file of `Hit` lines; missing queries are written to a file beside it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.search.base import Query, SearchFailed, SearchResult, make_hits
-from ragbed.builder.search.setting import SearchContext
+from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed, SearchResult, make_hits
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Hit
 
 
-class ReplaySearchEngine:
-    """Answers from a file, whoever was asked when it was recorded.
-
-    Args:
-        path: The hits.
-        questions: By ids that may stand in their place there.
-    """
-
+class _ReplaySearchEngine:
     name = "replay"
 
     def __init__(self, path: Path, questions: Mapping[str, str]) -> None:
@@ -38,25 +30,21 @@ class ReplaySearchEngine:
             self._hits[questions.get(hit.question, hit.question)].append(hit)
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `Engine`; the engine of each hit is the one that was recorded."""
         if query.text not in self._hits:
-            self._note(query)
-            raise SearchFailed("missing", f"nobody recorded this query; it is noted in {self._missing}")
+            if query not in self._noted:
+                self._noted.add(query)
+                with open(self._missing, "ab") as sink:
+                    sink.write(msgspec.json.encode(query) + b"\n")
+            raise SearchFailed("missing", f"the query was not recorded; it was added to {self._missing}")
         recorded = sorted(self._hits[query.text], key=lambda hit: hit.rank)
         engines = {hit.url: hit.engine for hit in reversed(recorded)}
         results = [SearchResult(hit.url, hit.title, hit.snippet, hit.date) for hit in recorded]
         hits = make_hits(query, self.name, results)
         return [msgspec.structs.replace(hit, engine=engines[hit.url]) for hit in hits]
 
-    def _note(self, query: Query) -> None:
-        if query not in self._noted:
-            self._noted.add(query)
-            with open(self._missing, "ab") as sink:
-                sink.write(msgspec.json.encode(query) + b"\n")
 
-
-def open_replay(setting: SearchContext) -> ReplaySearchEngine:
-    """From the setting's file."""
+def open_replay(setting: SearchContext) -> SearchEngine:
+    """Open the context's file of recorded hits."""
     if setting.recorded is None:
-        raise UsageError("the search engine replay needs a file of recorded hits; name it as search.recorded.")
-    return ReplaySearchEngine(setting.recorded, setting.questions)
+        raise UsageError("The search engine replay needs a file of recorded hits; set search.recorded in the recipe.")
+    return _ReplaySearchEngine(setting.recorded, setting.questions)

@@ -1,6 +1,6 @@
-"""SearXNG, a metasearch engine of one's own: https://docs.searxng.org/dev/search_api. Its settings must allow `json`.
+"""SearXNG, a self-hosted metasearch engine: https://docs.searxng.org/dev/search_api. Its settings must allow `json`.
 
-It knows only "since a day, a month, a year"; what is older or newer than was asked is left out here, where dated.
+It can only search the last day, month or year; results with other dates are filtered afterwards.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from datetime import date
 
 from msgspec import Struct, json
 
-from ragbed.builder.search.base import Query, SearchFailed, SearchResult, read_day, with_sites
+from ragbed.builder.search.base import Query, SearchContext, SearchFailed, SearchResult, read_day, with_sites
 from ragbed.builder.search.served import SearchRequest, SearchService
-from ragbed.builder.search.setting import SearchContext
 from ragbed.errors import UsageError
 
 _LANGUAGES = {"en": "en", "zh": "zh-CN"}
-_RANGES = {"day": 1, "month": 28, "year": 365}
-"""In days, at the least."""
-_COUNT = 10
-"""About; each of its engines gives its own number."""
+_RANGES = {"day": 1, "month": 28, "year": 365}  # minimum days
+_COUNT = 10  # approximate; it depends on its engines
 
 
 class _Result(Struct):
@@ -34,12 +31,10 @@ class _Answer(Struct):
 
 
 def open_searxng(setting: SearchContext) -> SearchService:
-    """The address is `SEARXNG_BASE_URL`."""
+    """Open the SearXNG at `SEARXNG_BASE_URL`."""
     base = setting.base_url("SEARXNG_BASE_URL", "")
     if not base and setting.quota != 0:
-        raise UsageError(
-            "SEARXNG_BASE_URL is not set; put the address of your SearXNG there, as http://localhost:8080."
-        )
+        raise UsageError("SEARXNG_BASE_URL is not set; set it to the URL of your SearXNG, e.g. http://localhost:8080.")
 
     def ask(query: Query, page: int) -> SearchRequest:
         params: dict[str, str | int] = {
@@ -56,7 +51,7 @@ def open_searxng(setting: SearchContext) -> SearchService:
 
 
 def _range_for(after: str, today: date) -> str | None:
-    """The shortest span that reaches back far enough."""
+    """Return the shortest range that reaches back far enough."""
     days = (today - date.fromisoformat(after)).days
     return next((name for name, reach in _RANGES.items() if days <= reach), None)
 
@@ -64,5 +59,8 @@ def _range_for(after: str, today: date) -> str | None:
 def _read(body: bytes) -> list[SearchResult]:
     answer = json.decode(body, type=_Answer)
     if not answer.results and answer.unresponsive_engines:
-        raise SearchFailed("server", "none of the engines behind searxng answered", passing=True)
-    return [SearchResult(one.url, one.title, one.content or "", read_day(one.publishedDate)) for one in answer.results]
+        raise SearchFailed("server", "none of the engines of searxng answered", passing=True)
+    return [
+        SearchResult(result.url, result.title, result.content or "", read_day(result.publishedDate))
+        for result in answer.results
+    ]

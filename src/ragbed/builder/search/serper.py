@@ -1,4 +1,7 @@
-"""Serper, Google's results: https://serper.dev; dates in Google's own `tbs` (https://serpapi.com/advanced-google-query-parameters)."""
+"""Serper, which returns Google's results: https://serper.dev.
+
+Dates use Google's own `tbs` (https://serpapi.com/advanced-google-query-parameters).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,11 @@ from datetime import date
 
 from msgspec import Struct, json
 
-from ragbed.builder.search.base import Query, SearchResult, read_day, with_sites
+from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_day, with_sites
 from ragbed.builder.search.served import SearchRequest, SearchService
-from ragbed.builder.search.setting import SearchContext
 
 _PLACES = {"en": ("us", "en"), "zh": ("cn", "zh-cn")}
-_COUNT = 10
-"""More than ten results cost a second credit."""
+_COUNT = 10  # more results cost a second credit
 
 
 class _Result(Struct):
@@ -27,7 +28,7 @@ class _Answer(Struct):
 
 
 def open_serper(setting: SearchContext) -> SearchService:
-    """The key is `SERPER_API_KEY`."""
+    """Open Serper with the key `SERPER_API_KEY`."""
     url = f"{setting.base_url('SERPER_BASE_URL', 'https://google.serper.dev')}/search"
     headers = {"X-API-KEY": setting.key("SERPER_API_KEY")}
 
@@ -42,16 +43,13 @@ def open_serper(setting: SearchContext) -> SearchService:
         }
         if query.after or query.before:
             limits = [("cd_min", query.after), ("cd_max", query.before)]
-            body["tbs"] = ",".join(["cdr:1", *(f"{name}:{_american(day)}" for name, day in limits if day)])
+            days = (f"{name}:{date.fromisoformat(day):%m/%d/%Y}" for name, day in limits if day)
+            body["tbs"] = ",".join(["cdr:1", *days])
         return SearchRequest("POST", url, headers, body=body)
 
     return SearchService("serper", ask, _read, page_size=_COUNT, pages=10, longest=2048, interval_s=0.1)
 
 
-def _american(day: str) -> str:
-    return date.fromisoformat(day).strftime("%m/%d/%Y")
-
-
 def _read(body: bytes) -> list[SearchResult]:
     answer = json.decode(body, type=_Answer)
-    return [SearchResult(one.link, one.title, one.snippet, read_day(one.date)) for one in answer.organic]
+    return [SearchResult(result.link, result.title, result.snippet, read_day(result.date)) for result in answer.organic]

@@ -1,6 +1,6 @@
-"""Engines that are asked over HTTP: cached, counted, paced, tried again; an engine's own file says how it speaks.
+"""Call search engines over HTTP with caching, quota, pacing and retries; each engine's file describes its API.
 
-Redirects are not followed, so that no key reaches another host; nothing that a server says is repeated.
+Redirects are not followed, so that no key reaches another host. Texts of servers are never shown.
 """
 
 from __future__ import annotations
@@ -13,70 +13,70 @@ from dataclasses import dataclass, field
 import aiohttp
 import msgspec
 
-from ragbed.builder.search.base import Query, SearchFailed, SearchResult, make_hits
+from ragbed.builder.search.base import Query, SearchFailed, SearchOutcome, SearchResult, make_hits
+from ragbed.builder.web.client import HostPacer
 from ragbed.builder.web.decompress import ACCEPT_ENCODING, read_body
-from ragbed.builder.web.fetch_errors import FetchFailed
-from ragbed.builder.web.host_pacing import HostPacer
-from ragbed.builder.web.limits import USER_AGENT
+from ragbed.builder.web.limits import USER_AGENT, FetchFailed
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.io.http import asked_pause_s
 from ragbed.schema import Hit
 
-_FORMAT = 1
-"""Of what is cached; raised when an engine's results are read otherwise than before."""
-_ANSWER_BYTES = 4 << 20
-_SPENT = frozenset({402, 432, 433})
-"""Payment required; Tavily's own two for plans that are used up."""
+_FORMAT = 1  # of cached results; increase when an engine's results are read differently
+_MAX_BYTES = 4 << 20
+_SPENT = frozenset({402, 432, 433})  # payment required, and Tavily's codes for exhausted plans
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """One request."""
+    """A request. Headers and parameters may contain the key, and are never shown or stored."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(repr=False, default_factory=dict)
-    """The key is here, or in the parameters; neither is ever shown or kept."""
     params: Mapping[str, str | int] = field(repr=False, default_factory=dict)
     body: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
 class SearchService:
-    """How one engine speaks."""
+    """The API of an engine.
+
+    Args:
+        name: Name of the engine.
+        ask: Makes the request for a page of results, counted from 0.
+        read: Parses a response; raises `msgspec.DecodeError` if it is not valid.
+        page_size: Results per page.
+        pages: Maximum pages that the engine returns.
+        longest: Maximum characters of a query.
+        interval_s: Pause between calls that its documentation demands.
+    """
 
     name: str
     ask: Callable[[Query, int], SearchRequest]
-    """The request for a page of results, counted from 0."""
     read: Callable[[bytes], list[SearchResult]]
-    """The results in an answer; a `msgspec.DecodeError` means that it is none."""
     page_size: int
     pages: int
-    """As many as the engine gives at the most."""
     longest: int
-    """Characters of a query."""
     interval_s: float
-    """From one call to the next, as its documentation asks."""
 
 
 @dataclass(frozen=True)
 class SearchRetryPolicy:
-    """How long and how often."""
+    """Time-out and retries; the pause before the second try doubles for each further one."""
 
     total_s: float = 30
     tries: int = 3
     pause_s: float = 1.0
-    """Before the second try; doubled before each further one."""
 
 
 class HttpSearchEngine:
-    """An engine behind an address.
+    """A search engine with an HTTP API.
 
     Args:
-        service: How it speaks.
-        keep: Where answers are cached and calls counted.
-        quota: Calls that may be made in all, over all runs that share the file; None: no limit.
-        patience: How long and how often.
+        service: Its API.
+        keep: Cache of results and counter of calls.
+        quota: Maximum calls in all builds that share the cache; None: no limit.
+        patience: Time-out and retries.
     """
 
     def __init__(
@@ -92,14 +92,14 @@ class HttpSearchEngine:
         self._pace = HostPacer(service.interval_s, time.monotonic)
 
     async def search(self, query: Query) -> list[Hit]:
-        """See `Engine`."""
+        """See `SearchEngine`."""
         results: list[SearchResult] = []
         hits: list[Hit] = []
         for page in range(self._service.pages):
             found = await self._page(query, page)
             results += found
             hits = make_hits(query, self.name, results)
-            # Engines give some pages that are not quite full; one that is half empty is the last.
+            # Some pages are not quite full; a page that is half empty is the last one.
             if len(hits) >= query.count or len(found) < self._service.page_size // 2:
                 break
         return hits
@@ -110,64 +110,60 @@ class HttpSearchEngine:
         if cached is not None:
             return msgspec.json.decode(cached, type=list[SearchResult])
         ask = self._service.ask(query, page)
-        said = str(ask.params.get("q") or (ask.body or {}).get("q") or query.text)
-        if len(said) > self._service.longest:
+        size = len(str(ask.params.get("q") or (ask.body or {}).get("q") or query.text))
+        if size > self._service.longest:
             raise SearchFailed(
-                "request", f"the query has {len(said)} characters; {self.name} takes {self._service.longest}"
+                "request", f"the query has {size} characters; {self.name} allows {self._service.longest}"
             )
-        results = await self._insist(ask)
+        results = await self._call_with_retries(ask)
         self._keep.keep_answer(key, msgspec.json.encode(results))
         return results
 
-    async def _insist(self, ask: SearchRequest) -> list[SearchResult]:
-        tried = 1
+    async def _call_with_retries(self, ask: SearchRequest) -> list[SearchResult]:
+        tries = 0
         while True:
+            tries += 1
             try:
                 return await self._call(ask)
             except SearchFailed as failed:
-                if not failed.passing or tried >= self._patience.tries:
+                if not failed.passing or tries >= self._patience.tries:
                     raise
-                pause_s = max(failed.pause_s, self._patience.pause_s * 2 ** (tried - 1))
-            self._pace.postpone(self.name, pause_s)
-            tried += 1
+                self._pace.postpone(self.name, max(failed.pause_s, self._patience.pause_s * 2 ** (tries - 1)))
 
     async def _call(self, ask: SearchRequest) -> list[SearchResult]:
         async with self._pace.turn(self.name):
             if not self._keep.count_call(self.name, self._quota):
-                raise SearchFailed("quota", f"{self._quota} calls of {self.name} were allowed, and have been made")
+                raise SearchFailed("quota", f"the quota of {self._quota} calls of {self.name} is used up")
             body = await self._send(ask)
         try:
             return self._service.read(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SearchFailed(
                 "protocol",
-                f"the answer of {self.name} is not what its documentation says; does its address lead elsewhere?",
+                f"the response of {self.name} does not match its documentation; is the base URL correct?",
                 passing=True,
             ) from error
 
     async def _send(self, ask: SearchRequest) -> bytes:
+        own = {"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING, "Accept": "application/json"}
+        session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=self._patience.total_s), trust_env=True, auto_decompress=False
+        )
+        request = session.request(
+            ask.method,
+            ask.url,
+            params=ask.params,
+            json=ask.body,
+            headers={**own, **ask.headers},
+            allow_redirects=False,
+        )
         try:
-            return await self._exchange(ask)
+            async with session, request as response:
+                _refuse_status(self.name, response)
+                return await read_body(response, _MAX_BYTES)
         except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
             failed = _failure(self.name, error)
-        raise failed  # out here: the error would go with it, and its text may hold the address, and that a key
-
-    async def _exchange(self, ask: SearchRequest) -> bytes:
-        own = {"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING, "Accept": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=self._patience.total_s)
-        async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True, auto_decompress=False) as session,
-            session.request(
-                ask.method,
-                ask.url,
-                params=ask.params,
-                json=ask.body,
-                headers={**own, **ask.headers},
-                allow_redirects=False,
-            ) as response,
-        ):
-            _refuse_status(self.name, response)
-            return await read_body(response, _ANSWER_BYTES)
+        raise failed  # outside the handler: the error's text may contain the URL with the key
 
 
 def _failure(name: str, error: Exception) -> SearchFailed:
@@ -175,28 +171,27 @@ def _failure(name: str, error: Exception) -> SearchFailed:
         case TimeoutError():
             return SearchFailed("timeout", f"{name} did not answer in time", passing=True)
         case aiohttp.InvalidURL() | ValueError():
-            return SearchFailed("connect", f"the address of {name} is none")
+            return SearchFailed("connect", f"the base URL of {name} is not valid")
         case aiohttp.ClientConnectorError():
             return SearchFailed("connect", f"no connection to {name}", passing=True)
-    return SearchFailed("protocol", f"{name} does not answer as it should", passing=True)
+    return SearchFailed("protocol", f"the response of {name} is not valid HTTP", passing=True)
 
 
 def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
     status = response.status
     if status == 200:
         return
-    said = f"{name} answered {status}"
+    reason = f"{name} answered {status}"
     if status in (401, 403):
-        raise SearchFailed("auth", f"{said}: is the key right, and may it do this?")
+        raise SearchFailed("auth", f"{reason}: check the key and its permissions")
     if status in _SPENT:
-        raise SearchFailed("quota", f"{said}: the account is used up")
-    if status == 429:
-        raise SearchFailed("rate", said, passing=True, pause_s=asked_pause_s(response))
-    if status >= 500 or status == 408:
-        raise SearchFailed("server", said, passing=True, pause_s=asked_pause_s(response))
-    raise SearchFailed("request", said)
+        raise SearchFailed("quota", f"{reason}: the quota of the account is used up")
+    if status == 429 or status >= 500 or status == 408:
+        outcome: SearchOutcome = "rate" if status == 429 else "server"
+        raise SearchFailed(outcome, reason, passing=True, pause_s=asked_pause_s(response))
+    raise SearchFailed("request", reason)
 
 
 def _key(name: str, query: Query, page: int) -> str:
-    """All that was asked, and nothing else: no key, no address."""
+    """Return the cache key of a page of results, without the API key and URL."""
     return hashlib.sha256(msgspec.json.encode((_FORMAT, name, query, page))).hexdigest()

@@ -1,12 +1,11 @@
-"""Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search. It takes no language."""
+"""Tavily: https://docs.tavily.com/documentation/api-reference/endpoint/search. It has no language option."""
 
 from __future__ import annotations
 
 from msgspec import Struct, json
 
-from ragbed.builder.search.base import Query, SearchResult, read_day
+from ragbed.builder.search.base import Query, SearchContext, SearchResult, read_day
 from ragbed.builder.search.served import SearchRequest, SearchService
-from ragbed.builder.search.setting import SearchContext
 
 _COUNT = 20
 
@@ -23,25 +22,28 @@ class _Answer(Struct):
 
 
 def open_tavily(setting: SearchContext) -> SearchService:
-    """The key is `TAVILY_API_KEY`."""
+    """Open Tavily with the key `TAVILY_API_KEY`."""
     url = f"{setting.base_url('TAVILY_BASE_URL', 'https://api.tavily.com')}/search"
     headers = {"Authorization": f"Bearer {setting.key('TAVILY_API_KEY')}"}
 
-    def ask(query: Query, page: int) -> SearchRequest:  # noqa: ARG001 - there is one page only
-        body: dict[str, object] = {
+    def ask(query: Query, page: int) -> SearchRequest:  # noqa: ARG001 - there is only one page
+        body = {
             "query": query.text,
             "max_results": min(query.count, _COUNT),
             "search_depth": "basic",
+            "start_date": query.after,
+            "end_date": query.before,
+            "include_domains": query.include,
+            "exclude_domains": query.exclude,
         }
-        limits = {"start_date": query.after, "end_date": query.before}
-        domains = {"include_domains": query.include, "exclude_domains": query.exclude}
-        return SearchRequest(
-            "POST", url, headers, body={**body, **{name: said for name, said in {**limits, **domains}.items() if said}}
-        )
+        return SearchRequest("POST", url, headers, body={name: value for name, value in body.items() if value})
 
     return SearchService("tavily", ask, _read, page_size=_COUNT, pages=1, longest=400, interval_s=0.6)
 
 
 def _read(body: bytes) -> list[SearchResult]:
     answer = json.decode(body, type=_Answer)
-    return [SearchResult(one.url, one.title, one.content, read_day(one.published_date)) for one in answer.results]
+    return [
+        SearchResult(result.url, result.title, result.content, read_day(result.published_date))
+        for result in answer.results
+    ]

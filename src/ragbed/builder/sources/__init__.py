@@ -1,6 +1,6 @@
-"""Where articles come from: one file per kind of source.
+"""Sources of articles, by kind.
 
-To add one: a module with a function from a source to what is found there, and one line in SOURCES.
+To add one, write a function that yields the documents of a source, and add one line to SOURCES.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Folders of documents: html, md, txt, pdf, docx."""
+"""Folders of documents (html, md, txt, pdf, docx) and JSON Lines files of texts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -11,46 +11,39 @@ import msgspec
 from ragbed.builder.sources.base import ArticleSource, DocumentFetcher, Found, RawDocument, reject
 from ragbed.builder.web.content_types import SUFFIXES, TEXT
 from ragbed.builder.web.limits import MAX_PAGE_BYTES
-from ragbed.errors import UsageError
+from ragbed.errors import MALFORMED_JSON, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.text import storable_name
 
 
-async def open_folder(source: ArticleSource, desk: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001 - all are called alike
-    """The documents in a folder and the folders in it, by name; what begins with a full stop is not looked at."""
+async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
+    """Yield the documents in a folder and its subfolders by name; hidden files are skipped."""
     root = Path(source.place)
     if not root.is_dir():
-        raise UsageError(f"{root} is no folder; name the folder that the documents are in.")
-    for path in _walk(root):
-        yield _open(root, path, Path(source.name) / path.relative_to(root))
-
-
-def _walk(root: Path) -> Iterator[Path]:
+        raise UsageError(f"{root} is not a folder; give the folder with the documents.")
     for folder, inner, files in os.walk(root):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        yield from (Path(folder) / name for name in sorted(files) if not name.startswith("."))
+        for path in (Path(folder) / name for name in sorted(files) if not name.startswith(".")):
+            yield _open(root, path, Path(source.name) / path.relative_to(root))
 
 
 def _open(root: Path, path: Path, name: Path) -> Found:
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
-        return reject(
-            name, "type", f"files {path.suffix or 'without a suffix'} are not read: {', '.join(SUFFIXES)} are"
-        )
+        suffix = f"{path.suffix} files" if path.suffix else "files without a suffix"
+        return reject(name, "type", f"{suffix} are not read, only {', '.join(SUFFIXES)}")
     if not path.resolve().is_relative_to(root.resolve()):
-        return reject(name, "outside", "it is a link to a file outside the folder")
+        return reject(name, "outside", "it links to a file outside the folder")
     try:
         size = path.stat().st_size
         if not path.is_file() or size > MAX_PAGE_BYTES:
-            return reject(name, "size", f"it is no file of at most {MAX_PAGE_BYTES:,} bytes")
+            return reject(name, "size", f"it is not a file of at most {MAX_PAGE_BYTES:,} bytes")
         return RawDocument(storable_name(str(path.relative_to(root))), path.read_bytes(), kind)
     except OSError as error:
         return reject(name, "unreadable", error.strerror or str(error))
 
 
 class _Line(msgspec.Struct):
-    """What is looked at; a line may hold more."""
-
     text: str
     url: str = ""
     title: str = ""
@@ -59,15 +52,15 @@ class _Line(msgspec.Struct):
     license: str | None = None
 
 
-async def open_records(source: ArticleSource, desk: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001 - all are called alike
-    """The records of a file; a document without an address is known by its line."""
+async def open_records(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
+    """Yield the records of a JSON Lines file; the line number identifies a record without a URL."""
     path = Path(source.place)
     decoder = msgspec.json.Decoder(_Line)
     for number, raw in read_lines(path):
         place = f"{path.name}:{number}"
         try:
             line = decoder.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except MALFORMED_JSON as error:
             yield reject(place, "broken", f"expected an object with the field `text`: {error}")
             continue
         yield RawDocument(

@@ -1,8 +1,9 @@
-"""Bytes of a page to text: what the bytes prove first, what is declared second, what is likely last.
+"""Decode the bytes of a page: first by what the bytes prove, then by the declared charset, then by likelihood.
 
-Servers and pages declare charsets wrongly, above all where GBK is about. Text in UTF-8 is hardly ever anything else
-that happens to be well-formed, and charsets with two bytes a character refuse most of what is not theirs; those with
-one byte take anything, so a declared one proves nothing.
+Servers and pages often declare a wrong charset, especially with GBK. Bytes that are valid UTF-8 are nearly always
+UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept anything, so that
+declaring one proves nothing. `charset-normalizer` is not used: it ignores the Content-Type header, and takes about 12
+times as long.
 """
 
 from __future__ import annotations
@@ -15,42 +16,47 @@ from typing import NamedTuple
 
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32-le",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_LE: "utf-32-le",  # before UTF-16, whose mark is its prefix
     codecs.BOM_UTF32_BE: "utf-32-be",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
 _META = re.compile(rb"<(?:meta[^>]*?|\?xml[^>]*?en)(?:charset|coding)\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
-_META_BYTES = 4096
-"""The standard says 1,024; pages with long heads put it later."""
-_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "big5": "big5hkscs", "euc_kr": "cp949", "shift_jis": "cp932"}
-"""What is declared by the name of a subset is read as the whole, as browsers do."""
+_META_BYTES = 4096  # the standard says 1,024, but some pages declare it later
+# Browsers read a declared subset as the complete charset.
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+}
 _MANY_BYTES = frozenset(
     {"utf-8", "gb18030", "big5hkscs", "cp949", "cp932", "euc_jp", "hz", "utf-16", "utf-16-le", "utf-16-be"}
 )
-_BROKEN = 0.005
-"""Share of characters that may be unreadable: cut pages and pasted scraps have a few, a wrong charset has many."""
+_BROKEN = 0.005  # allowed share of invalid characters: truncated pages have a few, a wrong charset gives many
+# These make up 12 to 20 % of Chinese text, and hardly occur in bytes that are decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
-"""They make up 12 to 20 per cent of Chinese text, and hardly occur in bytes read as the wrong charset."""
 _LIKELY = 0.04
 
 
 class Decoded(NamedTuple):
-    """A text, how it was read, and whether that may be trusted."""
+    """A text, its charset, and the share of invalid characters."""
 
     text: str
     charset: str
     broken: float
-    """Share of characters that could not be read."""
 
 
 def decode_page(body: bytes, content_type: str = "") -> Decoded:
-    """The text of a page, given its bytes and its Content-Type header."""
+    """Decode a page with the given Content-Type header."""
     for mark, charset in _BOMS.items():
         if body.startswith(mark):
             return _read(body[len(mark) :], charset)
-    if b"\0" not in body:  # UTF-16 of plain English is well-formed UTF-8, with a zero byte at every letter
+    if b"\0" not in body:  # English in UTF-16 is valid UTF-8, with a zero byte at every letter
         with suppress(UnicodeError):
             return Decoded(body.decode(), "utf-8", 0.0)
     declared = list(dict.fromkeys(_declared(body, content_type)))
@@ -65,28 +71,23 @@ def decode_page(body: bytes, content_type: str = "") -> Decoded:
 
 
 def _declared(body: bytes, content_type: str) -> Iterator[str]:
-    """Codecs by which the header and the page itself say to read it."""
     header, meta = _HEADER.search(content_type), _META.search(body[:_META_BYTES])
     for name in (header and header[1], meta and meta[1].decode("ascii", "replace")):
-        if name:
-            try:
+        with suppress(LookupError):
+            if name:
                 codec = codecs.lookup(name).name
-            except LookupError:
-                continue
-            if codec in ("ascii", "iso8859-1", "latin-1"):  # as browsers do
-                codec = "cp1252"
-            yield _WIDER.get(codec, codec)
+                yield _WIDER.get(codec, codec)
 
 
 def _read(body: bytes, charset: str) -> Decoded:
     try:
         text = body.decode(charset, "replace")
-    except (LookupError, UnicodeError):  # codecs for other things than text have names too
+    except (LookupError, UnicodeError):  # some codecs are not for text
         return Decoded("", charset, 1.0)
     return Decoded(text, charset, text.count("\ufffd") / max(1, len(text)))
 
 
 def _chinese(decoded: Decoded) -> float:
-    """Share of frequent characters among those that are not ASCII."""
+    """Return the share of frequent Chinese characters among those that are not ASCII."""
     beyond = len(decoded.text) - len(decoded.text.encode("ascii", "ignore"))
     return sum(map(decoded.text.count, _FREQUENT)) / max(1, beyond)

@@ -1,11 +1,13 @@
-"""One GET of one address: in its turn, through the gate, in time; whatever goes wrong is an `FetchFailed`."""
+"""Send GET requests one at a time per host, with limits, to public addresses only. All failures are `FetchFailed`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
+from dataclasses import dataclass, field
 from typing import Self
 
 import aiohttp
@@ -14,19 +16,67 @@ from yarl import URL
 
 from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress
 from ragbed.builder.web.decompress import ACCEPT_ENCODING
-from ragbed.builder.web.fetch_errors import FetchFailed, FetchOutcome
-from ragbed.builder.web.host_pacing import HostPacer
-from ragbed.builder.web.limits import USER_AGENT, FetchLimits
+from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
 from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_cut, asked_pause_s, next_hop, parse_url
+
+# The first type that matches decides.
+_OUTCOMES: dict[type[Exception], FetchOutcome] = {
+    aiohttp.ConnectionTimeoutError: "connect",
+    TimeoutError: "timeout",
+    aiohttp.ClientConnectorCertificateError: "tls",
+    aiohttp.ClientConnectorSSLError: "tls",
+    aiohttp.ClientConnectorDNSError: "dns",
+    aiohttp.ClientConnectorError: "connect",
+    aiohttp.InvalidURL: "address",
+    aiohttp.ClientResponseError: "protocol",
+}
+_REASONS: dict[FetchOutcome, str] = {
+    "timeout": "the server did not answer in time",
+    "tls": "no trusted TLS connection",
+    "address": "the URL cannot be requested",
+}
+
+
+@dataclass
+class _Lane:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    free_at: float = 0.0
+
+
+class HostPacer:
+    """Allows one request to a host at a time, with a pause between two; hosts do not wait for each other.
+
+    Args:
+        interval_s: From the start of one request to a host to the start of the next.
+        clock: Monotonic clock in seconds.
+    """
+
+    def __init__(self, interval_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval_s, self._clock = interval_s, clock
+        self._lanes: dict[str, _Lane] = defaultdict(_Lane)
+
+    @asynccontextmanager
+    async def turn(self, host: str, interval_s: float = 0.0) -> AsyncIterator[None]:
+        """Wait for a host's turn and hold it; `interval_s` is the pause that the host demands."""
+        lane = self._lanes[host]
+        async with lane.lock:
+            await asyncio.sleep(max(0.0, lane.free_at - self._clock()))
+            lane.free_at = self._clock() + max(self._interval_s, interval_s)
+            yield
+
+    def postpone(self, host: str, pause_s: float) -> None:
+        """Delay the next request to a host."""
+        lane = self._lanes[host]
+        lane.free_at = max(lane.free_at, self._clock() + pause_s)
 
 
 class Client:
-    """What all requests for pages share. Used as `async with Client(...) as client`.
+    """Shared state of all requests for pages. Used as `async with Client(...) as client`.
 
     Args:
         manners: The limits.
-        gate: What may be connected to.
-        resolver: Looks names up; the system does where there is none.
+        gate: Addresses that may be connected to.
+        resolver: Name resolver; default: the system's.
     """
 
     def __init__(self, manners: FetchLimits, gate: AddressFilter, resolver: AbstractResolver | None = None) -> None:
@@ -44,20 +94,18 @@ class Client:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            trust_env=False,  # behind a proxy we could not tell what is connected to; and no .netrc
+            trust_env=False,  # behind a proxy the address could not be checked; also ignores .netrc
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self._session.close()
 
     @asynccontextmanager
     async def get(
         self, url: URL, headers: Mapping[str, str] | None = None, interval_s: float = 0
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Asks once, following nothing, and gives the answer whose body has not been read yet."""
+        """Send one request without following redirects, and yield the response before its body is read."""
         try:
             async with (
                 self._pace.turn(lane_of(url), interval_s),
@@ -66,33 +114,33 @@ class Client:
             ):
                 yield response
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise _ended(error) from error
-        except ValueError as error:  # names that no host can have, as labels of 64 characters
-            raise FetchFailed("address", f"this is no address that can be asked ({error})") from error
+            raise _failure(error) from error
+        except ValueError as error:  # invalid host names, e.g. with labels of 64 characters
+            raise FetchFailed("address", f"the URL cannot be requested ({error})") from error
 
     def postpone(self, url: URL, pause_s: float) -> None:
-        """The host of an address wants to be left alone for a while."""
+        """Delay the next request to the host of a URL."""
         self._pace.postpone(lane_of(url), pause_s)
 
 
 def lane_of(url: URL) -> str:
-    """The host, which is asked one thing at a time."""
+    """Return host and port, which get one request at a time."""
     return f"{url.host}:{url.port}"
 
 
 def parse_page_url(text: str) -> URL:
-    """An address of a page, or Ended."""
+    """Parse the URL of a page, or raise `FetchFailed`."""
     try:
         url = parse_url(text)
     except RequestRefused as refusal:
         raise FetchFailed("address", str(refusal)) from refusal
     if url.user is not None or url.password is not None:
-        raise FetchFailed("address", "addresses with a name or password in them are not followed")
+        raise FetchFailed("address", "URLs with a user name or password are not followed")
     return url.with_fragment(None)
 
 
 def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
-    """Where an answer sends us on to, if it does."""
+    """Return the target of a redirect; None if the response is not one."""
     if response.status not in REDIRECTS:
         return None
     try:
@@ -102,31 +150,17 @@ def find_redirect(here: URL, response: aiohttp.ClientResponse) -> URL | None:
 
 
 def refuse_status(response: aiohttp.ClientResponse) -> None:
-    """Ends at any status but 200."""
+    """Raise `FetchFailed` for any status but 200."""
     if response.status != 200:
-        said = f"the server answered {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed("status", said, passing=response.status in PASSING, pause_s=asked_pause_s(response))
+        reason = f"the server answered {response.status} {response.reason or ''}".rstrip()
+        raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=asked_pause_s(response))
 
 
-def _ended(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
-    outcome: FetchOutcome
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            outcome = "connect"
-        case TimeoutError():
-            return FetchFailed("timeout", "the server fell silent, or was not done in time", passing=True)
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
-            return FetchFailed("tls", f"no trusted encryption can be agreed on with {error.host}")
-        case aiohttp.ClientConnectorDNSError():
-            outcome = "dns"
-        case aiohttp.ClientConnectorError() if isinstance(error.os_error, ForbiddenAddress):
-            return FetchFailed("private", f"{error.host} is not asked: {error.os_error.strerror}")
-        case aiohttp.ClientConnectorError():
-            outcome = "connect"
-        case aiohttp.InvalidURL():
-            return FetchFailed("address", "this is no address that can be asked")
-        case aiohttp.ClientResponseError():
-            return FetchFailed("protocol", str(as_cut(error)))
-        case _:
-            outcome = "cut"
-    return FetchFailed(outcome, str(as_cut(error)), passing=True)
+def _failure(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
+    outcomes = (outcome for kind, outcome in _OUTCOMES.items() if isinstance(error, kind))
+    outcome: FetchOutcome = next(outcomes, "cut")
+    os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
+    if isinstance(os_error, ForbiddenAddress):
+        return FetchFailed("private", str(os_error.strerror))
+    reason = _REASONS.get(outcome) or str(as_cut(error))
+    return FetchFailed(outcome, reason, passing=outcome in ("connect", "timeout", "dns", "cut"))

@@ -1,4 +1,4 @@
-"""Kinds of documents: what the Content-Type says, or what the first bytes show where it says nothing."""
+"""Determine the type of a document from its Content-Type, or from its first bytes if that is missing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XML = "application/xml"
 GZIP = "application/gzip"
 
-KINDS = frozenset({HTML, TEXT, MARKDOWN, PDF, DOCX})
-"""Documents with text to read."""
-LISTS = frozenset({XML, HTML, TEXT, GZIP})
-"""Documents with addresses in them: feeds and sitemaps, which are often called text or HTML."""
+KINDS = frozenset({HTML, TEXT, MARKDOWN, PDF, DOCX})  # documents with text
+LISTS = frozenset({XML, HTML, TEXT, GZIP})  # feeds, sitemaps and lists of URLs; many are served as text or HTML
 
 _SAME = {
     "application/xhtml+xml": HTML,
@@ -25,7 +23,7 @@ _SAME = {
     "application/x-pdf": PDF,
     "application/x-gzip": GZIP,
 }
-_UNTOLD = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
+_UNKNOWN = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
 SUFFIXES = {
     ".html": HTML,
     ".htm": HTML,
@@ -36,34 +34,24 @@ SUFFIXES = {
     ".pdf": PDF,
     ".docx": DOCX,
 }
-"""Of files."""
 
 
-def is_told(content_type: str) -> bool:
-    """Whether a Content-Type says anything."""
-    return _bare(content_type) not in _UNTOLD
+def has_type(content_type: str) -> bool:
+    """Check whether a Content-Type names a specific type."""
+    return kind_of(content_type) not in _UNKNOWN
 
 
 def kind_of(content_type: str, body: bytes | None = None) -> str:
-    """The kind of a document by its Content-Type, or by its bytes where that says nothing."""
-    if body is not None and not is_told(content_type):
-        return _sniff(body)
-    said = _bare(content_type)
-    return _SAME.get(said, said)
-
-
-def _bare(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
+    """Return the type of a document by its Content-Type, or by its bytes if that is not specific."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return _SAME.get(kind, kind) if body is None or kind not in _UNKNOWN else _sniff(body)
 
 
 def _sniff(body: bytes) -> str:
     head = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if head.startswith(b"%pdf-"):
-        return PDF
-    if head.startswith(b"\x1f\x8b"):
-        return GZIP
-    if head.startswith(b"pk\x03\x04"):
-        return DOCX
+    for magic, kind in ((b"%pdf-", PDF), (b"\x1f\x8b", GZIP), (b"pk\x03\x04", DOCX)):
+        if head.startswith(magic):
+            return kind
     if head.startswith((b"<?xml", b"<rss", b"<feed", b"<urlset", b"<sitemapindex")) and b"<html" not in head:
         return XML
     if head.startswith(b"<"):

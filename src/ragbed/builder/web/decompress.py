@@ -1,4 +1,4 @@
-"""The body of an answer, unpacked piece by piece and never beyond a limit: it may be endless, or a bomb."""
+"""Decompress the body of a response piece by piece up to a limit: it may be endless, or a decompression bomb."""
 
 from __future__ import annotations
 
@@ -6,68 +6,59 @@ import zlib
 
 import aiohttp
 
-from ragbed.builder.web.fetch_errors import FetchFailed
+from ragbed.builder.web.limits import FetchFailed
 
-ACCEPT_ENCODING = "gzip"
-"""All we ask for: what else is sent (br, zstd, one packing inside another) is not unpacked."""
+ACCEPT_ENCODING = "gzip"  # other encodings (br, zstd, nested ones) are not decompressed
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
 async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The decoded body.
+    """Return the decoded body.
 
     Raises:
-        Ended: It is larger than the limit, in bytes, on the wire or decoded; or it cannot be unpacked.
+        FetchFailed: It is larger than the limit in bytes, compressed or decoded, or it cannot be decompressed.
     """
     if (response.content_length or 0) <= limit:
         body = await read_beginning(response, limit)
         if len(body) <= limit:
             return body
-    raise FetchFailed("size", f"the answer is larger than {limit:,} bytes")
+    raise FetchFailed("size", f"the response is larger than {limit:,} bytes")
 
 
 async def read_beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The decoded body, or more than `limit` bytes of it if it goes on; aiohttp's own unpacking is off."""
-    unpacker = _unpacker(response.headers.get("Content-Encoding", ""), limit)
+    """Return the decoded body, or more than `limit` bytes of it; aiohttp's own decompression is off."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise FetchFailed("encoding", f"the response has the encoding {encoding[:40]!r}, which was not requested")
+    decoder = None if encoding in ("", "identity") else _Decoder(limit)
     body = bytearray()
     async for piece in response.content.iter_any():
-        body += unpacker.feed(piece) if unpacker else piece
+        body += decoder.feed(piece) if decoder else piece
         if len(body) > limit:
             return bytes(body)
-    if unpacker:
-        unpacker.finish()
+    if decoder and not decoder.is_complete:
+        raise FetchFailed("cut", "the compressed response is incomplete", passing=True)
     return bytes(body)
 
 
-class _Unpacker:
-    """One gzip or zlib stream after another."""
-
+class _Decoder:
     def __init__(self, limit: int) -> None:
-        self._limit, self._made = limit, 0
+        self._left = limit + 1
         self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
 
     def feed(self, piece: bytes) -> bytes:
-        made = bytearray()
+        decoded = bytearray()
         try:
-            while piece and self._made + len(made) <= self._limit:
+            while piece and self._left > len(decoded):
                 if self._stream.eof:  # a gzip file may have several members
                     self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
-                made += self._stream.decompress(piece, self._limit + 1 - self._made - len(made))
+                decoded += self._stream.decompress(piece, self._left - len(decoded))
                 piece = self._stream.unused_data or self._stream.unconsumed_tail
         except zlib.error as error:
-            raise FetchFailed("encoding", f"the answer cannot be unpacked ({error})") from None
-        self._made += len(made)
-        return bytes(made)
+            raise FetchFailed("encoding", f"the response cannot be decompressed ({error})") from None
+        self._left -= len(decoded)
+        return bytes(decoded)
 
-    def finish(self) -> None:
-        if not self._stream.eof:
-            raise FetchFailed("cut", "the packed answer is cut short", passing=True)
-
-
-def _unpacker(coding: str, limit: int) -> _Unpacker | None:
-    match coding.strip().lower():
-        case "" | "identity":
-            return None
-        case "gzip" | "x-gzip" | "deflate":
-            return _Unpacker(limit)
-    raise FetchFailed("encoding", f"the answer is packed as {coding.strip()[:40]!r}, which was not asked for")
+    @property
+    def is_complete(self) -> bool:
+        return self._stream.eof

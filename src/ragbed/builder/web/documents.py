@@ -1,9 +1,9 @@
-"""Documents to text, one reader for each kind. They run in a child process: what is read here may be hostile.
+"""Extract the text of documents, one function per type. They run in a child process, because documents may be hostile.
 
-To add a kind: a function and one line in READERS.
+To add a type, write a function and add one line to READERS.
 """
 
-# ruff: noqa: PLC0415  # a library is loaded when the first document of its kind comes
+# ruff: noqa: PLC0415  # libraries are imported when the first document of their type is read
 
 from __future__ import annotations
 
@@ -21,21 +21,18 @@ from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-_HEAD = 2_000
-"""Characters in which a page has begun, comments of content systems included."""
-_UNREADABLE = 0.02
-"""Share of characters beyond which a text is not to be trusted: 1 in 50."""
+_HEAD = 2_000  # characters that contain `<html`, including comments before it
+_UNREADABLE = 0.02  # maximum share of invalid characters
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# The elements with the text of a paragraph.
 _WORD_TEXT: dict[str, Callable[[Any], str]] = {
     f"{_WORD}t": lambda node: node.text or "",
     f"{_WORD}tab": lambda _: "\t",
     f"{_WORD}br": lambda _: "\n",
 }
-"""What makes up the text of a paragraph."""
-
 _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
 _LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
@@ -45,80 +42,73 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
     kind: str
     body: bytes
-    content_type: str = ""
-    """As the server said it: for the charset."""
+    content_type: str = ""  # of the response, with the charset
     url: str = ""
-    wants_links: bool = False
-    """It is read for the addresses in it, not for its text."""
+    wants_links: bool = False  # extract URLs instead of the text
 
 
 class ExtractedText(Struct, frozen=True, kw_only=True):
-    """What a document says."""
+    """The text of a document, and the metadata that it states itself."""
 
     text: str
     title: str = ""
     date: str | None = None
-    """ISO date that the document itself gives."""
     licence: str = ""
-    """As far as the document names one."""
 
 
 class Unreadable(Exception):
-    """A document that says nothing to us, with outcome and reason. Whatever else a reader raises: it is broken."""
+    """A document without readable text, with outcome and reason. Any other exception means that it is broken."""
 
 
-def read_html(job: ReadJob) -> ExtractedText:
-    """The main text of a page, without menus, teasers and comments."""
+def _read_html(job: ReadJob) -> ExtractedText:
     from trafilatura import bare_extraction, load_html
 
     page = _decode(job)
-    # `<html>` may be left out, by the standard, and trafilatura takes what begins without it for no page.
+    # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
-    # Title, date and licence are looked for here: trafilatura's own search takes longer than finding the text.
+    # Title, date and licence are extracted below: trafilatura's own search takes longer than extracting the text.
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
-        raise Unreadable("empty", "the page has no text that reads like an article")
+        raise Unreadable("empty", "no article text was found on the page")
     return ExtractedText(
         text=found.text, title=_first(tree, _TITLES), date=_date_of(tree, job.url), licence=_first(tree, _LICENCES)
     )
 
 
 def _first(tree: HtmlElement, places: Sequence[str]) -> str:
-    """What the first place of a page says that says something."""
     nodes = (node for place in places for node in tree.xpath(place))
-    said = (str(node) if isinstance(node, str) else node.text_content() for node in nodes)
-    return next((text for text in said if text.strip()), "")
+    texts = (str(node) if isinstance(node, str) else node.text_content() for node in nodes)
+    return next((text for text in texts if text.strip()), "")
 
 
 def _date_of(tree: HtmlElement, url: str) -> str | None:
-    """The date that a page gives in its head, in its marks of time or in its address; no guessing from its text."""
+    """Return the date in a page's head, time elements or URL; it is not guessed from the text."""
     from htmldate import find_date
 
     return find_date(tree, url=url or None, extensive_search=False, original_date=True)
 
 
-def read_plain(job: ReadJob) -> ExtractedText:
-    """The text as it is."""
+def _read_plain(job: ReadJob) -> ExtractedText:
     text = _decode(job)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return ExtractedText(text=text, title=first[:200])
 
 
-def read_markdown(job: ReadJob) -> ExtractedText:
-    """The text as it is; title and date from the lines between `---` at its top, or the first heading."""
+def _read_markdown(job: ReadJob) -> ExtractedText:
+    """Return the text without the front matter, which gives title and date; else the first heading is the title."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
-    told = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
+    fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
     body = text[front.end() :] if front else text
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
-    title = told.get("title", heading[1] if heading else "").strip(" \"'")
+    title = fields.get("title", heading[1] if heading else "").strip(" \"'")
     return ExtractedText(
-        text=body, title=title[:200], date=_day(told.get("date")), licence=told.get("license", "").strip()
+        text=body, title=title[:200], date=_day(fields.get("date")), licence=fields.get("license", "").strip()
     )
 
 
-def read_pdf(job: ReadJob) -> ExtractedText:
-    """The text of all pages; scanned pages have none."""
+def _read_pdf(job: ReadJob) -> ExtractedText:
+    """Return the text of all pages; scanned pages have none."""
     from pypdf import PdfReader
 
     reader = PdfReader(io.BytesIO(job.body))
@@ -132,8 +122,7 @@ def read_pdf(job: ReadJob) -> ExtractedText:
     )
 
 
-def read_docx(job: ReadJob) -> ExtractedText:
-    """The paragraphs, those of tables included."""
+def _read_docx(job: ReadJob) -> ExtractedText:
     from lxml import etree
 
     strict = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -146,22 +135,21 @@ def read_docx(job: ReadJob) -> ExtractedText:
 
 
 READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {
-    HTML: read_html,
-    TEXT: read_plain,
-    MARKDOWN: read_markdown,
-    PDF: read_pdf,
-    DOCX: read_docx,
+    HTML: _read_html,
+    TEXT: _read_plain,
+    MARKDOWN: _read_markdown,
+    PDF: _read_pdf,
+    DOCX: _read_docx,
 }
 
 
 def _decode(job: ReadJob) -> str:
     decoded = decode_page(job.body, job.content_type)
     if decoded.broken > _UNREADABLE:
-        share = f"{decoded.broken:.0%} of its characters cannot be read as {decoded.charset}"
-        raise Unreadable("charset", f"the charset is not known: {share}")
+        raise Unreadable("charset", f"unknown charset: {decoded.broken:.0%} is not valid {decoded.charset}")
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _day(told: str | None) -> str | None:
-    found = _ISO_DAY.search(told or "")
+def _day(text: str | None) -> str | None:
+    found = _ISO_DAY.search(text or "")
     return found[0] if found else None

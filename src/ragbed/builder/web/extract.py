@@ -1,4 +1,4 @@
-"""Documents to text in child processes, so that one that is hostile costs a child and nothing else."""
+"""Extract text in child processes, so that a hostile document can crash only its process."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ import sys
 from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from ragbed.builder.web.documents import ReadJob
-from ragbed.builder.web.extra import need_extra
-from ragbed.builder.web.limits import MAX_PAGE_BYTES
+from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
-_DYING_S = 5.0
-"""After a pipe broke, until the process has ended."""
+_EXIT_S = 5.0  # wait for the process to end after its pipe broke
 
 
 @dataclass(frozen=True)
 class ReaderLimits:
-    """What one document may cost."""
+    """Resources for one document.
+
+    Attributes:
+        memory_bytes: Address space of the child process. The libraries take 70 MB of it, and a page of 2 MB 60 MB more.
+        cpu_s: CPU time for one document. A page of 100 kB takes 0.02 s.
+        clock_s: Wall-clock time on a busy machine, and for documents that wait without using the CPU.
+        max_bytes: Size of a document.
+        pages: Documents after which a child process is replaced, because parsers leak a little memory.
+    """
 
     memory_bytes: int = 320 << 20
-    """Address space of the child process. The libraries take 70 MB of it, and a page of 2 MB takes 60 MB more."""
     cpu_s: int = 8
-    """CPU time for one document. A page of 100 kB takes 0.02 s."""
     clock_s: float = 60
-    """On a busy machine; what waits without using the CPU ends here."""
     max_bytes: int = MAX_PAGE_BYTES
     pages: int = 2000
-    """A child is replaced after so many, since parsers lose a little memory over time."""
 
 
 class _Child:
-    """One process, started when the first document comes and again after each death."""
+    """A child process, started for the first document and again after each exit."""
 
     def __init__(self, bounds: ReaderLimits) -> None:
         self._bounds = bounds
@@ -47,11 +48,11 @@ class _Child:
         self._read = 0
 
     async def read(self, job: bytes) -> ReadResult:
-        """Reads a document, in a fresh process if the used one ends: it may have died of another document."""
+        """Read a document, in a new process if a used one crashes: an earlier document may be the cause."""
         used = self._process is not None
         reading = await self._try(job)
         if reading.outcome == "memory":
-            await self.stop()  # what is left of its memory may be in pieces
+            await self.stop()  # its remaining memory may be fragmented
         return await self._try(job) if reading.outcome == "crashed" and used else reading
 
     async def _try(self, job: bytes) -> ReadResult:
@@ -65,24 +66,24 @@ class _Child:
                 return await _exchange(self._process, job)
         except TimeoutError:
             await self.stop()
-            return ReadResult(outcome="time", reason=f"it was not read within {self._bounds.clock_s:g} s")
+            return ReadResult(outcome="time", reason=f"reading took more than {self._bounds.clock_s:g} s")
         except (OSError, asyncio.IncompleteReadError):
-            return await self._tell_death(self._process)
+            return await self._describe_exit(self._process)
         except asyncio.CancelledError:
-            await self.stop()  # or the next document would be given this one's text
+            await self.stop()  # otherwise the next document would get this one's text
             raise
 
-    async def _tell_death(self, process: Process) -> ReadResult:
+    async def _describe_exit(self, process: Process) -> ReadResult:
         try:
-            async with asyncio.timeout(_DYING_S):
+            async with asyncio.timeout(_EXIT_S):
                 code = await process.wait()
             self._process = None
-        except TimeoutError:  # it only closed its pipes
+        except TimeoutError:  # it closed its pipes and keeps running
             await self.stop()
             code = -signal.SIGKILL
         if code == -signal.SIGXCPU:
-            return ReadResult(outcome="time", reason=f"reading it takes more than {self._bounds.cpu_s} s of CPU")
-        return ReadResult(outcome="crashed", reason=f"it brought the reader down (exit code {code})")
+            return ReadResult(outcome="time", reason=f"reading took more than {self._bounds.cpu_s} s of CPU time")
+        return ReadResult(outcome="crashed", reason=f"it crashed the reader (exit code {code})")
 
     async def stop(self) -> None:
         if self._process is not None:
@@ -98,7 +99,7 @@ async def _start(bounds: ReaderLimits) -> Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        # Nothing else of the environment: keys are not for a process that reads hostile documents.
+        # No other variables: a process that reads hostile documents must not see keys.
         env={
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             "PYTHONHASHSEED": "0",
@@ -118,11 +119,11 @@ async def _exchange(process: Process, job: bytes) -> ReadResult:
 
 
 class Extractor:
-    """A pool of children. Used as `async with Extractor() as extractor`.
+    """A pool of child processes. Used as `async with Extractor() as extractor`.
 
     Args:
         children: Documents read at the same time.
-        bounds: What one document may cost.
+        bounds: Resources for one document.
     """
 
     def __init__(self, children: int = 2, bounds: ReaderLimits | None = None) -> None:
@@ -136,18 +137,16 @@ class Extractor:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Ends the children."""
+        """Stop the child processes."""
         for child in self._all:
             await child.stop()
 
     async def extract(self, job: ReadJob) -> ReadResult:
-        """Reads one document; every one ends in a named outcome."""
+        """Read a document; every one ends in a named outcome."""
         if len(job.body) > self._bounds.max_bytes:
             return ReadResult(outcome="size", reason=f"the document is larger than {self._bounds.max_bytes:,} bytes")
         child = await self._free.get()

@@ -1,36 +1,70 @@
-"""How politely and how much: the limits of fetching pages."""
+"""Limits, failures and required libraries of fetching pages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal, TypeAlias
 
 from ragbed import __version__
+from ragbed.errors import UsageError
 
-NAME = "ragbed"
-"""The name that robots.txt files may address."""
+NAME = "ragbed"  # the user agent in robots.txt
 USER_AGENT = f"{NAME}/{__version__}"
-MAX_PAGE_BYTES = 20 << 20
-"""Decoded. Pages of text have 0.1 to 2 MB; what is larger is no text to read."""
+MAX_PAGE_BYTES = 20 << 20  # decoded; pages of text have 0.1 to 2 MB
+
+FetchOutcome: TypeAlias = Literal[
+    "ok",
+    "address",  # the URL is invalid or not followed
+    "private",  # it leads to an address that is not public
+    "robots",  # robots.txt disallows it
+    "dns",  # the host is unknown
+    "connect",  # no connection
+    "tls",  # no trusted encryption
+    "timeout",
+    "cut",  # the connection broke
+    "protocol",  # the response is not valid HTTP
+    "status",  # the server refuses
+    "redirect",  # too many, or to a URL that is not followed
+    "type",  # this type of document is not read
+    "size",  # larger than allowed
+    "encoding",  # cannot be decompressed
+    "empty",  # no bytes
+]
 
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """For each page, and for each host."""
+    """Limits for each page and each host."""
 
-    per_host_s: float = 1.0
-    """From one request to a host to the next; hosts are asked in parallel."""
-    longest_delay_s: float = 60.0
-    """A host whose robots.txt asks for longer pauses is left alone."""
-    connect_s: float = 10
-    """Until a connection stands, name look-up included."""
-    idle_s: float = 15
-    """Between two pieces of an answer."""
-    total_s: float = 60
-    """For one answer, so that one that drips cannot go on for ever."""
+    per_host_s: float = 1.0  # between requests to a host; several hosts are fetched in parallel
+    longest_delay_s: float = 60.0  # hosts whose robots.txt demands longer pauses are skipped
+    connect_s: float = 10  # name lookup included
+    idle_s: float = 15  # between two parts of a response
+    total_s: float = 60  # for one response, however slowly it arrives
     max_bytes: int = MAX_PAGE_BYTES
-    """Decoded."""
     redirects: int = 5
-    tries: int = 2
-    """Where a server says, or a cut suggests, that it may go better next time."""
-    fresh_s: float = 86_400
-    """A page that is kept and no older is not asked for again."""
+    tries: int = 2  # if the failure may be temporary
+    fresh_s: float = 86_400  # a stored page is not requested again before this age
+
+
+class FetchFailed(Exception):
+    """A fetch without a page.
+
+    Args:
+        outcome: Name of the failure.
+        reason: Description without credentials.
+        passing: Whether a retry may succeed.
+        pause_s: Pause before a retry that the server demands.
+    """
+
+    def __init__(self, outcome: FetchOutcome, reason: str, *, passing: bool = False, pause_s: float = 0) -> None:
+        super().__init__(reason)
+        self.outcome, self.reason, self.passing, self.pause_s = outcome, reason, passing, pause_s
+
+
+def need_extra(*modules: str) -> None:
+    """Raise a `UsageError` with the install command if a library of the extra `build` is missing."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise UsageError(f"building a dataset needs the library {module}: pip install 'ragbed[build]'.")

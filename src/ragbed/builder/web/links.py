@@ -1,6 +1,6 @@
-"""Addresses in feeds, sitemaps and plain lists, told apart by what they hold; read in the child, as documents are."""
+"""Extract the URLs in feeds, sitemaps and plain lists, which are distinguished by content. Runs in a child process."""
 
-# ruff: noqa: PLC0415  # a library is loaded when the first list of its kind comes
+# ruff: noqa: PLC0415  # libraries are imported when the first list of their type is read
 
 from __future__ import annotations
 
@@ -22,23 +22,20 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """An address, and what the list says about it."""
+    """An entry of a list."""
 
-    url: str
-    """Empty if an entry has none."""
+    url: str  # empty if the entry has none
     title: str = ""
-    date: str | None = None
-    """ISO date of publication, as far as one is given."""
+    date: str | None = None  # ISO date of publication
     licence: str = ""
-    is_list: bool = False
-    """Whether it leads to a further list: a sitemap of sitemaps."""
+    is_list: bool = False  # whether it is another list, as in a sitemap of sitemaps
 
 
 def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
-    """The addresses of a list, in its order; relative ones are completed by the list's own.
+    """Return the entries of a list in order; relative URLs are resolved against the list's own.
 
     Raises:
-        ValueError: It holds none.
+        ValueError: There are none.
     """
     if body.startswith(b"\x1f\x8b"):
         body = zlib.decompressobj(_GZIP).decompress(body, MAX_PAGE_BYTES)
@@ -50,7 +47,7 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     elif b"<" not in head:
         found = list(_read_lines(decode_page(body, content_type).text))
     else:
-        raise ValueError("it is no feed, no sitemap and no list of addresses")
+        raise ValueError("it is not a feed, a sitemap or a list of URLs")
     if not found:
         raise ValueError("it has no entries")
     return found
@@ -63,11 +60,11 @@ def _read_sitemap(body: bytes, url: str) -> Iterator[Link]:
     for entry in [] if tree is None else tree:
         if not isinstance(entry.tag, str):  # a comment
             continue
-        told = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
-        day = _DAY.search(told.get("publication_date", ""))  # `lastmod` is when the page, not the news, was changed
+        fields = {etree.QName(node).localname: (node.text or "").strip() for node in entry.iter("{*}*")}
+        day = _DAY.search(fields.get("publication_date", ""))  # `lastmod` is the date of the page, not of the news
         yield Link(
-            url=urljoin(url, told["loc"]) if told.get("loc") else "",
-            title=told.get("title", ""),
+            url=urljoin(url, fields["loc"]) if fields.get("loc") else "",
+            title=fields.get("title", ""),
             date=day[0] if day else None,
             is_list=etree.QName(entry).localname == "sitemap",
         )
@@ -79,7 +76,7 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
     feed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
     licence = feed.feed.get("rights", "") or feed.feed.get("license", "")
     for entry in feed.entries:
-        # Not feedparser's own `get`, which gives one date for the other and warns about it.
+        # feedparser's own `get` substitutes one date for the other, with a warning.
         when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
         yield Link(
             url=urljoin(url, entry["link"]) if entry.get("link") else "",

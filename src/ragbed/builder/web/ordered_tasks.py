@@ -1,4 +1,4 @@
-"""Many at a time, given in the order in which they were begun, so that what is made of them is always the same."""
+"""Run tasks concurrently with results in the order of their start, so that builds are deterministic."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ Thing = TypeVar("Thing")
 
 
 async def in_order(work: AsyncIterator[Coroutine[Any, Any, Thing]], at_once: int) -> AsyncIterator[Thing]:
-    """Runs pieces of work, so many at a time, and gives their results in order."""
-    under_way = deque[asyncio.Future[Thing]]()
+    """Run up to `at_once` tasks at a time, and yield their results in order."""
+    running = deque[asyncio.Future[Thing]]()
     try:
-        async for one in work:
-            under_way.append(asyncio.ensure_future(one))
-            if len(under_way) >= at_once:
-                yield await under_way[0]
-                under_way.popleft()
-        while under_way:
-            yield await under_way[0]
-            under_way.popleft()
+        async for task in work:
+            running.append(asyncio.ensure_future(task))
+            if len(running) >= at_once:
+                yield await running[0]
+                running.popleft()
+        while running:
+            yield await running[0]
+            running.popleft()
     finally:
-        for left in under_way:
-            left.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        for future in running:
+            future.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def take_turns(things: Iterable[Thing], url_of: Callable[[Thing], str]) -> Iterator[Thing]:
-    """Things with addresses in an order in which hosts take turns, so that few of those under way wait for one host."""
+    """Yield things with URLs so that hosts take turns, and few running tasks wait for the same host."""
     queues: dict[str, deque[Thing]] = defaultdict(deque)
     for thing in things:
         queues["/".join(url_of(thing).split("/", 3)[:3])].append(thing)

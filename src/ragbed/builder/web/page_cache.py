@@ -1,19 +1,16 @@
-"""What came from outside, kept in one file: pages by address, search answers by what was asked, calls that were paid.
+"""Store pages by URL, search results by request, and the number of calls of search services in one file.
 
-A page is kept with what a conditional request needs, so that it is brought again only when it has changed.
+A page is stored with the headers for a conditional request, so that it is transferred again only if it has changed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ragbed.errors import RagbedError
@@ -25,50 +22,50 @@ CREATE TABLE pages (url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type 
 CREATE TABLE answers (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE calls (service TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """
-_QUICK = 1
-"""Of zlib's levels: pages shrink to a fifth at 100 MB/s."""
+_FAST = 1  # level of zlib: pages shrink to a fifth at 100 MB/s
+_NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True)
 class CachedPage:
-    """A document as it came."""
+    """A document as it was received.
+
+    Attributes:
+        url: Requested URL.
+        final_url: URL after redirects.
+        content_type: Content-Type header with the charset; empty if there was none.
+        body: The document.
+        etag: ETag header.
+        modified: Last-Modified header.
+        at: Time at which it was received or last found unchanged, in seconds since 1970.
+    """
 
     url: str
-    """What was asked for."""
     final_url: str
-    """Where redirects led."""
     content_type: str
-    """As the server said it, charset included; empty if it said nothing."""
     body: bytes
     etag: str = ""
     modified: str = ""
-    """Its `Last-Modified`, as the server spells it."""
     at: float = 0.0
-    """When it came, or was last found unchanged: seconds since 1970."""
-
-    @cached_property
-    def sha256(self) -> str:
-        """Of the body."""
-        return hashlib.sha256(self.body).hexdigest()
 
 
 class PageCache:
-    """The file, open. Several processes may share it.
+    """The open file, which several processes may share.
 
     Args:
-        path: Made if need be; its folder exists.
+        path: Created if missing; its folder must exist.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._naming():
+        with self._naming_the_file():
             self._file = sqlite3.connect(path, isolation_level=None)
-            self._file.execute("PRAGMA busy_timeout = 30000")  # first, or two that start together meet a locked file
+            self._file.execute("PRAGMA busy_timeout = 30000")  # first, in case two processes start together
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
-            self._lay_out()
+            self._create_tables()
 
-    def _lay_out(self) -> None:
+    def _create_tables(self) -> None:
         self._file.execute("BEGIN IMMEDIATE")
         version = self._file.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
@@ -77,73 +74,63 @@ class PageCache:
             self._file.execute(f"PRAGMA user_version = {_VERSION}")
         self._file.execute("COMMIT")
         if version not in (0, _VERSION):
-            raise RagbedError(f"{self._path} is of another version of ragbed; name another file.")
+            raise RagbedError(f"{self._path} is from another version of ragbed; use another file.")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def find_page(self, url: str) -> CachedPage | None:
-        """The page that is kept under an address."""
-        row = self._one("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
+        """Return the stored page of a URL."""
+        row = self._run("SELECT final_url, content_type, body, etag, modified, at FROM pages WHERE url = ?", url)
         if row is None:
             return None
         final_url, content_type, body, etag, modified, at = row
-        with self._naming():
+        with self._naming_the_file():
             return CachedPage(url, final_url, content_type, zlib.decompress(body), etag, modified, at)
 
     def keep_page(self, page: CachedPage) -> None:
-        """Keeps a page, in place of an older one."""
-        self._change(
+        """Store a page, or replace an older one."""
+        self._run(
             "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)",
             *(page.url, page.final_url, page.content_type, page.etag, page.modified, page.at),
-            zlib.compress(page.body, _QUICK),
+            zlib.compress(page.body, _FAST),
         )
 
     def renew_page(self, url: str, at: float) -> None:
-        """The page was found unchanged."""
-        self._change("UPDATE pages SET at = ? WHERE url = ?", at, url)
+        """Record that a page was found unchanged."""
+        self._run("UPDATE pages SET at = ? WHERE url = ?", at, url)
 
     def find_answer(self, key: str) -> bytes | None:
-        """What is kept under a key."""
-        row = self._one("SELECT body FROM answers WHERE key = ?", key)
+        """Return the value stored under a key."""
+        row = self._run("SELECT body FROM answers WHERE key = ?", key)
         return None if row is None else bytes(row[0])
 
     def keep_answer(self, key: str, body: bytes) -> None:
-        """Keeps an answer."""
-        self._change("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, body)
+        """Store a value under a key."""
+        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, body)
 
     def count_call(self, service: str, most: int | None) -> bool:
-        """Counts one more call of a service before it is made; False, and nothing is counted, if that is too many."""
-        limit = 2**62 if most is None else most
-        row = self._one(
+        """Count a call of a service before it is made; return False, without counting, if the limit is reached."""
+        row = self._run(
             "INSERT INTO calls SELECT ?1, 1 WHERE ?2 >= 1 "
             "ON CONFLICT DO UPDATE SET count = count + 1 WHERE count < ?2 RETURNING count",
             service,
-            limit,
+            _NO_LIMIT if most is None else most,
         )
         return row is not None
 
-    def calls_of(self, service: str) -> int:
-        """How many calls of a service were counted."""
-        row = self._one("SELECT count FROM calls WHERE service = ?", service)
-        return 0 if row is None else int(row[0])
-
-    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        with self._naming():
-            rows: list[tuple[Any, ...]] = self._file.execute(query, values).fetchall()
+    def _run(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        with self._naming_the_file():
+            rows: list[tuple[Any, ...]] = self._file.execute(statement, values).fetchall()
         return rows[0] if rows else None
 
-    def _change(self, statement: str, *values: object) -> None:
-        with self._naming():
-            self._file.execute(statement, values)
-
     @contextmanager
-    def _naming(self) -> Iterator[None]:
-        """Turns what SQLite says into an error that names the file."""
+    def _naming_the_file(self) -> Iterator[None]:
+        """Replace errors of SQLite by errors that name the file."""
         try:
             yield
         except (sqlite3.Error, zlib.error) as error:
-            raise RagbedError(f"{self._path}, where pages are kept, cannot be used: {error}. Move it away.") from error
+            raise RagbedError(f"{self._path} cannot be used to store pages: {error}. Move it away.") from error

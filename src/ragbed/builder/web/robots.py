@@ -1,14 +1,15 @@
-"""What the sites allow: robots.txt as RFC 9309 says, read once for each host.
+"""Obey robots.txt (RFC 9309), which is read once per host.
 
-Who answers 4xx has no rules; who fails (5xx, silence, nonsense) may have some, and is left alone for a while. Against
-the letter of the RFC, 429 is a failure: it says "too much", not "no rules". A host that cannot be reached at all ends
-under the name of that, since its pages would too.
+A host that answers 4xx has no rules. A host that fails (5xx, time-out, invalid response) may have rules, and is skipped
+for a while. Unlike in the RFC, 429 is a failure, because it does not mean that there are no rules. If the host cannot
+be reached at all, its pages get the same outcome.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,103 +18,97 @@ from yarl import URL
 
 from ragbed.builder.web.client import Client, find_redirect, lane_of
 from ragbed.builder.web.decompress import read_beginning
-from ragbed.builder.web.fetch_errors import FetchFailed
-from ragbed.builder.web.limits import NAME
+from ragbed.builder.web.limits import NAME, FetchFailed
 
 if TYPE_CHECKING:
     from protego import Protego
 
-_MAX_BYTES = 512 << 10
-"""RFC 9309, 2.5: at least 500 KiB are read; the rest is not."""
-_HOPS = 5
-"""RFC 9309, 2.3.1.2."""
-_VALID_S = 86_400
-"""RFC 9309, 2.4: not kept for more than a day."""
-_FAILED_S = 300
-"""So long a host that failed is left alone."""
-_MOST_STORED = 50_000
-"""Rules times agents: half a second and 25 MB. Large sites have some thousands."""
-_MOST_COMPARED = 200_000_000
-"""Characters of wildcard rules times characters of a URL: at worst some hundredths of a second for each page. 100 kB of
-such rules and a URL of 200 characters are a tenth of it."""
+_MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
+_MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2
+_VALID_S = 86_400  # RFC 9309, 2.4: use a stored file for at most a day
+_FAILED_S = 300  # a host that failed is skipped for this time
+_MAX_RULES = 50_000  # rules times agents, half a second and 25 MB; large sites have some thousands
+# Characters of wildcard rules times characters of a URL, at worst some hundredths of a second per page. 100 kB of such
+# rules and a URL of 200 characters give a tenth of it.
+_MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 
 
 @dataclass(frozen=True)
 class _Rules:
-    """What a host allows; everything, if there is neither a parser nor a problem."""
+    """The rules of a host, which allow everything if there is neither a parser nor a problem."""
 
     valid_until: float
     parser: Protego | None = None
     problem: FetchFailed | None = None
-    wild_chars: int = 0
-    """Characters of rules with wildcards: each may be compared with each of a URL."""
+    wild_chars: int = 0  # characters of rules with wildcards, each of which may be compared with each of a URL
 
 
 class Robots:
-    """The rules of all hosts that were asked."""
+    """The rules of all hosts."""
 
     def __init__(self, client: Client, clock: Callable[[], float] = time.monotonic) -> None:
         self._client, self._clock = client, clock
         self._rules: dict[str, _Rules] = {}
-        self._reading: dict[str, asyncio.Lock] = {}
+        self._reading: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def check(self, url: URL) -> float:
-        """The pause in seconds that a host asks for between two pages, 0 if it says nothing.
+        """Return the pause in seconds between two pages that a host demands, by default 0.
 
         Raises:
-            Ended: The page is not to be fetched.
+            FetchFailed: The page must not be fetched.
         """
         origin = f"{url.scheme}://{lane_of(url)}"
-        async with self._reading.setdefault(origin, asyncio.Lock()):
+        async with self._reading[origin]:
             rules = self._rules.get(origin)
             if rules is None or self._clock() > rules.valid_until:
                 rules = self._rules[origin] = await self._read(url.origin() / "robots.txt")
         if rules.problem is not None:
-            raise _as_of_page(url, rules.problem)
+            if rules.problem.outcome in _UNREACHED:
+                raise FetchFailed(rules.problem.outcome, rules.problem.reason)
+            raise FetchFailed("robots", f"robots.txt of {url.host} cannot be read: {rules.problem.reason}")
         if rules.parser is None:
             return 0.0
-        if rules.wild_chars * len(str(url)) > _MOST_COMPARED:
-            raise FetchFailed("robots", f"the rules of {url.host} (robots.txt) are too long to be checked for this URL")
+        if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
+            raise FetchFailed("robots", f"robots.txt of {url.host} is too long to check this URL")
         if not rules.parser.can_fetch(str(url), NAME):
-            raise FetchFailed("robots", f"{url.host} does not want it fetched (robots.txt)")
+            raise FetchFailed("robots", f"robots.txt of {url.host} disallows it")
         pause_s = rules.parser.crawl_delay(NAME) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
-            raise FetchFailed("robots", f"{url.host} asks for {pause_s:g} s between two pages (robots.txt)")
+            raise FetchFailed("robots", f"robots.txt of {url.host} demands {pause_s:g} s between two pages")
         return pause_s
 
     async def _read(self, url: URL) -> _Rules:
         try:
-            for _ in range(_HOPS + 1):
-                found = await self._ask(url)
+            for _ in range(_MAX_REDIRECTS + 1):
+                found = await self._request(url)
                 if isinstance(found, _Rules):
                     return found
                 url = found
-        except FetchFailed as ended:
-            return _Rules(self._clock() + _FAILED_S, problem=ended)
-        return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: more hops than five count as 4xx
+        except FetchFailed as failed:
+            return _Rules(self._clock() + _FAILED_S, problem=failed)
+        return _Rules(self._clock() + _VALID_S)  # RFC 9309, 2.3.1.2: more redirects count as 4xx
 
-    async def _ask(self, url: URL) -> _Rules | URL:
+    async def _request(self, url: URL) -> _Rules | URL:
         from protego import Protego  # noqa: PLC0415 - belongs to the extra `build`
 
         async with self._client.get(url) as response:
-            onward = find_redirect(url, response)
-            if onward is not None:
-                return onward
+            if (target := find_redirect(url, response)) is not None:
+                return target
             if 400 <= response.status < 500 and response.status != 429:
                 return _Rules(self._clock() + _VALID_S)
             if response.status != 200:
                 raise FetchFailed("status", f"the server answered {response.status}")
             text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
-        if _count_stored(text) > _MOST_STORED:
+        if _count_rules(text) > _MAX_RULES:
             raise FetchFailed("size", "it has too many rules for too many agents")
         wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))
         return _Rules(self._clock() + _VALID_S, Protego.parse(text), wild_chars=wild)
 
 
-def _count_stored(text: str) -> int:
+def _count_rules(text: str) -> int:
     """Count the rules as the parser stores them: each one for every agent of its group."""
-    stored = agents = 0
+    count = agents = 0
     in_rules = True
     for line in text.splitlines():
         if _names_agent(line):
@@ -121,17 +116,10 @@ def _count_stored(text: str) -> int:
             in_rules = False
         else:
             in_rules = True
-            stored += agents
-    return stored
+            count += agents
+    return count
 
 
 def _names_agent(line: str) -> bool:
-    """Tell whether a line begins or extends a group; the parser also takes misspelled ones."""
+    """Check whether a line names a user agent; the parser also accepts misspelled ones."""
     return line.lstrip().lower().startswith("user")
-
-
-def _as_of_page(url: URL, problem: FetchFailed) -> FetchFailed:
-    """What a failure to read the rules means for a page."""
-    if problem.outcome in _UNREACHED:
-        return FetchFailed(problem.outcome, problem.reason)
-    return FetchFailed("robots", f"the rules of {url.host} (robots.txt) cannot be read: {problem.reason}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.builder.hedges import asks_for_a_guess, is_hedged
+from ragbed.builder.topic_terms import asks_for_a_guess, is_hedged
 from ragbed.schema import Lang
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.builder.passage_filter import find_shortcuts, sift
+from ragbed.builder.pools import find_shortcuts, sift
 from ragbed.schema import Label, Labelling, Question
 
 GIVES = "The Orbis group paid 44 billion for Tidewater Radio, its chief said on Monday in Lund."
