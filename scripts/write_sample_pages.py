@@ -66,7 +66,7 @@ def main() -> None:
 
 def _news(lang: Lang, items: int) -> Iterator[dict[str, str | None]]:
     """Pages of a source that `ragbed build` reads as `jsonl`."""
-    recipe = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, dials=())
+    recipe = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, perturbations=())
     for item in make_items(recipe, "base", 0, items):
         for passage in item.passages:
             yield {"url": passage.url, "date": passage.date, "text": passage.text}

@@ -1,60 +1,57 @@
-"""Whether an item is what it claims to be: checked for every one before it is written."""
+"""Check an item before it is written: its labels are true and its documents differ from each other."""
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from ragbed.schema import Answer, Item, Lang
 from ragbed.synth.overlap import is_varied
-from ragbed.text import spaceless
+from ragbed.text import holds_slot, spaceless
 
+# Minimum length of an alias; shorter ones occur in texts by chance (see `ragbed lint`).
 SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
-"""Characters below which an answer is found in texts by luck; see `ragbed lint`."""
 
 
-def is_sound(item: Item) -> bool:
-    """Whether an item may be written: it is true, and no two of its documents are too much alike."""
+def is_valid(item: Item) -> bool:
+    """Tell whether the labels of an item are true and no two of its documents are too similar."""
     return is_true(item) and is_varied(item)
 
 
 def is_true(item: Item) -> bool:
-    """Whether supporting documents give their answer and no other, and distracting ones none.
+    """Tell whether supporting documents contain their answer and no other, and distracting ones contain none.
 
-    Aliases are looked for lower-cased, in distracting documents also with spaces removed, which is
-    the wider net; in supporting ones as they stand.
+    Aliases are compared without case. Spaces are ignored too, which finds more of them, except where a supporting
+    document must contain its answer.
     """
-    answers = _folded(item.answer)
-    fakes = _folded(item.fake or ())
+    answers, fakes = _fold(item.answer), _fold(item.fake or ())
     if any(len(alias) < SHORTEST_ALIAS[item.lang] for slot in item.answer for alias in slot):
         return False
-    question = spaceless(item.question)
-    if any(alias in question for slot in answers for alias in slot) or _overlap(item.answer, item.fake):
+    if any(_contains(spaceless(item.question), slot) for slot in answers) or _overlap([*answers, *fakes]):
         return False
     for passage in item.passages:
         text = spaceless(passage.text)
-        told = [at for at, slot in enumerate(answers) if any(alias in text for alias in slot)]
+        parts = [part for part, slot in enumerate(answers) if _contains(text, slot)]
+        expected = []
         if passage.stance == "supports":
-            part = passage.part or 0
-            stated = any(alias.lower() in passage.text.lower() for alias in item.answer[part])
-            if not stated or told != [part] or passage.support is None:
+            expected = [passage.part or 0]
+            if passage.support is None or not holds_slot(passage.text.lower(), item.answer[expected[0]]):
                 return False
-        elif told:
-            return False
-        is_false = any(alias in text for slot in fakes for alias in slot)
-        if is_false != (passage.stance == "contradicts"):
+        is_false = any(_contains(text, slot) for slot in fakes)
+        if parts != expected or is_false != (passage.stance == "contradicts"):
             return False
     return True
 
 
-def _folded(answer: Answer) -> list[list[str]]:
+def _fold(answer: Answer) -> list[list[str]]:
     return [[spaceless(alias) for alias in slot] for slot in answer]
 
 
-def _overlap(answer: Answer, fake: Answer | None) -> bool:
-    """Whether one of two answers contains another: parts of one answer, or the true and the false."""
-    slots = [[spaceless(alias) for alias in slot] for slot in (*answer, *(fake or ()))]
+def _contains(text: str, aliases: list[str]) -> bool:
+    return any(alias in text for alias in aliases)
+
+
+def _overlap(slots: list[list[str]]) -> bool:
+    """Tell whether an alias of one slot contains an alias of another slot."""
     return any(
-        one in two or two in one
-        for at, first in enumerate(slots)
-        for second in slots[at + 1 :]
-        for one in first
-        for two in second
+        one in other or other in one for first, second in combinations(slots, 2) for one in first for other in second
     )

@@ -1,130 +1,94 @@
-"""Typed values: person, name (place, organisation), title, date, number with unit, percentage, money.
-
-A value knows its surface forms, which documents use, and its aliases, which an answer may use.
-"""
+"""Generate typed values: person, name (place, organisation), title, date, number with unit, percentage, money."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ragbed.synth.hash_random import HashRandom
-from ragbed.synth.language import LanguageRules
 from ragbed.synth.phrase_banks import Banks
-
-_Draws: TypeAlias = tuple[HashRandom, Callable[[], HashRandom]]
-"""The value's own chance, and how to get its family's."""
 
 
 class Value(NamedTuple):
-    """What an event has for a relation.
+    """The value of a relation of an event.
 
     Attributes:
-        forms: How documents spell it.
-        aliases: What counts as the answer; every form contains one of them.
+        forms: The spellings that documents use.
+        aliases: The accepted answers; every form contains one of them.
     """
 
     forms: tuple[str, ...]
     aliases: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ValueFactory:
-    """What values are made with.
+class ValueFactory(NamedTuple):
+    """Makes the values of a family of events.
 
     Attributes:
-        banks: The language's text.
-        tongue: Its conventions.
-        currency: The money of the family of events.
+        banks: The phrase banks of the language.
+        currency: The currency of the family.
     """
 
     banks: Banks
-    tongue: LanguageRules
     currency: str
 
-    def name(self, section: str, draw: HashRandom) -> str:
-        """Something called as a section of the name bank says."""
-        words = self.banks.words.get(section)
-        if words is not None:
-            return draw.pick(words)
-        return draw.pick(self.banks.names[section]).write(lambda slot: self.name(slot, draw), draw)
-
-    def make(self, maker: tuple[str, ...], day: date, draw: HashRandom, level: Callable[[], HashRandom]) -> Value:
-        """A value of the type that a relation's header names.
+    def make(self, value_type: tuple[str, ...], day: date, draw: HashRandom, level: Callable[[], HashRandom]) -> Value:
+        """Return a value of a relation's type.
 
         Args:
-            maker: The type and its arguments.
-            day: When the event took place.
-            draw: Where the value's chance comes from.
-            level: Gives what its magnitude comes from, the same for all events of a family: a company's
-                sales do not grow a hundredfold from one quarter to the next.
+            value_type: The type and its arguments.
+            day: The day of the event.
+            draw: Generator of the value.
+            level: Returns the generator of its magnitude, which all events of a family share: the sales of a company
+                do not grow a hundredfold from one quarter to the next.
         """
-        kind, *arguments = maker
-        return _MAKERS[kind](self, arguments, day, (draw, level))
+        rules = self.banks.rules
+        match value_type:
+            case ("person",):
+                name = self.banks.name("someone", draw)
+                last = name.rsplit(" ", 1)[-1]
+                return Value((name,), (name, last) if last != name else rules.name_aliases(name))
+            case ("name", section):
+                name = self.banks.name(section, draw)
+                return Value((name,), rules.name_aliases(name))
+            case ("title", section):
+                return _exact((self.banks.name(section, draw),))
+            case ("date",):
+                return _exact(rules.date_forms(day))
+            case ("percent", low, high):
+                tenths = draw.between(int(low) * 10 + 1, int(high) * 10)
+                return _exact(rules.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}"))
+            case ("number", low, high, step, units):
+                number = _draw_number(low, high, step, draw, level())
+                forms = tuple(form for unit in units.split("|") for form in rules.number_forms(number, unit))
+            case ("money", low, high):
+                forms = rules.money_forms(_draw_amount(low, high, draw, level()), self.currency)
+            case _:
+                raise ValueError(f"unknown value type in a phrase bank: {' '.join(value_type)}")
+        return Value(forms, rules.with_variants(forms))
 
 
-def _person(shop: ValueFactory, _: list[str], __: date, draws: _Draws) -> Value:
-    name = shop.name("someone", draws[0])
-    last = name.rsplit(" ", 1)[-1]
-    return Value((name,), (name, last) if last != name else shop.tongue.name_aliases(name))
-
-
-def _named(shop: ValueFactory, arguments: list[str], _: date, draws: _Draws) -> Value:
-    name = shop.name(arguments[0], draws[0])
-    return Value((name,), shop.tongue.name_aliases(name))
-
-
-def _title(shop: ValueFactory, arguments: list[str], _: date, draws: _Draws) -> Value:
-    title = shop.name(arguments[0], draws[0])
-    return Value((title,), (title,))
-
-
-def _date(shop: ValueFactory, _: list[str], day: date, __: _Draws) -> Value:
-    forms = shop.tongue.date_forms(day)
+def _exact(forms: tuple[str, ...]) -> Value:
     return Value(forms, forms)
 
 
-def _number(shop: ValueFactory, arguments: list[str], _: date, draws: _Draws) -> Value:
-    low, high, step, units = arguments
+def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRandom) -> str:
     decimals = len(step.partition(".")[2])
-    count = _near(round(float(low) / float(step)), round(float(high) / float(step)), draws[0], draws[1]())
-    number = f"{count * float(step):.{decimals}f}"
-    forms = tuple(form for unit in units.split("|") for form in shop.tongue.number_forms(number, unit))
-    return Value(forms, shop.tongue.with_variants(forms))
+    steps = _draw_near(round(float(low) / float(step)), round(float(high) / float(step)), draw, level)
+    return f"{steps * float(step):.{decimals}f}"
 
 
-def _near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
-    """A whole number within about half and double of the family's level."""
-    centre = level.between(low, high)
-    return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
-
-
-def _percent(shop: ValueFactory, arguments: list[str], _: date, draws: _Draws) -> Value:
-    low, high = map(int, arguments)
-    tenths = draws[0].between(low * 10 + 1, high * 10)
-    forms = shop.tongue.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}")
-    return Value(forms, forms)
-
-
-def _money(shop: ValueFactory, arguments: list[str], _: date, draws: _Draws) -> Value:
-    """Two or three digits that mean something, then zeros; the bounds say how many digits there are in all."""
-    draw, level = draws[0], draws[1]()
-    scale = 10 ** max(level.between(len(arguments[0]) - 1, len(arguments[1]) - 1) - 1, 0)
-    amount = _near(11, 99, draw, level) * scale
+def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
+    """Return two or three significant digits and zeros; the bounds give the number of digits."""
+    scale = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
+    amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
         amount += draw.between(1, 9) * scale // 10
-    forms = shop.tongue.money_forms(amount, shop.currency)
-    return Value(forms, shop.tongue.with_variants(forms))
+    return amount
 
 
-_MAKERS: dict[str, Callable[[ValueFactory, list[str], date, _Draws], Value]] = {
-    "person": _person,
-    "name": _named,
-    "title": _title,
-    "date": _date,
-    "number": _number,
-    "percent": _percent,
-    "money": _money,
-}
+def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
+    """Return an integer between about half and double the level of the family."""
+    centre = level.between(low, high)
+    return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))

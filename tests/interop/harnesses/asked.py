@@ -20,7 +20,7 @@ from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.models.cassette import Recording
 from ragbed.schema import Case, Lang
-from ragbed.synth.generate import write_world
+from ragbed.synth.generate import write_dataset
 from ragbed.synth.spec import SynthSpec
 from ragbed.testbeds.prompts import FLAG, REFUSAL, prompt_hash
 from tests.cli.typed import type_command
@@ -59,7 +59,7 @@ def make_data(lang: Lang, folder: Path, count: int) -> None:
     """Fictional news in one language, with short documents: enough for so many cases of every testbed."""
     recipe = SynthSpec(seed=7, lang=lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=65)
     counts = {"base": count, "int": -(-count // _RATIOS["integration"]), "fact": count}
-    write_world((recipe,), counts, folder, workers=1, prefix="")
+    write_dataset((recipe,), counts, folder, workers=1, prefix="")
 
 
 def ask(data: Path, lang: Lang, testbed: str, count: int, folder: Path) -> Asked:
