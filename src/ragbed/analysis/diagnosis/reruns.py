@@ -19,7 +19,7 @@ from ragbed.io.locations import place_inside
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring.robust.gold import prepare
-from ragbed.scoring.robust.verdict import as_read, judge
+from ragbed.scoring.robust.verdict import judge, trim_response
 
 FOLDER = "diagnose"
 """In the folder of the run that is diagnosed."""
@@ -123,7 +123,7 @@ def _is_wanted(stored: StoredResult) -> bool:
 def _says(stored: StoredResult, case: Case, said: str) -> bool:
     slot = to_slot(case, said)
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    return ParsedText(as_read(stored.completion.reply or ""), case.lang).says(slot, gold)
+    return ParsedText(trim_response(stored.completion.reply or ""), case.lang).says(slot, gold)
 
 
 def _each_once(cases: Iterable[Case]) -> Iterator[Case]:

@@ -20,7 +20,7 @@ from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.quantities import Quantity
 from ragbed.scoring.robust.units import LOOSE
-from ragbed.scoring.robust.verdict import RobustVerdict, as_read
+from ragbed.scoring.robust.verdict import RobustVerdict, trim_response
 from ragbed.text import bears_answer
 
 MOST = 8
@@ -73,7 +73,7 @@ class ParsedResponse:
 def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: Gold) -> ParsedResponse:
     """Finds the answers of a reply."""
     reply = completion.reply or ""
-    page = ParsedText(as_read(reply), case.lang)
+    page = ParsedText(trim_response(reply), case.lang)
     asserted = {one[:2] for one in judged.mentions if one.rule.startswith("answer.") and one.rule.endswith(".asserted")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
     held = tuple(tuple(one for one in some if one[:2] in asserted) for some in mentioned)
