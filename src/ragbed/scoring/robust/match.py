@@ -54,8 +54,10 @@ class PhraseRules:
             return found
         for rule, required, pattern in self._rules:
             if not terms.isdisjoint(required):
-                matches = (match for match in pattern.finditer(text) if self._is_valid(text, match))
-                found += [Mention(*match.span(), rule) for match in islice(matches, 1)]
+                for match in pattern.finditer(text):
+                    if self._is_valid(text, match):
+                        found.append(Mention(*match.span(), rule))
+                        break
         return found
 
 
