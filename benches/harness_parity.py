@@ -17,15 +17,15 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from ragbed.schema import Lang
-from tests.interop.harnesses.asked import (
+from tests.interop.harnesses.evaluation import (
     TESTBEDS,
-    ask,
-    ask_inspect,
-    ask_lm_eval,
     compare,
+    evaluate_testbed,
     inspect_scores,
     lm_eval_scores,
     make_data,
+    run_inspect,
+    run_lm_eval,
 )
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -46,10 +46,10 @@ def main() -> int:
             for testbed in TESTBEDS:
                 place = Path(folder, f"{lang}-{testbed}")
                 place.mkdir()
-                asked = ask(data, lang, testbed, count, place)
-                in_inspect = compare(asked, inspect_scores(ask_inspect(asked, place / "logs")))
-                in_lm_eval = compare(asked, lm_eval_scores(ask_lm_eval(asked, place / "results")))
-                for column, more in enumerate((asked.scores, in_inspect, in_lm_eval)):
+                evaluated = evaluate_testbed(data, lang, testbed, count, place)
+                in_inspect = compare(evaluated, inspect_scores(run_inspect(evaluated, place / "logs")))
+                in_lm_eval = compare(evaluated, lm_eval_scores(run_lm_eval(evaluated, place / "results")))
+                for column, more in enumerate((evaluated.scores, in_inspect, in_lm_eval)):
                     rows[testbed][column] += len(more)
                 wrong += len(in_inspect) + len(in_lm_eval)
                 for case in in_inspect + in_lm_eval:

@@ -1,7 +1,7 @@
-"""Exports: testbeds and runs in the formats of other tools.
+"""Export testbeds and runs in the formats of other tools.
 
-To add one: a function that writes, and one line in the table below that fits. Import a library that only one format
-needs inside that function; if it is missing, the error gives the install command.
+To add a format, write a function and register it in one of the tables below. A library that only one format needs is
+imported inside that function; if it is missing, the error gives the install command.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ WriteFolder: TypeAlias = Callable[[Layout, Path, str], Written]
 WriteTrials: TypeAlias = Callable[[ExportedRun, IO[bytes]], Written]
 WriteRunFolder: TypeAlias = Callable[[ExportedRun, Path], Written]
 
+# A testbed as one file.
 DATA_FILES: dict[str, WriteCases] = {
     "jsonl": records.write_case_lines,
     "ragas": rag_evaluators.write_ragas_cases,
     "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
-"""A testbed as one file."""
 
+# A frozen testbed as a folder. It is written under a temporary name and then renamed.
 DATA_FOLDERS: dict[str, WriteFolder] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
-"""A frozen testbed as a folder. It is written under a temporary name and then renamed."""
 
+# A run as one file.
 RUN_FILES: dict[str, WriteTrials] = {
     "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
@@ -50,7 +51,6 @@ RUN_FILES: dict[str, WriteTrials] = {
     "mlflow": mlflow.write_trials,
     "cassette": cassette.write_trials,
 }
-"""A run as one file."""
 
+# A run as a folder.
 RUN_FOLDERS: dict[str, WriteRunFolder] = {"rgb": original_code.write_folder}
-"""A run as a folder."""

@@ -1,4 +1,4 @@
-"""What Inspect AI runs: tasks over frozen cases, and the scorer that calls ragbed's own."""
+"""Tasks and the scorer for Inspect AI."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from inspect_ai.scorer import Metric, Score, Scorer, Target, grouped, mean, scor
 from inspect_ai.solver import TaskState, generate
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
 from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.harnesses.frozen import find_part
 from ragbed.interop.harnesses.inspect_model import CassetteAPI
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
-from ragbed.interop.harnesses.shipped import SHIPPED, lay_out_shipped
+from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
 from ragbed.schema import Case
 from ragbed.testbeds.prompts import prompt_hash
 
@@ -29,20 +28,18 @@ _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
-_SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)
-"""As `ragbed run` asks by default."""
+_SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `ragbed run`
 
 
 def frozen_task(folder: Path, name: str) -> Task:
-    """A part of an exported testbed."""
+    """Return the task of an exported testbed part."""
     part = find_part(folder, name)
     return _task(name, part, read_part(folder, part))
 
 
 def shipped_task(name: str) -> Task:
-    """A testbed that is known by name."""
-    part, cases = lay_out_shipped(name)
-    return _task(name, part, cases)
+    """Return the task of a built-in testbed."""
+    return _task(name, *make_shipped_cases(name))
 
 
 def _task(name: str, part: TestbedPart, cases: Iterable[Case]) -> Task:
@@ -68,15 +65,14 @@ def _sample(case: Case, part: TestbedPart) -> Sample:
 
 
 def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
-    """Means over all cases, and over those of each condition where there are several."""
-    usual = [mean(), stderr()]
+    """Return means over all cases and, if there are several conditions, over the cases of each."""
     by_condition = [grouped(mean(), "condition", all=False)] if len(part.conditions) > 1 else []
-    return dict.fromkeys(METRICS, usual + by_condition)
+    return {name: [mean(), stderr(), *by_condition] for name in METRICS}
 
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
 def ragbed_scorer() -> Scorer:
-    """Scores as a run of ragbed does, on all tracks; not scored is NaN, Inspect's sign for it, and in no mean."""
+    """Score on all tracks, like a run of ragbed. A missing score is NaN, which Inspect leaves out of means."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion
@@ -93,7 +89,7 @@ def ragbed_scorer() -> Scorer:
 
 
 def _register(name: str) -> None:
-    """Makes `inspect eval ragbed/<name>` work."""
+    """Register the task `ragbed/<name>`."""
 
     def make() -> Task:
         return shipped_task(name)

@@ -1,4 +1,4 @@
-"""`inspect eval … --model cassette/<file>`: recorded replies inside Inspect AI, without a key or a network."""
+"""The Inspect AI model `cassette/<file>`: recorded responses, without an API key or a network."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": 
 
 
 @modelapi(name="cassette")
-class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not there where types are checked
-    """Looks replies up by their prompt; what was recorded as an error, or not at all, is an error of the sample."""
+class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
+    """Finds responses by their prompt; a recorded error or a missing response is an error of the sample."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not there where
         tool_choice: ToolChoice,  # noqa: ARG002
         config: GenerateConfig,  # noqa: ARG002
     ) -> ModelOutput:
-        """The reply to these messages."""
+        """Return the recorded response to the messages."""
         found = self._recording.find([Message(role=turn.role, content=turn.text) for turn in input])
         if found.outcome == "error":
             raise RuntimeError(found.error)
@@ -52,7 +52,7 @@ class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not there where
 
 
 def _output(model: str, found: Completion) -> ModelOutput:
-    """With the tokens as recorded: Inspect would not count them, and its mock model downloads a tokeniser to do so."""
+    # Inspect does not count tokens, and its mock model downloads a tokeniser to do so, so the recorded counts are used.
     stop = "content_filter" if found.outcome == "refused" else _STOPS.get(found.finish or "", "stop")
     counts = found.usage or {}
     read, wrote = counts.get("in", 0), counts.get("out", 0)
