@@ -8,7 +8,7 @@ import pytest
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
-from ragbed.synth.overlap import is_varied
+from ragbed.synth.validation import is_varied
 from tests.synth.text_quality import measure_overlap
 
 LANGS: tuple[Lang, ...] = get_args(Lang)

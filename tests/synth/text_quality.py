@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ragbed.schema import Item, Passage
-from ragbed.synth.overlap import ENOUGH, grams_of, terms_of
+from ragbed.synth.validation import ENOUGH, grams_of, terms_of
 
 OPENING = 5  # terms of an opening: words, or single Han characters
 

@@ -44,15 +44,11 @@ def open_tracks(names: Iterable[str]) -> Track:
     def score_all(case: Case, reply: str) -> dict[str, Value]:
         values = score(case, reply)
         for name, track in others.items():
-            values |= _score_with_plugin(name, track, case, reply)
+            try:  # the prefix distinguishes the values from the built-in ones
+                values |= {f"{name}.{score}": value for score, value in track(case, reply).items()}
+            except Exception as error:  # a plug-in can raise anything
+                problem = f"{type(error).__name__}: {error}"
+                raise PluginFailed(f"track {name!r} failed on case {case.case}: {problem}") from error
         return values
 
     return score_all if others else score
-
-
-def _score_with_plugin(name: str, track: Track, case: Case, reply: str) -> dict[str, Value]:
-    """Return the values of a plug-in with its name as prefix, so that they differ from the built-in ones."""
-    try:
-        return {f"{name}.{score}": value for score, value in track(case, reply).items()}
-    except Exception as error:  # a plug-in can raise anything
-        raise PluginFailed(f"track {name!r} failed on case {case.case}: {type(error).__name__}: {error}") from error

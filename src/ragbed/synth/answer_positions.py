@@ -26,26 +26,30 @@ class Trace(NamedTuple):
 Line: TypeAlias = tuple[str, Trace | None]  # a sentence and its statement; None for padding
 
 
-def find_support(text: str, lines: list[Line], asked: tuple[Event, str]) -> tuple[int, int] | None:
-    """Return the start and the end of the sentence that states the answer."""
-    for line, trace in lines:
-        if trace is not None and _is_answer(trace.statement, asked):
-            start = text.find(line)
-            return start, start + len(line)
-    return None
+class ValueLocation(NamedTuple):
+    """A value of the relation in a document.
+
+    Attributes:
+        words: The value; empty if the document has none.
+        distance: The number of tokens between the value and the name of its event.
+        answer_span: The start and the end of the sentence, if the value is the answer.
+    """
+
+    words: str = ""
+    distance: int = NO_DISTANCE
+    answer_span: tuple[int, int] | None = None
 
 
-def measure_value(
+def locate_value(
     text: str, lines: list[Line], asked: tuple[Event, str], count_tokens: Callable[[str], int]
-) -> tuple[int, str]:
-    """Return the distance in tokens between the value of the relation and the name of its event, and the value.
+) -> ValueLocation:
+    """Locate the answer if the document states it, otherwise the first value of the relation.
 
-    The value is the answer if the document states it, otherwise the first value of the relation. The distance is
-    measured from the nearest earlier full name of the event, or to the name that follows in the same sentence, or from
-    the start of the document if there is no name.
+    The distance is measured from the nearest earlier full name of the event, or to the name that follows in the same
+    sentence, or from the start of the document if there is no name.
     """
     name_ends: dict[tuple[Event, int], int] = {}
-    found = (NO_DISTANCE, "")
+    found = ValueLocation()
     at = 0
     for line, trace in lines:
         start = text.find(line, at)
@@ -55,9 +59,11 @@ def measure_value(
         key = (trace.statement.event, trace.statement.family)
         if trace.value_words and trace.statement.relation == asked[1]:
             is_answer = _is_answer(trace.statement, asked)
-            if is_answer or not found[1]:
+            if is_answer or not found.words:
                 first, last = _gap(line, trace, start, name_ends.get(key, 0))
-                found = count_tokens(text[first:last]), trace.value_words
+                found = ValueLocation(
+                    trace.value_words, count_tokens(text[first:last]), (start, at) if is_answer else None
+                )
             if is_answer:
                 break
         if trace.event_words:

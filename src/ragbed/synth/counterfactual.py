@@ -92,8 +92,6 @@ def _write_item(spec: SynthSpec, key: Key, fact: Fact, strength: int) -> Item:
 
 
 class _Writer:
-    """Writes the documents of one item."""
-
     def __init__(self, spec: SynthSpec, key: Key, question: str, strength: str) -> None:
         self._spec, self._key, self._strength = spec, key, strength
         self._banks = load_banks(spec.lang)
@@ -116,7 +114,6 @@ class _Writer:
         return self._write_passage(lines, draw, label, answer)
 
     def write_distractor(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
-        """Return a document about the subject without the answer, or about a sibling fact."""
         if sibling is not None:
             passage = self.write_statement(number, sibling, sibling.answer, None)
             attributes = {**(passage.dials or {}), "sibling": True, "agreeing_sources": 0}

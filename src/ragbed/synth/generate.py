@@ -36,8 +36,6 @@ _CHUNK = 32  # items per job of a worker
 
 
 class _Chunk(NamedTuple):
-    """The arguments of `make_items` for one job."""
-
     spec: SynthSpec
     kind: str
     start: int

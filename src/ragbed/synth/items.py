@@ -124,7 +124,7 @@ def _write_item(spec: SynthSpec, plan: ItemPlan, documents: list[ArticlePlan], a
         id="",
         question=plan.question,
         lang=spec.lang,
-        answer=plan.answer,
+        answer=tuple(plan.brief.family.value(*asked).aliases for asked in plan.brief.asked),
         passages=tuple(
             ArticleWriter(context, spec, document, number).write() for number, document in enumerate(documents)
         ),

@@ -1,6 +1,7 @@
 """Write numbers, dates, names and sentences in English and Chinese.
 
-`English` and `Chinese` have the same methods. Methods that return several surface forms put the plainest one first.
+`LANGUAGES` has the rules of each language, with the same methods. Methods that return several surface forms put the
+plainest one first.
 """
 
 from __future__ import annotations
@@ -34,22 +35,17 @@ _CHINESE_SENTENCE_ENDS = ("。", "！", "？", "…", "：", "。”", "！”",
 _CHINESE_STOP_CHARACTERS = re.compile(r"[的了是在于和与为几多少哪谁什么吗呢，。？《》“”、]")
 
 
-class English:
-    """The conventions of English."""
-
+class _English:
     def number_forms(self, number: str, unit: str) -> tuple[str, ...]:
-        """Return a number with thousands separators; four digits also without them."""
         if "." in number or len(number) < 4:
             return (f"{number} {unit}",)
         plain = (f"{number} {unit}",) if len(number) == 4 else ()
         return (f"{int(number):,} {unit}", *plain)
 
     def percent_forms(self, number: str) -> tuple[str, ...]:
-        """Return a percentage in words and with the sign."""
         return (f"{number} per cent", f"{number}%", f"{number} percent")
 
     def money_forms(self, amount: int, currency: str) -> tuple[str, ...]:
-        """Return an amount in words and abbreviated, or in digits below a million."""
         for size, word, letters in ((10**9, "billion", "bn"), (10**6, "million", "m")):
             if amount >= size:
                 scaled = f"{amount / size:.2f}".rstrip("0").rstrip(".")
@@ -58,7 +54,6 @@ class English:
         return (f"{amount:,} {currency}", *thousands)
 
     def date_forms(self, day: date) -> tuple[str, ...]:
-        """Return a date with the day first and the month first, with and without the year."""
         month = _MONTHS[day.month - 1]
         day_first, month_first = f"{day.day} {month}", f"{month} {day.day}"
         return (f"{day_first} {day.year}", f"{month_first}, {day.year}", day_first, month_first)
@@ -74,61 +69,48 @@ class English:
         return tuple(dict.fromkeys((*forms, *(form.replace(",", "") for form in forms))))
 
     def ordinal(self, number: int) -> str:
-        """Return an ordinal number up to ten as a word."""
         return _ORDINALS[number - 1]
 
     def sentence(self, words: str) -> str:
-        """Capitalise the first letter and add a full stop unless the words end with a punctuation mark."""
         start = 1 if words[0] == '"' else 0
         words = words[:start] + words[start].upper() + words[start + 1 :]
         return words if words[-1] in ".?!…" or words.endswith(('?"', '."')) else words + "."
 
     def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:  # noqa: ARG002 - Chinese names it
-        """Return the opening of an agency report: TOWN, day month (outlet)."""
         return f"{town.upper()}, {day.day} {_MONTHS[day.month - 1]} ({outlet}) – "
 
     def join(self, sentences: Sequence[str]) -> str:
-        """Join sentences with spaces."""
         return " ".join(sentences)
 
     def join_questions(self, questions: Sequence[str]) -> str:
-        """Join questions with commas, and with "and" before the last."""
         first, *others = [question.rstrip("?") for question in questions]
         others = [question[0].lower() + question[1:] for question in others]
         return ", ".join([first, *others[:-1]]) + f", and {others[-1]}?"
 
     def count_tokens(self, text: str) -> int:
-        """Estimate the number of tokens from the number of words, which are separated by single spaces."""
-        return round((text.count(" ") + 1) * _TOKENS_PER_WORD)
+        return round((text.count(" ") + 1) * _TOKENS_PER_WORD)  # words are separated by single spaces
 
     def content_words(self, question: str) -> tuple[str, ...]:
-        """Return the words of a question without stop words."""
         return tuple(word for word in _ENGLISH_WORD.findall(question.lower()) if word not in _ENGLISH_STOP_WORDS)
 
 
-class Chinese:
-    """The conventions of Chinese."""
-
+class _Chinese:
     def number_forms(self, number: str, unit: str) -> tuple[str, ...]:
-        """Return a number in digits, in digits with 万 or 亿, and in numerals."""
         if "." in number:
             return (f"{number}{unit}",)
         whole = int(number)
         return tuple(form + unit for form in (number, *_abbreviated(whole), spoken(whole)))
 
     def percent_forms(self, number: str) -> tuple[str, ...]:
-        """Return a percentage with the sign and with 百分之."""
         whole, _, part = number.partition(".")
         spelled = numeral(int(whole)) + ("点" + "".join(_CHINESE_DIGITS[int(digit)] for digit in part) if part else "")
         return (f"{number}%", f"百分之{spelled}")
 
     def money_forms(self, amount: int, currency: str) -> tuple[str, ...]:
-        """Return an amount in digits with 万 or 亿, and in numerals."""
         short = _abbreviated(amount) or (str(amount),)
         return tuple(form + currency for form in (*short, spoken(amount)))
 
     def date_forms(self, day: date) -> tuple[str, ...]:
-        """Return a date in digits with and without the year, and in numerals."""
         short = f"{day.month}月{day.day}日"
         return (f"{day.year}年{short}", short, f"{numeral(day.month)}月{numeral(day.day)}日")
 
@@ -138,36 +120,28 @@ class Chinese:
         return (name, last) if last != name and len(last) >= 3 else (name,)
 
     def with_variants(self, forms: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the forms: Chinese answers use no others."""
-        return forms
+        return forms  # Chinese answers use no others
 
     def ordinal(self, number: int) -> str:
-        """Return an ordinal number with 第."""
         return f"第{numeral(number)}"
 
     def sentence(self, words: str) -> str:
-        """Add a full stop unless the words end with a punctuation mark."""
         return words if words.endswith(_CHINESE_SENTENCE_ENDS) else words + "。"
 
     def dateline(self, town: str, day: date, outlet: str, reporter: str) -> str:
-        """Return the opening of an agency report: outlet, town without 市 or 县, day, reporter."""
         return f"{outlet}{town.removesuffix('市').removesuffix('县')}{day.month}月{day.day}日电（记者{reporter}）"
 
     def join(self, sentences: Sequence[str]) -> str:
-        """Join sentences without spaces."""
         return "".join(sentences)
 
     def join_questions(self, questions: Sequence[str]) -> str:
-        """Join questions with commas, and with 以及 before the last."""
         *others, last = [question.rstrip("？") for question in questions]
         return "，".join(others) + f"，以及{last}？"
 
     def count_tokens(self, text: str) -> int:
-        """Estimate the number of tokens from the number of characters."""
         return round(len(text) * _TOKENS_PER_CHARACTER)
 
     def content_words(self, question: str) -> tuple[str, ...]:
-        """Return the pairs of neighbouring characters of a question, without stop characters."""
         pieces = _CHINESE_STOP_CHARACTERS.split(question)
         return tuple(piece[at : at + 2] for piece in pieces for at in range(len(piece) - 1))
 
@@ -181,5 +155,5 @@ def _abbreviated(amount: int) -> tuple[str, ...]:
     return ()
 
 
-LanguageRules: TypeAlias = English | Chinese
-LANGUAGES: dict[Lang, LanguageRules] = {"en": English(), "zh": Chinese()}
+LanguageRules: TypeAlias = _English | _Chinese
+LANGUAGES: dict[Lang, LanguageRules] = {"en": _English(), "zh": _Chinese()}

@@ -6,12 +6,14 @@ choices. No other character is special, so the phrase banks stay plain text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from ragbed.synth.hash_random import HashRandom
 
 Fill: TypeAlias = Callable[[str], str]
+_SLOT = re.compile(r"\{([^}]*)\}")
 
 
 class TemplateSlot(NamedTuple):
@@ -51,7 +53,7 @@ class Template:
         self.parts, end = _parse_parts(source, 0, "]")
         if end != len(source):
             raise ValueError(f"unmatched {source[end]!r} in template {source!r}")
-        self.slots = frozenset(_slot_names(self.parts))
+        self.slots = frozenset(_SLOT.findall(source))
 
     def expansions(self) -> list[str] | None:
         """Return all texts that the template can produce, or None if they depend on slots."""
@@ -82,22 +84,15 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: HashRandom) -> str:
     return text
 
 
-def _slot_names(parts: tuple[Part, ...]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, TemplateSlot):
-            yield part.name
-        elif isinstance(part, Choice):
-            for option in part.options:
-                yield from _slot_names(option)
-
-
 def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], int]:
     """Parse up to the end or the next stop character, and return the position where parsing stopped."""
     parts: list[Part] = []
     while at < len(source) and source[at] not in stops:
         part: Part
-        if source[at] == "{":
-            part, at = _parse_slot(source, at)
+        if slot := _SLOT.match(source, at):
+            part, at = TemplateSlot(slot[1]), slot.end()
+        elif source[at] == "{":
+            raise ValueError(f"'{{' without '}}' in template {source!r}")
         elif source[at] == "[":
             part, at = _parse_choice(source, at)
         else:
@@ -107,13 +102,6 @@ def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], in
             part = source[start:at]
         parts.append(part)
     return tuple(parts), at
-
-
-def _parse_slot(source: str, at: int) -> tuple[TemplateSlot, int]:
-    end = source.find("}", at)
-    if end < 0:
-        raise ValueError(f"'{{' without '}}' in template {source!r}")
-    return TemplateSlot(source[at + 1 : end]), end + 1
 
 
 def _parse_choice(source: str, at: int) -> tuple[Choice | LiteralText, int]:

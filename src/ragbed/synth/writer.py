@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from itertools import combinations
 from typing import NamedTuple
 
-from ragbed.schema import Answer, Passage
-from ragbed.synth.answer_positions import Attributes, Line, Trace, find_support, measure_attributes, measure_value
+from ragbed.schema import Passage
+from ragbed.synth.answer_positions import Attributes, Line, Trace, ValueLocation, locate_value, measure_attributes
 from ragbed.synth.document_plan import Act, ArticlePlan, DocumentBrief, Statement
 from ragbed.synth.events import TRUE, Event, EventFamily
 from ragbed.synth.hash_random import HashRandom, Key
@@ -54,11 +54,6 @@ class ItemPlan(NamedTuple):
     question: str
     families: tuple[EventFamily, EventFamily, EventFamily]
     sub_questions: tuple[str, ...] = ()
-
-    @property
-    def answer(self) -> Answer:
-        """The accepted answers of each sub-question."""
-        return tuple(self.brief.family.value(*asked).aliases for asked in self.brief.asked)
 
 
 class ItemContext:
@@ -135,33 +130,32 @@ class ArticleWriter:
         url = f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}"
         supports = self._plan.stance == "supports"
         asked = self._item.brief.asked
+        value = locate_value(text, lines, asked[self._plan.part], rules.count_tokens)
         return Passage(
             text=text,
             stance=self._plan.stance,
             kind=self._plan.kind,
             part=self._plan.part if supports and len(asked) > 1 else None,
-            support=find_support(text, lines, asked[self._plan.part]) if supports else None,
+            support=value.answer_span if supports else None,
             url=url,
             date=day.isoformat(),
             snippet_of=url if voice == "snippet" else None,
-            dials=self._attributes(text, lines, voice, guesses),
+            dials=self._attributes(text, value, voice, guesses),
         )
 
-    def _attributes(self, text: str, lines: list[Line], voice: str, guesses: bool) -> Attributes:
+    def _attributes(self, text: str, value: ValueLocation, voice: str, guesses: bool) -> Attributes:
         plan, context, rules = self._plan, self._context, self._banks.rules
-        distance, value = measure_value(text, lines, self._item.brief.asked[plan.part], rules.count_tokens)
         roles = [statement.role for statement in plan.statements if statement.act is Act.FACT]
         role = TRUE if plan.stance == "supports" else next((role for role in roles if role != TRUE), "")
         attributes = measure_attributes(voice, text, context.question_words, rules) | {
-            "distance_tokens": distance,
-            "states": value,
+            "distance_tokens": value.distance,
+            "states": value.words,
             "agreeing_sources": context.agreeing.get(role, 1) if role else 0,
             "hedge": guesses,
         }
         return attributes | {plan.kind: True} if plan.kind in attributes else attributes
 
     def _fill(self, slot: str) -> str:
-        """Return the text of a slot in the current sentence."""
         draw = self._draw
         words = self._banks.words.get(slot)
         if words is not None:

@@ -191,7 +191,7 @@ def lm_eval_scores(files: list[Path]) -> Scores:
     """Return the scores in sample files."""
     found = {}
     for path in files:
-        for line in path.open(encoding="utf-8"):
+        for line in path.read_text("utf-8").rstrip("\n").split("\n"):
             sample = json.loads(line)
             numbers = {name: sample[name] for name in METRICS if name in sample}
             found[sample["doc"]["case"]] = numbers | {"reply": sample["resps"][0][0]}

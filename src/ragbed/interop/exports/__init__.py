@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from ragbed.interop.exports import (
     cassette,
@@ -23,27 +23,22 @@ from ragbed.interop.exports import (
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
-WriteCases: TypeAlias = Callable[[Layout, IO[bytes]], Written]
-WriteFolder: TypeAlias = Callable[[Layout, Path, str], Written]
-WriteTrials: TypeAlias = Callable[[ExportedRun, IO[bytes]], Written]
-WriteRunFolder: TypeAlias = Callable[[ExportedRun, Path], Written]
-
 # A testbed as one file.
-DATA_FILES: dict[str, WriteCases] = {
+DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
     "jsonl": records.write_case_lines,
     "ragas": rag_evaluators.write_ragas_cases,
     "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
 
 # A frozen testbed as a folder. It is written under a temporary name and then renamed.
-DATA_FOLDERS: dict[str, WriteFolder] = {
+DATA_FOLDERS: dict[str, Callable[[Layout, Path, str], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
 
 # A run as one file.
-RUN_FILES: dict[str, WriteTrials] = {
+RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
     "ragas": rag_evaluators.write_ragas_trials,
@@ -53,4 +48,4 @@ RUN_FILES: dict[str, WriteTrials] = {
 }
 
 # A run as a folder.
-RUN_FOLDERS: dict[str, WriteRunFolder] = {"rgb": original_code.write_folder}
+RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}

@@ -148,8 +148,6 @@ def replay(path: Path, folder: Path) -> Replayed:
 
 
 class _Reader:
-    """Reads a cassette once, part by part."""
-
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder
         self._lines, self._number = read_tape(path), 0

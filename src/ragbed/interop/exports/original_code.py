@@ -32,7 +32,6 @@ class _Condition:
     flags: list[bool] = field(default_factory=list)
 
     def add(self, result: StoredResult) -> None:
-        """Write a prediction and keep its label."""
         case, reply = result.case, result.completion.reply or ""
         label, flagged = code.label(case, reply), code.flagged(case, reply)
         self.labels.append(label)
@@ -50,7 +49,6 @@ class _Condition:
         self.sink.write(msgspec.json.encode(line) + b"\n")
 
     def finish(self) -> None:
-        """Close the file and write the totals next to it."""
         self.sink.close()
         noise = self.case.noise or 0.0
         rate = original_rate(self.labels, noise)

@@ -89,8 +89,6 @@ def _write_ragchecker(results: Iterable[dict[str, object]], sink: IO[bytes]) -> 
 
 
 class _Context(NamedTuple):
-    """A text and its identifier."""
-
     id: str
     text: str
 
@@ -112,7 +110,6 @@ class _Contexts:
     foreign: int = 0
 
     def of(self, case: Case, completion: Completion) -> list[_Context]:
-        """Return the contexts of one trial, the best first."""
         if case.corpus is None:
             return _given_contexts(case)
         self.unreported += completion.retrieved is None
@@ -122,7 +119,6 @@ class _Contexts:
         return known
 
     def notes(self) -> list[str]:
-        """Return the messages for the user."""
         unreported = (
             f"Trials whose system does not report what it retrieved: {self.unreported:,}. They have no contexts."
         )

@@ -50,7 +50,6 @@ def _lines(dataset: Dataset, written: Written) -> Keyed:
 
 
 def _cases(layout: Layout, written: Written) -> Iterator[tuple[str, bytes]]:
-    """Yield all cases as lines, including infeasible ones."""
     encoder = msgspec.json.Encoder()
     for case in layout.cases():
         written.count += 1

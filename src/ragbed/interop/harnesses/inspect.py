@@ -1,4 +1,4 @@
-"""Tasks and the scorer for Inspect AI."""
+"""Tasks, the scorer and the model `cassette/<file>` for Inspect AI."""
 
 from __future__ import annotations
 
@@ -8,17 +8,29 @@ from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
 from inspect_ai.scorer import Metric, Score, Scorer, Target, grouped, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
+from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
 from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.harnesses.inspect_model import CassetteAPI
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
 from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
-from ragbed.schema import Case
+from ragbed.models.cassette import Recording
+from ragbed.schema import Case, Completion, Message
 from ragbed.testbeds.prompts import prompt_hash
 
 __all__ = ["CassetteAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
@@ -28,6 +40,7 @@ _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
+_STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "content_filter"}
 _SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `ragbed run`
 
 
@@ -86,6 +99,47 @@ def ragbed_scorer() -> Scorer:
         )
 
     return score
+
+
+@modelapi(name="cassette")
+class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
+    """Finds responses by their prompt; a recorded error or a missing response is an error of the sample."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - Inspect's signature
+        **_: object,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self._recording = Recording(Path(model_name))
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's signature
+        tools: list[ToolInfo],  # noqa: ARG002
+        tool_choice: ToolChoice,  # noqa: ARG002
+        config: GenerateConfig,  # noqa: ARG002
+    ) -> ModelOutput:
+        """Return the recorded response to the messages."""
+        found = self._recording.find([Message(role=turn.role, content=turn.text) for turn in input])
+        if found.outcome == "error":
+            raise RuntimeError(found.error)
+        return _output(self.model_name, found)
+
+
+def _output(model: str, found: Completion) -> ModelOutput:
+    # Inspect does not count tokens, and its mock model downloads a tokeniser to do so, so the recorded counts are used.
+    stop = "content_filter" if found.outcome == "refused" else _STOPS.get(found.finish or "", "stop")
+    counts = found.usage or {}
+    read, wrote = counts.get("in", 0), counts.get("out", 0)
+    return ModelOutput(
+        model=model,
+        choices=[ChatCompletionChoice(message=ChatMessageAssistant(content=found.reply or ""), stop_reason=stop)],
+        usage=ModelUsage(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote),
+    )
 
 
 def _register(name: str) -> None:

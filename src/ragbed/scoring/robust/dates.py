@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragbed.scoring.robust.numerals import ENGLISH, chinese_value, english_value, year_in_words
@@ -59,16 +58,16 @@ _DAY = rf"(?P<day>(?:[0-9]{_FREE}[0-9]?(?:st|nd|rd|th)?)|" + "|".join(sorted(_DA
 _YEAR = r"(?P<year>[12][0-9]{3}(?![0-9])|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
 _DIGIT_YEAR = rf"[12]{_FREE}[0-9]{{3}}"
 _HAN = "[零〇一二三四五六七八九十]"
-_WITH_MONTH_NAMES = [
+_MONTH_NAME_PATTERNS = [
     lazy(rf"{_DAY}\s+(?:day\s+)?(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?"),
     lazy(rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:(?:,\s*|\s+)(?:in\s+)?{_YEAR})?"),
     lazy(rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}"),
 ]
-_IN_DIGITS = [
+_DIGIT_PATTERNS = [
     lazy(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
-_CHINESE = [
+_CHINESE_PATTERNS = [
     lazy(rf"(?P<year>{_DIGIT_YEAR}|[一二]{_HAN}{{3}})年(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
     lazy(rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}}){_MONTH_AND_DAY}"),
     lazy(rf"(?P<year>{_DIGIT_YEAR}|[一二][零〇一二三四五六七八九]{{3}})年(?![前后以来间内])"),
@@ -78,8 +77,13 @@ _CHINESE = [
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}})(?![0-9])")
 _LONE_YEAR = lazy(r"([12](?<![0-9a-z$€£¥-].)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)")
-_CHINESE_SIGNS = frozenset("年月日号")
 _DIGITS = frozenset("0123456789")
+# The patterns that apply to texts with one of these words or characters.
+_PATTERNS = (
+    (_MONTHS.keys(), _MONTH_NAME_PATTERNS),
+    (_DIGITS, _DIGIT_PATTERNS),
+    (frozenset("年月日号"), _CHINESE_PATTERNS),
+)
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
@@ -94,8 +98,9 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
         kept = match.end() - date.end
         return "\0" * (len(match[0]) - kept) + match[0][len(match[0]) - kept :]
 
-    for pattern in _applicable_patterns(terms):
-        text = pattern.sub(mask, text)
+    for required, patterns in _PATTERNS:
+        for pattern in () if terms.isdisjoint(required) else patterns:
+            text = pattern.sub(mask, text)
     if terms.isdisjoint(_DIGITS):
         return found, text
     for match in _NUMERIC.finditer(text):
@@ -104,15 +109,6 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
             if month <= 12 and day <= 31:
                 found.append(Date(year, month, day, *match.span()))
     return found, _NUMERIC.sub(lambda match: "\0" * len(match[0]), text)
-
-
-def _applicable_patterns(terms: Terms) -> Iterator[re.Pattern[str]]:
-    if not terms.isdisjoint(_MONTHS.keys()):
-        yield from _WITH_MONTH_NAMES
-    if not terms.isdisjoint(_DIGITS):
-        yield from _IN_DIGITS
-    if not terms.isdisjoint(_CHINESE_SIGNS):
-        yield from _CHINESE
 
 
 def lone_years(text: str) -> list[Date]:
