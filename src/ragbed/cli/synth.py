@@ -142,10 +142,8 @@ def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
         raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:
         raise UsageError(f"--tokens {tokens}: allowed are {_SHORTEST} to {_LONGEST}.")
-    if perturbations in (MIX, NONE):
-        names = PERTURBATIONS if perturbations == MIX else ()
-    else:
-        names = tuple(split(perturbations, "--perturbations"))
+    fixed = {MIX: PERTURBATIONS, NONE: ()}
+    names = fixed[perturbations] if perturbations in fixed else tuple(split(perturbations, "--perturbations"))
     for name in names:
         if name in (MIX, NONE):
             raise UsageError(f"--perturbations {perturbations}: {name} cannot be combined with other names.")

@@ -95,7 +95,7 @@ def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRa
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
     """Return two or three significant digits and zeros; the bounds give the number of digits."""
-    scale = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
+    scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
     amount = _draw_near(11, 99, draw, level) * scale
     if draw.chance(40):
         amount += draw.between(1, 9) * scale // 10

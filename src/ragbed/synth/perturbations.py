@@ -33,7 +33,7 @@ from ragbed.synth.events import TRUE
 from ragbed.synth.hash_random import HashRandom
 
 # All perturbations, in the order in which the default mix uses them.
-PERTURBATIONS = (
+PERTURBATIONS: tuple[str, ...] = (
     "distance", "hedge", "sibling", "outdated", "partial", "contradiction", "agreement", "random", "refusal", "overlap",
     "length",
 )  # fmt: skip
