@@ -103,7 +103,9 @@ def _write_date(said: str, true: tuple[Date, ...], wanted: Date, lang: Lang) -> 
     readings = reading.dates or reading.years
     if not readings:
         return None
-    told = min(readings, key=lambda one: any(one.contradicts(date) for date in true))  # 12/11/2020 can be read in two ways
+    told = min(
+        readings, key=lambda one: any(one.contradicts(date) for date in true)
+    )  # 12/11/2020 can be read in two ways
     left = {name: (getattr(told, name), getattr(wanted, name)) for name in ("year", "month", "day")}
     order = (
         ("year", "month", "day") if re.match(r"\W*[12][0-9]{3}\D", said) or "月" in said else ("day", "month", "year")
