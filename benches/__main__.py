@@ -15,6 +15,7 @@ from benches import ROOT
 # Each module has a function `main`, and the first line of its docstring describes what it measures.
 MEMBERS = {
     "aggregates": "benches.aggregates",
+    "before_after": "benches.before_after",
     "cassette": "benches.cassette",
     "core": "benches.core",
     "diagnose": "benches.diagnose",

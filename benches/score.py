@@ -88,9 +88,8 @@ def _reply(case: Case, random_: random.Random) -> str:
     fake = case.fake[0][0] if case.fake else "Berlin"
     text = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
     text += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
-    filler = (
-        case.documents[0].text[5:] if case.documents else case.question
-    )  # not a complete document, which would count as copied
+    # A complete document would count as copied.
+    filler = case.documents[0].text[5:] if case.documents else case.question
     return (text + filler * 20)[:LENGTH]
 
 
