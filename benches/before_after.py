@@ -5,6 +5,8 @@
 Both versions run the same commands with this interpreter: `run` against a mock model server, then `score`, `report` and
 `view` on that run. Each round runs both versions, in alternating order. A ratio is the best time of this tree divided
 by the best time of the commit; CPU time depends least on other processes. Exit code 1 if a CPU ratio exceeds --limit.
+
+Use a quiet machine: on a busy one, `score` may start worker processes in one version only, because it decides by time.
 """
 
 from __future__ import annotations
@@ -180,4 +182,5 @@ def _print_table(samples: dict[str, dict[str, list[float]]], versions: list[Vers
         ratios[name] = min(new) / min(old)
         medians = median(new) / median(old)
         print(f"| {name} | {min(old):.3f} s | {min(new):.3f} s | {ratios[name]:.2f} | {medians:.2f} |")
+    print(f"load average at the end: {os.getloadavg()[0]:.1f}")
     return ratios
