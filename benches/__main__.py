@@ -1,4 +1,4 @@
-"""Run a benchmark by its name; without a name, list them all.
+"""Run a benchmark by its name, or list all benchmarks.
 
 python -m benches NAME [OPTION …]
 """
@@ -12,8 +12,10 @@ from importlib import import_module
 
 from benches import ROOT
 
+# Each module has a function `main`, and the first line of its docstring describes what it measures.
 MEMBERS = {
     "aggregates": "benches.aggregates",
+    "before_after": "benches.before_after",
     "cassette": "benches.cassette",
     "core": "benches.core",
     "diagnose": "benches.diagnose",
@@ -45,9 +47,7 @@ MEMBERS = {
     "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
-"""Each module has `main`, and the first line of its docstring says what it measures."""
-SINGLE_THREADED = ("encoders", "full_build", "ranking")
-"""They compare CPU time, which must not depend on the number of cores."""
+SINGLE_THREADED = ("encoders", "full_build", "ranking")  # they compare CPU time, independent of the number of cores
 
 
 def main() -> int | None:
@@ -55,12 +55,12 @@ def main() -> int | None:
     name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
     if name is None or name in {"-h", "--help"}:
         print("usage: python -m benches NAME [OPTION …]\n")
-        for known, place in MEMBERS.items():
-            print(f"{known:20} {describe(place)}")
+        for known, module_name in MEMBERS.items():
+            print(f"{known:20} {describe(module_name)}")
         return None
     if name not in MEMBERS:
         sys.exit(f"{name} is not a benchmark; choose from {', '.join(MEMBERS)}")
-    if name in SINGLE_THREADED:  # before numpy is loaded, which reads it once
+    if name in SINGLE_THREADED:  # numpy reads it once, when it is imported
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.argv = [f"python -m benches {name}", *options]
     try:

@@ -1,9 +1,9 @@
-"""Check that RAGAS, RAGChecker and MLflow read what `ragbed export` writes for them, item by item.
+"""Check that RAGAS, RAGChecker and MLflow read the files of `ragbed export`, item by item.
 
     python -m benches export_readers
 
-They bring some 800 MB and want older versions of others, so they are no part of `make test`. RAGChecker is installed
-without what it evaluates with (torch and more): its reader needs none of that. Exit code 1 if anything differs.
+The packages need about 800 MB and older versions of others, so they are not part of `make test`. RAGChecker is
+installed without the dependencies of its evaluation (torch and others). Exit code 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -22,91 +22,95 @@ import ragbed
 from benches import ROOT
 from ragbed.testbeds.prompts import REFUSAL
 
+# RAGAS 0.4.3 imports a module that newer versions of langchain-community do not have.
 _PACKAGES = ["ragas==0.4.3", "langchain<1", "langchain-core<1", "langchain-community<0.4", "langchain-openai<1"]
-"""RAGAS 0.4.3 imports a module that langchain-community has dropped since."""
-_MORE = ["mlflow-skinny>=3", "dataclasses-json"]
-_BARE = ["ragchecker==0.1.9"]
+_OTHER_PACKAGES = ["mlflow-skinny>=3", "dataclasses-json"]
+_WITHOUT_DEPENDENCIES = ["ragchecker==0.1.9"]
 
+# Programs that read an exported file with a package and print its contents.
 _READERS = {
     "ragas": """
 import json, sys
 from ragas import EvaluationDataset
 read = EvaluationDataset.from_jsonl(sys.argv[1])
-print(json.dumps([[one.user_input, one.response, one.retrieved_contexts, one.reference] for one in read]))
+print(json.dumps([[s.user_input, s.response, s.retrieved_contexts, s.reference] for s in read]))
 """,
     "ragchecker": """
 import importlib.util, json, sys, types
-bare = types.ModuleType("ragchecker")  # without what it imports to evaluate
+bare = types.ModuleType("ragchecker")  # without the imports of its evaluation
 bare.__path__ = importlib.util.find_spec("ragchecker").submodule_search_locations
 sys.modules["ragchecker"] = bare
 from ragchecker.container import RAGResults
 read = RAGResults.from_json(open(sys.argv[1], encoding="utf-8").read()).results
-print(json.dumps([[one.query, one.response, [d.text for d in one.retrieved_context], one.gt_answer] for one in read]))
+print(json.dumps([[r.query, r.response, [d.text for d in r.retrieved_context], r.gt_answer] for r in read]))
 """,
     "mlflow": """
 import json, os, sys, tempfile
 os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
 import mlflow
 mlflow.set_tracking_uri(f"file:{tempfile.mkdtemp()}/store")
-(one,) = json.load(open(sys.argv[1], encoding="utf-8"))["runs"]
-with mlflow.start_run(run_name=one["run_name"]) as run:
-    mlflow.log_params(one["params"])
-    mlflow.set_tags(one["tags"])
-    mlflow.log_metrics(one["metrics"])
+(exported,) = json.load(open(sys.argv[1], encoding="utf-8"))["runs"]
+with mlflow.start_run(run_name=exported["run_name"]) as run:
+    mlflow.log_params(exported["params"])
+    mlflow.set_tags(exported["tags"])
+    mlflow.log_metrics(exported["metrics"])
 print(json.dumps(mlflow.get_run(run.info.run_id).data.metrics))
 """,
 }
-"""What is typed in a Python that has the package: from the exported file to what the package read."""
 
 
 def main() -> int:
-    """Asks a little, exports it three times and has it read."""
+    """Run a small evaluation, export it in three formats and read the files."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--python", type=Path, help="one that has the packages; without it, .venv-readers is made")
-    python = parser.parse_args().python or _set_up(ROOT / ".venv-readers")
+    parser.add_argument(
+        "--python", type=Path, help="interpreter with the packages; by default, .venv-readers is created"
+    )
+    python = parser.parse_args().python or _create_environment(ROOT / ".venv-readers")
     wrong = 0
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         for data in ("ragbed-mini-en_base", "ragbed-mini-zh_base"):
-            asked = ragbed.run("baseline/lexical", data, testbeds="noise,rejection", limit=20, out=folder / data)
+            run = ragbed.run("baseline/lexical", data, testbeds="noise,rejection", limit=20, out=folder / data)
             for name, expect in _EXPECTED.items():
                 file = folder / f"{data}.{name}"
                 _run([sys.executable, "-m", "ragbed", "export", str(folder / data), "--to", name, "-o", str(file)])
                 read = json.loads(_run([str(python), "-c", _READERS[name], str(file)]).splitlines()[-1])
-                wanted = expect(asked, file)
-                wrong += read != wanted
-                print(f"{name:<12} {data:<22} {len(wanted):>5} read {'the same' if read == wanted else 'DIFFERENTLY'}")
+                expected = expect(run, file)
+                wrong += read != expected
+                print(f"{name:<12} {data:<22} {len(expected):>5} read: {'equal' if read == expected else 'DIFFERENT'}")
     return int(wrong > 0)
 
 
-def _set_up(folder: Path) -> Path:
+def _create_environment(folder: Path) -> Path:
     python = folder / "bin" / "python"
     if not (folder / ".ready").exists():
         venv.create(folder, with_pip=True, clear=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run([*pip, *_PACKAGES, *_MORE])
-        _run([*pip, "--no-deps", *_BARE])
+        _run([*pip, *_PACKAGES, *_OTHER_PACKAGES])
+        _run([*pip, "--no-deps", *_WITHOUT_DEPENDENCIES])
         (folder / ".ready").touch()
     return python
 
 
-def _samples(asked: ragbed.Run, _: Path) -> list[Any]:
-    """Question, reply, documents and reference of every trial, as the run has them."""
+def _samples(run: ragbed.Run, _: Path) -> list[Any]:
+    """Return question, response, documents and reference of every trial of a run."""
     return [
         [
             trial["question"],
             trial["reply"],
             [document["text"] for document in trial["documents"]],
-            REFUSAL[trial["lang"]] if trial["expect"] == "refuse" else "; ".join(one[0] for one in trial["answer"]),
+            REFUSAL[trial["lang"]]
+            if trial["expect"] == "refuse"
+            else "; ".join(aliases[0] for aliases in trial["answer"]),
         ]
-        for trial in asked.trials()
+        for trial in run.trials()
     ]
 
 
 def _metrics(_: ragbed.Run, file: Path) -> dict[str, float]:
-    """Those that were written: MLflow must take all names and give all values back."""
-    (one,) = json.loads(file.read_text("utf-8"))["runs"]
-    return {name: float(value) for name, value in one["metrics"].items()}
+    """Return the exported metrics: MLflow must accept all names and return all values."""
+    (exported,) = json.loads(file.read_text("utf-8"))["runs"]
+    return {name: float(value) for name, value in exported["metrics"].items()}
 
 
 _EXPECTED: dict[str, Callable[[ragbed.Run, Path], Any]] = {

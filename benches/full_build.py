@@ -96,7 +96,7 @@ def _build(folder: Path, pages: int) -> dict[str, Any]:
 
 def _recipe(lang: Lang) -> SynthSpec:
     half = DOCUMENTS // 2
-    return SynthSpec(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, dials=())
+    return SynthSpec(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, perturbations=())
 
 
 def _write_pages(folder: Path, count: int) -> None:

@@ -17,15 +17,15 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from ragbed.schema import Lang
-from tests.interop.harnesses.asked import (
+from tests.interop.harnesses.evaluation import (
     TESTBEDS,
-    ask,
-    ask_inspect,
-    ask_lm_eval,
     compare,
+    evaluate_testbed,
     inspect_scores,
     lm_eval_scores,
     make_data,
+    run_inspect,
+    run_lm_eval,
 )
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
@@ -33,10 +33,12 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--replies", type=int, default=1_000, help="of each testbed, half of them in each language")
+    parser.add_argument(
+        "--replies", type=int, default=1_000, help="responses of each testbed, half of them in each language"
+    )
     count = -(-parser.parse_args().replies // len(_LANGS))
-    warnings.simplefilter("ignore")  # the harnesses' own
-    wrong, begun = 0, time.monotonic()
+    warnings.simplefilter("ignore")  # warnings of the harnesses
+    wrong, start = 0, time.monotonic()
     rows = {testbed: [0, 0, 0] for testbed in TESTBEDS}
     with tempfile.TemporaryDirectory() as folder:
         for lang in _LANGS:
@@ -44,18 +46,18 @@ def main() -> int:
             data.mkdir()
             make_data(lang, data, count)
             for testbed in TESTBEDS:
-                place = Path(folder, f"{lang}-{testbed}")
-                place.mkdir()
-                asked = ask(data, lang, testbed, count, place)
-                in_inspect = compare(asked, inspect_scores(ask_inspect(asked, place / "logs")))
-                in_lm_eval = compare(asked, lm_eval_scores(ask_lm_eval(asked, place / "results")))
-                for column, more in enumerate((asked.scores, in_inspect, in_lm_eval)):
-                    rows[testbed][column] += len(more)
+                output = Path(folder, f"{lang}-{testbed}")
+                output.mkdir()
+                evaluated = evaluate_testbed(data, lang, testbed, count, output)
+                in_inspect = compare(evaluated, inspect_scores(run_inspect(evaluated, output / "logs")))
+                in_lm_eval = compare(evaluated, lm_eval_scores(run_lm_eval(evaluated, output / "results")))
+                for column, found in enumerate((evaluated.scores, in_inspect, in_lm_eval)):
+                    rows[testbed][column] += len(found)
                 wrong += len(in_inspect) + len(in_lm_eval)
                 for case in in_inspect + in_lm_eval:
                     print(f"differs: {case}")
-    print("| testbed | replies | the same in Inspect AI | the same in lm-evaluation-harness |\n|---|---|---|---|")
+    print("| testbed | responses | equal in Inspect AI | equal in lm-evaluation-harness |\n|---|---|---|---|")
     for testbed, (replies, inspect, lm_eval) in rows.items():
         print(f"| {testbed} | {replies:,} | {replies - inspect:,} | {replies - lm_eval:,} |")
-    print(f"{time.monotonic() - begun:.0f} s")
+    print(f"{time.monotonic() - start:.0f} s")
     return 1 if wrong else 0

@@ -18,9 +18,7 @@ from ragbed.analysis.statistics.rates import wilson
 from ragbed.builder.relabel import WAYS, relabel
 from ragbed.data import Dataset
 from ragbed.schema import Item, Lang
-from ragbed.synth.events import open_setting
-from ragbed.synth.generate import MAKERS
-from ragbed.synth.spec import SynthSpec
+from ragbed.synth import SynthSpec, make_items
 from tests.builder.planting import PLANTERS, count_caught, false_alarms
 
 SEED = 7
@@ -32,8 +30,7 @@ RGB_KIND = {"zh_refine": "base", "en_fact": "fact", "zh_int": "int"}
 
 def _world(lang: Lang, kind: str) -> list[Item]:
     recipe = SynthSpec(seed=SEED, lang=lang)
-    setting = open_setting(lang)
-    return [MAKERS[kind](setting, recipe, number) for number in range(ITEMS[kind])]
+    return list(make_items(recipe, kind, 0, ITEMS[kind]))
 
 
 def _row(name: str, hits: int, of: int) -> str:

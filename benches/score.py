@@ -1,8 +1,8 @@
 """Measure how fast a million stored trials are scored on all tracks.
 
-Writes a run of a million trials, 200 characters a reply, in both languages (answers, wrong answers, refusals, error
-flags), and has `ragbed score` score it. Prints time and the largest memory of the process and its workers, and
-exits with 1 if a promise is broken: 180 s on two cores, 400 MB. `--trials N` measures less and scales nothing.
+Writes a run of a million trials with responses of 200 characters in both languages (answers, wrong answers, refusals,
+error flags), scores it with `ragbed score`, and prints the time and the peak memory of all processes. Exit code 1 if it
+takes more than 180 s on two cores or 400 MB. `--trials N` measures fewer trials without these limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
 
 
 def main() -> None:
-    """Measures; exit code 1 if a promise is broken."""
+    """Measure; exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1_000_000)
     trials = parser.parse_args().trials
@@ -45,20 +45,18 @@ def main() -> None:
         seconds = time.perf_counter() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
-    megabytes = (
-        used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
-    )  # at most: each worker and the parent as large as the largest
+    megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)  # upper bound: all processes as large as the largest
     print(done.stdout)
     print(
         f"{trials:,} trials of {LENGTH} characters, all tracks: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
     )
-    print(f"{1e6 * cpu / trials:.0f} µs a trial), at most {megabytes:.0f} MB in all processes")
-    print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}")
+    print(f"{1e6 * cpu / trials:.0f} µs per trial), at most {megabytes:.0f} MB in all processes")
+    print(f"load average at the end: {os.getloadavg()[0]:.1f}")
     sys.exit(trials >= 1_000_000 and not (seconds <= SECONDS and megabytes <= MEGABYTES))
 
 
 def write_run(folder: Path, trials: int, models: int = 1) -> None:
-    """A run over the bundled data, asked as often as it takes."""
+    """Write a run over the bundled data with as many repeats as necessary."""
     cases = list(_cases())
     settings = {"repeats": str(-(-trials // (len(cases) * models)))}
     random_ = random.Random(0)
@@ -72,24 +70,27 @@ def write_run(folder: Path, trials: int, models: int = 1) -> None:
 
 
 def _rows(
-    store: RunStore, cases: list[Case], told: tuple[int, int, int], random_: random.Random
+    store: RunStore, cases: list[Case], plan: tuple[int, int, int], random_: random.Random
 ) -> Iterator[tuple[object, ...]]:
-    session, model, trials = told
+    session, model, trials = plan
     for number in range(trials):
-        place, repeat = number % len(cases), number // len(cases)
-        reply = _reply(cases[place], random_)
-        ask = CallRequest(model, place + 1, repeat, cases[place])
-        yield store.row(ask, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"), cached=False)
+        at, repeat = number % len(cases), number // len(cases)
+        reply = _reply(cases[at], random_)
+        request = CallRequest(model, at + 1, repeat, cases[at])
+        yield store.row(
+            request, session, f"{number:x}", Completion(outcome="ok", reply=reply, finish="stop"), cached=False
+        )
 
 
 def _reply(case: Case, random_: random.Random) -> str:
-    """Six kinds of replies, filled up with a document's text to their length."""
+    """Return a response of one of six kinds, padded with the text of a document."""
     alias = ", ".join(aliases[-1] for aliases in case.answer)
     fake = case.fake[0][0] if case.fake else "Berlin"
-    said = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
-    said += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
-    filler = case.documents[0].text[5:] if case.documents else case.question  # news, but no document copied whole
-    return (said + filler * 20)[:LENGTH]
+    text = random_.choice([alias, alias, f"The answer is {fake}.", REFUSAL[case.lang], FLAG[case.lang] + alias])
+    text += random_.choice([" ", f", not {fake}. " if case.lang == "en" else f"，而不是{fake}。", "\n"])
+    # A complete document would count as copied.
+    filler = case.documents[0].text[5:] if case.documents else case.question
+    return (text + filler * 20)[:LENGTH]
 
 
 def _cases() -> Iterator[Case]:

@@ -1,8 +1,8 @@
-"""Count what makes the code easy or hard to navigate: packages, shared names, tiny files, statements, long functions.
+"""Count packages, shared class names, tiny files, statements and long functions of the source code.
 
     python -m benches structure [--source src] [--list]
 
-Exit code 1 if a figure is over its limit. `--list` names what is counted.
+Exit code 1 if a figure exceeds its limit. `--list` prints the names behind each figure.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ from ragbed.testbeds.settings import Settings
 
 TARGET = 1.5
 SHARE = 0.05
-LEAST = 3
-"""Finished cases from which a run announces its duration."""
+MIN_FINISHED = 3  # a run prints its expected duration after this number of cases
 HALF = (Fraction(0), Fraction(1, 2))
 NOISE = (Fraction(0), Fraction(2, 5), Fraction(4, 5))
 
@@ -61,7 +60,7 @@ PLANS = (
 
 @dataclass
 class Watch:
-    """Notes the estimate after 5 % of the cases."""
+    """Records the estimate after 5 % of the cases."""
 
     cases: int = 0
     estimate_s: float = 0.0
@@ -69,7 +68,7 @@ class Watch:
 
     def __call__(self, _: str, progress: CallProgress) -> None:
         self.cases = progress.total
-        if not self.noted_at and progress.finished >= max(LEAST, SHARE * progress.total):
+        if not self.noted_at and progress.finished >= max(MIN_FINISHED, SHARE * progress.total):
             self.estimate_s, self.noted_at = progress.seconds_left or 0.0, time.monotonic()
 
 

@@ -1,4 +1,4 @@
-"""A LangChain chain under test: with given documents, and with a retriever of its own.
+"""Evaluate a LangChain chain with given documents and end to end with its retriever.
 
 pip install langchain-core
 ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl
@@ -22,21 +22,23 @@ chain = PROMPT | RunnableLambda(lambda prompt: chat(prompt.to_string()))
 
 
 class CorpusRetriever(BaseRetriever):
-    """Finds passages in a corpus of ragbed's; ids stay what they are."""
+    """Retrieves passages from an exported corpus and keeps their ids."""
 
     corpus: str
     k: int
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [Document(page_content=one["text"], id=one["id"]) for one in search(self.corpus, query, self.k)]
+        return [
+            Document(page_content=passage["text"], id=passage["id"]) for passage in search(self.corpus, query, self.k)
+        ]
 
 
 def answer(question: str, lang: str, documents: list[str] | None = None, corpus: str = "", k: int = 5) -> object:
-    """Called by ragbed with documents, or with the id of a corpus to find them in."""
+    """Answer a question from the given documents, or from passages that are retrieved from a corpus."""
     if documents is None:
         found = CorpusRetriever(corpus=corpus, k=k).invoke(question)
     else:
         found = [Document(page_content=text) for text in documents]
     context = "\n".join(document.page_content for document in found)
-    told = chain.invoke({"context": context, "question": question})
-    return {"answer": told, "retrieved": [{"id": document.id, "text": document.page_content} for document in found]}
+    response = chain.invoke({"context": context, "question": question})
+    return {"answer": response, "retrieved": [{"id": document.id, "text": document.page_content} for document in found]}

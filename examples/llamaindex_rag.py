@@ -1,4 +1,4 @@
-"""A LlamaIndex query engine under test: with given documents, and with a retriever of its own.
+"""Evaluate a LlamaIndex query engine with given documents and end to end with its retriever.
 
 pip install llama-index-core
 ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl
@@ -18,24 +18,24 @@ from own_retrieval import search  # in your system: an index's as_retriever()
 
 
 class LocalModel(CustomLLM):
-    """The model that answers."""
+    """Calls a local model."""
 
     @property
     def metadata(self) -> LLMMetadata:
-        """How long its prompts may be."""
+        """The maximum lengths of prompts and responses."""
         return LLMMetadata(context_window=8192, num_output=256)
 
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        """Asks it."""
+        """Return the response to a prompt."""
         return CompletionResponse(text=chat(prompt))
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponseGen:
-        """Asks it, in one piece."""
+        """Yield the response as one piece."""
         yield self.complete(prompt)
 
 
-class Found(BaseRetriever):
-    """Gives the nodes that it was made with, or those that a corpus has for a question."""
+class CorpusRetriever(BaseRetriever):
+    """Returns the given documents, or passages from a corpus."""
 
     def __init__(self, documents: list[str] | None, corpus: str, k: int) -> None:
         super().__init__()
@@ -45,13 +45,14 @@ class Found(BaseRetriever):
         if self._documents is not None:
             nodes = [TextNode(text=text) for text in self._documents]
         else:
-            found = search(self._corpus, query_bundle.query_str, self._k)
-            nodes = [TextNode(id_=one["id"], text=one["text"]) for one in found]
+            passages = search(self._corpus, query_bundle.query_str, self._k)
+            nodes = [TextNode(id_=passage["id"], text=passage["text"]) for passage in passages]
         return [NodeWithScore(node=node) for node in nodes]
 
 
 def answer(question: str, lang: str, documents: list[str] | None = None, corpus: str = "", k: int = 5) -> object:
-    """Called by ragbed with documents, or with the id of a corpus to find them in."""
-    engine = RetrieverQueryEngine.from_args(Found(documents, corpus, k), llm=LocalModel())
-    told = engine.query(question)
-    return {"answer": str(told), "retrieved": [{"id": one.node_id, "text": one.text} for one in told.source_nodes]}
+    """Answer a question from the given documents, or from passages that are retrieved from a corpus."""
+    engine = RetrieverQueryEngine.from_args(CorpusRetriever(documents, corpus, k), llm=LocalModel())
+    response = engine.query(question)
+    retrieved = [{"id": node.node_id, "text": node.text} for node in response.source_nodes]
+    return {"answer": str(response), "retrieved": retrieved}

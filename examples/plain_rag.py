@@ -1,7 +1,7 @@
-"""A RAG system in a few lines, to be tested as a whole: `ragbed run -m python/plain_rag:answer -d ragbed-mini-en_base`.
+"""A small RAG system to evaluate: `ragbed run -m python/plain_rag:answer -d ragbed-mini-en_base`.
 
-It keeps the two documents that share most words with the question and answers with the sentence that shares most.
-A real one would ask a language model here; what `ragbed` needs is the same function.
+It selects the two documents that share most words with the question and returns the sentence that shares most. A real
+system would call a language model here; ragbed needs the same function.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 
 KEPT = 2
-ENOUGH = 0.4
-"""Of the question's words that a sentence must have; otherwise the system declines."""
+ENOUGH = 0.4  # share of the question's words that a sentence must have; otherwise the system refuses
 
 
 def answer(question: str, documents: list[str], lang: str) -> str:
-    """Called by ragbed with the documents of a case, for every case."""
+    """Answer a question from the documents of a case."""
     wanted = _words(question, lang)
     best = sorted(documents, key=lambda text: -len(wanted & _words(text, lang)))[:KEPT]
     sentences = [sentence for text in best for sentence in re.split(r"(?<=[.!?。！？])\s*", text) if sentence]
@@ -28,5 +27,5 @@ def answer(question: str, documents: list[str], lang: str) -> str:
 
 def _words(text: str, lang: str) -> set[str]:
     if lang == "zh":
-        return {text[place : place + 2] for place in range(len(text) - 1)}
+        return {text[at : at + 2] for at in range(len(text) - 1)}
     return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 2}

@@ -1,4 +1,4 @@
-"""The same system behind an address, with the standard library alone.
+"""The same system as an HTTP server, with the standard library only.
 
 python plain_server.py
 ragbed run -m http/localhost:8900/ask -d ragbed-mini-en_base
@@ -14,12 +14,12 @@ from plain_rag import answer
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers POST with JSON: question, documents and lang come in, answer goes out."""
+    """Receives question, documents and lang as JSON, and returns the answer as JSON."""
 
     def do_POST(self) -> None:
-        """Answers one question."""
-        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        body = json.dumps({"answer": answer(told["question"], told["documents"], told["lang"])}).encode()
+        """Answer one question."""
+        case = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.dumps({"answer": answer(case["question"], case["documents"], case["lang"])}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -27,7 +27,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Suppress the log."""
 
 
 if __name__ == "__main__":

@@ -16,24 +16,23 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 
 _LINE = 17
-_LETTER = 6.2
-"""Of the 12-pixel text, a little wide, so that no line runs out of its box."""
+_LETTER = 6.2  # width of a letter of 12-pixel text, slightly too large, so that lines fit into their boxes
 _MARKS = {"supports": ("✓", "s3"), "distracts": ("·", "s8"), "contradicts": ("✗", "s2")}
 _NEVER_FIRST = "，。、；：？！》）”"
 _NOISE = {"noise": Fraction(1, 2), "rejection": Fraction(1)}
 
 
 def draw_figures() -> dict[str, str]:
-    """The drawings, by their path in the repository."""
+    """Return the drawings by their paths in the repository."""
     charts = [_draw_abilities("en"), _draw_abilities("zh"), _draw_pipeline()]
     return {f"docs/images/{chart.name}.svg": chart.as_file(follows_theme=True) for chart in charts}
 
 
 def write_figures(note: str) -> str:
-    """The page that shows them."""
+    """Return the page with the drawings."""
     parts = ["# The paper's figures, from our own parts", note, _ABILITIES, _PIPELINE]
     rows = [
-        f"| `{name}` | {', '.join(f'`{one}`' for one in step.reads) or '–'} | {_prompts(name)} |"
+        f"| `{name}` | {', '.join(f'`{file}`' for file in step.reads) or '–'} | {_prompts(name)} |"
         for name, step in STEPS.items()
     ]
     parts.append("\n".join(["| Step | Reads | Prompts of the generator |", "|---|---|---|", *rows]))
@@ -71,7 +70,7 @@ differ.
 
 
 def _prompts(name: str) -> str:
-    return ", ".join(f"`{one}.md`" for one in STEPS[name].prompts) or "–"
+    return ", ".join(f"`{prompt}.md`" for prompt in STEPS[name].prompts) or "–"
 
 
 def _read(kind: str, lang: str, name: str) -> str:
@@ -85,14 +84,14 @@ def _draw_abilities(lang: Lang) -> Chart:
     for pair in (("noise", "rejection"), ("integration", "counterfactual")):
         panels = [_panel(lang, name, next(_cases(dataset, name, lang)), width) for name in pair]
         height = max(lower for _, lower in panels)
-        for place, (inside, _) in enumerate(panels):
-            left = 8 + place * (width + 8)
+        for column, (inside, _) in enumerate(panels):
+            left = 8 + column * (width + 8)
             box = el("rect", class_="rule", x=left, y=top, width=width, height=height, rx=6)
             marks += [box, el("g", inside, transform=f"translate({left:g} {top:g})")]
         top += height + 8
     title = "Figure 1: four abilities" if lang == "en" else "图1：四种能力"
-    told = "For each ability a question, two documents and the expected reply."
-    return Chart(f"figure1-{lang}", title, told, sheet(title, told, top + 2, marks), Grid((), ()))
+    description = "For each ability a question, two documents and the expected reply."
+    return Chart(f"figure1-{lang}", title, description, sheet(title, description, top + 2, marks), Grid((), ()))
 
 
 def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
@@ -101,7 +100,7 @@ def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
 
 
 def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node], float]:
-    """What stands in a panel, and how high it is."""
+    """Return the nodes of a panel and its height."""
     title, meaning = TITLES[lang][name]
     texts: list[tuple[str, str, tuple[str, str] | None]]
     texts = [("strong", title, None), ("note", meaning, None), ("strong", case.question, None)]
@@ -109,7 +108,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
     texts.append(("strong", tell_expected(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:
-        if marked is not None:  # by itself: a font that lacks the mark lends its own to all of a text
+        if marked is not None:  # separate, because a missing glyph would change the font of the whole text
             nodes.append(el("text", marked[0], class_=marked[1], x=10, y=y + _LINE))
         for line in _wrap(text, width - (36 if marked else 20)):
             y += _LINE
@@ -119,7 +118,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
 
 
 def _wrap(text: str, width: float) -> Iterator[str]:
-    """Lines that are not wider than so; Chinese breaks anywhere."""
+    """Yield lines of at most the given width; Chinese text can break anywhere."""
     line = ""
     for word in _words(text):
         if line and measure((line + word).rstrip(), _LETTER) > width:
@@ -176,12 +175,12 @@ def _draw_pipeline() -> Chart:
     height = 40 + (-(-len(STEPS) // _COLUMNS)) * _ROW
     legend = el("text", "asks a model", class_="note", x=WIDTH - 90, y=height - 22)
     marks += [el("circle", class_="s1", cx=WIDTH - 100, cy=height - 26, r=5), legend]
-    title, told = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
-    return Chart("figure2", title, told, sheet(title, told, height, marks), Grid((), ()))
+    title, description = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
+    return Chart("figure2", title, description, sheet(title, description, height, marks), Grid((), ()))
 
 
 def _arrow(x: float, y: float, *, last: bool) -> Node:
-    """To the next box: to the right, or from the end of a row to the start of the next."""
+    """Draw an arrow to the next box: to the right, or from the end of a row to the start of the next."""
     if not last:
         start = x + _BOX
         return el("path", class_="axis", d=f"M{start + 3:g} {y + 26:g}h{_GAP - 6:g}m-5 -4l5 4l-5 4")

@@ -2,8 +2,8 @@
 
     python -m scripts.take_screenshots
 
-Runs models without weights on the bundled data, diagnoses and reports them, opens every page in Chromium, and writes
-docs/images/*.png. Look at the pictures before they are kept.
+Runs scripted models on the bundled data, diagnoses and reports the run, opens the pages in Chromium and writes
+docs/images/*.png. Check the images before you commit them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ REPORT_WIDTH, REPORT_HEIGHT = 1280, 710
 
 
 def main() -> None:
-    """Takes all pictures."""
+    """Take all screenshots."""
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as driver:
         folder = Path(temporary)
         browser = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         run = folder / "mini"
-        asked = [word for model in MODELS for word in ("-m", model)] + [word for data in DATA for word in ("-d", data)]
-        _type("run", *asked, "--out", str(run), "--no-cache")
+        options = [word for model in MODELS for word in ("-m", model)] + [
+            word for data in DATA for word in ("-d", data)
+        ]
+        _type("run", *options, "--out", str(run), "--no-cache")
         _type("diagnose", str(run))
         take_viewer(browser, run)
         take_report(browser, run, folder)
@@ -49,7 +51,7 @@ def main() -> None:
 
 
 def take_viewer(browser: Browser, run: Path) -> None:
-    """The overview, a case, and a Chinese case in the dark."""
+    """Take the overview, a case, and a Chinese case in dark mode."""
     with open_store(run, create=False) as store:
         trials = sum(1 for _ in store.results())
     with serve("view", str(run)) as served:
@@ -68,14 +70,16 @@ def take_viewer(browser: Browser, run: Path) -> None:
 
 
 def take_report(browser: Browser, run: Path, folder: Path) -> None:
-    """The summary in the light, the figures under it in the dark."""
+    """Take the summary in light mode and the figures in dark mode."""
     _type("report", run.name, "-f", "html", "-o", "report.html", where=folder)
     halves = []
     for dark in (False, True):
         with _page(browser, dark=dark, size=(REPORT_WIDTH, REPORT_HEIGHT)) as page:
             page.goto((folder / "report.html").as_uri())
             if dark:
-                page.locator(".figures h2").locator("visible=true").first.evaluate("place => place.scrollIntoView()")
+                page.locator(".figures h2").locator("visible=true").first.evaluate(
+                    "element => element.scrollIntoView()"
+                )
             page.wait_for_timeout(500)
             halves.append(base64.b64encode(page.screenshot()).decode())
     with _page(browser, size=(REPORT_WIDTH, 2 * REPORT_HEIGHT)) as page:
@@ -85,7 +89,7 @@ def take_report(browser: Browser, run: Path, folder: Path) -> None:
 
 
 def take_review(browser: Browser, folder: Path) -> None:
-    """An item with a flag."""
+    """Take an item with a flag."""
     first, *rest = world("base", 4)
     data = write_data(folder, en_base=[planted(first), *rest])
     with serve("review", str(data)) as served, _page(browser, size=(1280, 900)) as page:
@@ -114,7 +118,7 @@ def _enter(page: Page, address: str, wanted: str) -> None:
 
 
 def _open_case(page: Page, origin: str, *, lang: str, noise: float) -> None:
-    """The first confusion of the plain baseline."""
+    """Open the first confusion error of the lexical baseline."""
     wanted = {"show": "trials", "type": "E3", "testbed": "noise", "model": MODELS[0], "lang": lang, "noise": noise}
     page.goto(f"{origin}/?{urlencode(wanted)}")
     page.locator(".trial-row").first.click()

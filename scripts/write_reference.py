@@ -1,4 +1,4 @@
-"""Writes the pages of the docs that follow from the code: the command line, the Python API, the paper's three figures.
+"""Generate the docs pages that depend on the code: the command line, the Python API and the paper's figures.
 
     python -m scripts.write_reference
 
@@ -24,7 +24,7 @@ _NOTE = "<!-- Made by scripts/write_reference.py from the code; change that and 
 
 
 def write_pages() -> dict[str, str]:
-    """Every page and drawing, by its path in the repository."""
+    """Return all pages and drawings by their paths in the repository."""
     return {
         "docs/reference/cli.md": _write_cli(),
         "docs/reference/api.md": _write_api(),
@@ -49,15 +49,17 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
     yield f"```text\n{command.get_help(context)}\n```"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            one = command.get_command(context, name)
-            if one is not None:
-                yield from _help(one, click.Context(one, parent=context, info_name=name), level + (level > 2))
+            subcommand = command.get_command(context, name)
+            if subcommand is not None:
+                yield from _help(
+                    subcommand, click.Context(subcommand, parent=context, info_name=name), level + (level > 2)
+                )
 
 
 def _write_api() -> str:
     parts = ["# Python API", _NOTE, _INTRODUCTION]
     for name in ("run", "open_run", "Run", "Table", "Options"):
-        parts += _tell(name, getattr(ragbed, name))
+        parts += _describe(name, getattr(ragbed, name))
     return "\n\n".join(parts) + "\n"
 
 
@@ -84,7 +86,7 @@ asked for.
 """.strip()
 
 
-def _tell(name: str, what: object) -> Iterator[str]:
+def _describe(name: str, what: object) -> Iterator[str]:
     yield f"## ragbed.{name}"
     if not inspect.isclass(what):
         yield _code(f"ragbed.{name}", what)
@@ -95,7 +97,9 @@ def _tell(name: str, what: object) -> Iterator[str]:
         yield "`Several` is one value, a list of values, or a text in which commas separate them."
         run = app.get_command(click.Context(app), "run")
         params = run.params if run is not None else ()
-        helped = {one.name: (one.help or "").replace("<", "&lt;") for one in params if isinstance(one, click.Option)}
+        helped = {
+            each.name: (each.help or "").replace("<", "&lt;") for each in params if isinstance(each, click.Option)
+        }
         rows = [f"| `{field}` | `{_plain(kind)}` | {helped[field]} |" for field, kind in what.__annotations__.items()]
         yield "\n".join(["| Option | Takes | Meaning |", "|---|---|---|", *rows])
     for method, of in vars(what).items():
@@ -108,22 +112,23 @@ def _tell(name: str, what: object) -> Iterator[str]:
 def _code(name: str, what: object) -> str:
     if not callable(what):
         raise TypeError(name)
-    told = inspect.signature(what)
-    takes = [re.sub(r": '([^']*)'", r": \1", str(one)) for one in told.parameters.values() if one.name != "self"]
-    gives = told.return_annotation
+    signature = inspect.signature(what)
+    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    takes = [re.sub(r": '([^']*)'", r": \1", str(each)) for each in parameters]
+    gives = signature.return_annotation
     line = f"{name}({', '.join(takes)}) -> {gives}"
     if len(line) > _WIDTH:
-        line = "\n".join([f"{name}(", *(f"    {one}," for one in takes), f") -> {gives}"])
+        line = "\n".join([f"{name}(", *(f"    {each}," for each in takes), f") -> {gives}"])
     return f"```text\n{line}\n```"
 
 
-def _plain(told: object) -> str:
-    """A kind of value, fit for a table."""
-    return getattr(told, "__forward_arg__", str(told)).replace("|", "or")
+def _plain(annotation: object) -> str:
+    """Return a type as text for a table cell."""
+    return getattr(annotation, "__forward_arg__", str(annotation)).replace("|", "or")
 
 
 def _prose(what: object) -> str:
-    """A docstring as Markdown: the sections of Google's style become lists."""
+    """Convert a Google-style docstring to Markdown."""
     text = inspect.getdoc(what) or ""
     lines = []
     for line in re.sub(r"\n {8,}(?=\S)", " ", text).splitlines():
@@ -137,7 +142,7 @@ def _prose(what: object) -> str:
 
 
 def main() -> None:
-    """Writes what has changed."""
+    """Write the changed pages."""
     for name, text in write_pages().items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,9 @@
 
     python scripts/write_sample_pages.py pages.jsonl [--items 60]
 
-News is of a fictional world: each event is told by several pages among pages of other years, so that base and
-integration questions can be made of it. The facts are for counterfactual questions, of which a model must know the
-answer without documents. Each fact is told by five pages, and four are about the same thing and do not tell it.
+Several pages of the synthetic news report each event, among pages about other years, so that base and integration
+questions can be built from them. The facts are for counterfactual questions, whose answers a model must know without
+documents. Five pages state each fact, and four pages are about the same subject without stating it.
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ BOOKS = {
     ("Water Margin", "水浒传"): ("Shi Nai'an", "施耐庵"),
     ("Romance of the Three Kingdoms", "三国演义"): ("Luo Guanzhong", "罗贯中"),
 }
+# Page templates for each kind of fact, one per line; templates without {fact} do not contain the answer.
 SAMPLES = Path(__file__).parent / "sample_pages"
-"""Page templates for each kind of fact, one per line; those without {fact} do not contain the answer."""
 
 
 def main() -> None:
-    """Writes the file."""
+    """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--items", type=int, default=60, help="fictional events, for each language")
-    told = parser.parse_args()
-    pages = [page for lang in LANGS for page in (*_news(lang, told.items), *_facts(lang))]
-    told.output.write_bytes(b"".join(msgspec.json.encode(page) + b"\n" for page in pages))
-    print(f"{len(pages):,} pages in {told.output}")
+    parser.add_argument("--items", type=int, default=60, help="fictional events per language")
+    options = parser.parse_args()
+    pages = [page for lang in LANGS for page in (*_news(lang, options.items), *_facts(lang))]
+    options.output.write_bytes(b"".join(msgspec.json.encode(page) + b"\n" for page in pages))
+    print(f"{len(pages):,} pages in {options.output}")
 
 
 def _news(lang: Lang, items: int) -> Iterator[dict[str, str | None]]:
-    """Pages of a source that `ragbed build` reads as `jsonl`."""
-    recipe = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, dials=())
-    for item in make_items(recipe, "base", 0, items):
+    """Yield pages of a `jsonl` source of `ragbed build`."""
+    spec = SynthSpec(seed=SEED, lang=lang, supports=6, distractors=6, tokens=115, perturbations=())
+    for item in make_items(spec, "base", 0, items):
         for passage in item.passages:
             yield {"url": passage.url, "date": passage.date, "text": passage.text}
 
 
 def _facts(lang: Lang) -> Iterator[dict[str, str | None]]:
-    place = LANGS.index(lang)
-    known = [("games", str(year), city[place]) for year, city in GAMES.items()]
-    known += [("books", title[place], author[place]) for title, author in BOOKS.items()]
+    column = LANGS.index(lang)
+    known = [("games", str(year), city[column]) for year, city in GAMES.items()]
+    known += [("books", title[column], author[column]) for title, author in BOOKS.items()]
     for number, (kind, key, fact) in enumerate(known):
         templates = (SAMPLES / f"{lang}-{kind}.txt").read_text("utf-8").splitlines()
         for host, template in enumerate(templates):

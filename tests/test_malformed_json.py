@@ -85,5 +85,5 @@ def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
 
 def test_a_frozen_testbed(tmp_path: Path, bad: bytes) -> None:
     (tmp_path / MANIFEST).write_bytes(b'{"ragbed":' + bad + b"}")
-    with pytest.raises(DataError, match="is not what"):
+    with pytest.raises(DataError, match="was not written by"):
         read_frozen(tmp_path)

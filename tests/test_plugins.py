@@ -217,6 +217,6 @@ def test_a_scorer_that_raises_is_named_with_the_case(site: Path, tmp_path: Path)
     assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
     done = type_command("report", str(tmp_path / "run"), "--track", "rash")
     assert done.code == 1
-    assert done.err.startswith(f"ragbed: track 'rash' fails on {DATA}/")
+    assert done.err.startswith(f"ragbed: track 'rash' failed on case {DATA}/")
     assert done.err.rstrip().endswith("KeyError: 'grade'")
     assert type_command("report", str(tmp_path / "run"), "--track", "rsh").code == 2

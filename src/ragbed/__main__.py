@@ -1,35 +1,35 @@
-"""The process that `ragbed` or `python -m ragbed` starts."""
+"""Start the command line: `ragbed` or `python -m ragbed`."""
 
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # `python -m` puts the current folder first on the path; a file such as json.py in it would be imported.
+    # `python -m` puts the current folder first on the path, so that a file such as json.py in it would be imported.
     del sys.path[0]
 
-import _signal as signal  # type: ignore[import-not-found]  # `signal` loads a dozen modules, and Ctrl-C may come first
+import _signal as signal  # type: ignore[import-not-found]  # `signal` imports a dozen modules, and Ctrl-C can come earlier
 import atexit
 import gc
 import os
 
-_GC_EVERY = 100_000
-"""New objects between two searches for dead cycles. Records are made and dropped by the thousand, hardly any in a
-cycle, and the default of 700 spends a fifteenth of a run on looking, and of the start."""
+# New objects between two garbage collections. Thousands of records are created, and hardly any is part of a cycle. With
+# the default of 700, collections take a fifteenth of the time of a run and of the start.
+_GC_THRESHOLD = 100_000
 
 
 def main() -> None:
-    """Runs the command line."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
-        signal.signal(signal.SIGINT, _end_at_once)
+    """Run the command line."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a background job of a shell ignores Ctrl-C
+        signal.signal(signal.SIGINT, _exit_now)
     _replace_closed_streams()
-    gc.set_threshold(_GC_EVERY)
-    atexit.register(gc.freeze)  # or Python looks through all that was loaded before it ends: a twentieth of a second
-    from ragbed.cli import main as run_typed  # noqa: PLC0415 - after the lines above
+    gc.set_threshold(_GC_THRESHOLD)
+    atexit.register(gc.freeze)  # otherwise Python collects all objects at exit, which takes 0.05 s
+    from ragbed.cli import main as run_command  # noqa: PLC0415 - after the lines above
 
-    run_typed()
+    run_command()
 
 
-def _end_at_once(*_: object) -> None:
-    """End on Ctrl-C while modules are loaded: nothing has started, and Python would print where it was."""
+def _exit_now(*_: object) -> None:
+    """Exit on Ctrl-C during imports, when nothing has started, without a traceback."""
     os.write(2, b"ragbed: interrupted.\n")
     os._exit(130)
 
@@ -37,7 +37,7 @@ def _end_at_once(*_: object) -> None:
 def _replace_closed_streams() -> None:
     """Open the null device for standard streams that are closed (`>&-`).
 
-    Otherwise the first file that is opened, such as a run's database, takes the stream's number and its output.
+    Otherwise the first opened file, e.g. the database of a run, gets the number of the stream and its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

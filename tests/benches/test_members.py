@@ -1,4 +1,4 @@
-"""`python -m benches`: its list, its names, and the commands that the docs give for their figures."""
+"""`python -m benches`: its list, its names and the commands in the docs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_module_is_a_member_or_a_helper() -> None:
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_every_member_says_what_it_does(name: str) -> None:
+def test_every_member_has_a_description(name: str) -> None:
     assert re.fullmatch(r"[A-Z].{30,130}\.", describe(MEMBERS[name]))
 
 

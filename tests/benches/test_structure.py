@@ -1,4 +1,4 @@
-"""The figures of the code's structure, and the limits they must keep."""
+"""Figures of the code structure and their limits."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def make_world(base: int = 3, facts: int = 1, langs: tuple[Lang, ...] = LANGS) -
     """A world of so many items a language."""
     items: list[Item] = []
     for lang in langs:
-        recipe = SynthSpec(seed=3, lang=lang, supports=4, distractors=6, true_documents=4, tokens=105, dials=())
+        recipe = SynthSpec(seed=3, lang=lang, supports=4, distractors=6, true_documents=4, tokens=105, perturbations=())
         items += [*make_items(recipe, "base", 0, base), *make_items(recipe, "fact", 0, facts)]
     return World(items)
 

@@ -16,19 +16,24 @@ _RUN = ("run", "-m", "scripted/oracle", "-d", "figure1")
 _NAMES = pytest.mark.parametrize(("old", "new"), renames.OPTIONS.items())
 
 
+def _command(option: str) -> tuple[str, ...]:
+    """Return a command that has the option."""
+    return ("synth", "--items", "1", "-o", "synthetic") if option == "--perturbations" else _RUN
+
+
 def _variable(option: str) -> str:
     return "RAGBED_" + option[2:].upper().replace("-", "_")
 
 
 @_NAMES
 def test_a_former_option_is_refused_with_its_new_name(old: str, new: str) -> None:
-    done = type_command(*_RUN, old, "2")
+    done = type_command(*_command(new), old, "2")
     assert (done.code, done.err) == (2, f"ragbed: {old} is now {new}.\n")
 
 
 @_NAMES
 def test_a_former_variable_is_refused_with_its_new_name(old: str, new: str) -> None:
-    done = type_command(*_RUN, env={_variable(old): "2"})
+    done = type_command(*_command(new), env={_variable(old): "2"})
     assert (done.code, done.err) == (2, f"ragbed: {_variable(old)} is now {_variable(new)}.\n")
 
 
@@ -36,7 +41,7 @@ def test_a_former_variable_is_refused_with_its_new_name(old: str, new: str) -> N
 def test_a_former_key_of_a_configuration_is_refused_with_its_new_name(tmp_path: Path, old: str, new: str) -> None:
     config = tmp_path / "run.toml"
     config.write_text(f"{old[2:]} = '2'\n")
-    done = type_command(*_RUN, "--config", str(config))
+    done = type_command(*_command(new), "--config", str(config))
     assert (done.code, done.err) == (2, f"ragbed: --config {config}: {old[2:]!r} is now {new[2:]!r}.\n")
 
 

@@ -27,12 +27,17 @@ def test_a_world_is_written_and_summed_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dials", "parts", "docs"), [("mix", "3", "5"), ("none", "3", "5"), ("sibling,outdated", "5", "10")]
+    ("perturbations", "parts", "docs"), [("mix", "3", "5"), ("none", "3", "5"), ("sibling,outdated", "5", "10")]
 )
 def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(
-    tmp_path: Path, dials: str, parts: str, docs: str
+    tmp_path: Path, perturbations: str, parts: str, docs: str
 ) -> None:
-    assert type_command("synth", "--items", "30", "--dials", dials, "--parts", parts, "-o", str(tmp_path)).code == 0
+    assert (
+        type_command(
+            "synth", "--items", "30", "--perturbations", perturbations, "--parts", parts, "-o", str(tmp_path)
+        ).code
+        == 0
+    )
     paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
     found = json.loads(type_command("lint", *paths, "--num-docs", docs, "--json").out)
     assert found["findings"] == {"error": 0, "warning": 0, "note": 0}
@@ -40,8 +45,8 @@ def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(
     assert laid["infeasible"] == 0
 
 
-def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
-    options = ("--lang", "en", "--dials", "sibling,hedge", "--integration", "0", "--counterfactual", "0")
+def test_named_perturbations_come_in_pairs(tmp_path: Path) -> None:
+    options = ("--lang", "en", "--perturbations", "sibling,hedge", "--integration", "0", "--counterfactual", "0")
     assert type_command("synth", *_FEW, *options, "-o", str(tmp_path)).code == 0
     lines = [json.loads(line) for line in (tmp_path / "en_base.jsonl").read_text("utf-8").splitlines()]
     assert [(line.get("dial"), line.get("twin")) for line in lines[:4]] == [
@@ -59,8 +64,11 @@ def test_named_dials_come_in_pairs(tmp_path: Path) -> None:
         (("--num-docs", "1"), "--num-docs 1: allowed are 2 to 200."),
         (("--num-docs", "300"), "--num-docs 300: allowed are 2 to 200"),
         (("--tokens", "5000"), "--tokens 5000: allowed are 60 to 1500."),
-        (("--dials", "sibbling"), "unknown dial 'sibbling'. Did you mean 'sibling'?"),
-        (("--dials", "none,sibling"), "--dials none,sibling: none stands alone; leave it out to name dials."),
+        (("--perturbations", "sibbling"), "unknown perturbation 'sibbling'. Did you mean 'sibling'?"),
+        (
+            ("--perturbations", "none,sibling"),
+            "--perturbations none,sibling: none cannot be combined with other names.",
+        ),
         (("--parts", "6"), "--parts 6: allowed are 2 to 5."),
         (("--workers", "0"), "--workers 0: allowed are 1 and more."),
     ],

@@ -130,7 +130,7 @@ def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, mes
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     for folder in (tmp_path / "made", in_memory()):
         _write(folder)
-        with pytest.raises(UsageError, match=r"is there already.*; name a new folder"):
+        with pytest.raises(UsageError, match=r"(is there already|already exists).* new folder"):
             _write(folder)
 
 
@@ -138,7 +138,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
     folder = in_memory()
     with open_sink(folder / "part-00002.jsonl") as sink:
         sink.write(b"somebody's")
-    with pytest.raises(UsageError, match=r"is there already: it has part-00002\.jsonl; name a new folder"):
+    with pytest.raises(UsageError, match=r"already exists and contains part-00002\.jsonl; choose a new folder"):
         _write(folder)
     assert [Path(name).name for name in fsspec.filesystem("memory").find(folder.text)] == ["part-00002.jsonl"]
     with brought(folder / "part-00002.jsonl") as here:

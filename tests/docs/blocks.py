@@ -1,4 +1,4 @@
-"""The code blocks of our pages, as a reader finds them."""
+"""Read the code blocks of the pages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ("docs/reference/cli.md",)
-"""Made from the code itself, and checked against it."""
+GENERATED = ("docs/reference/cli.md",)  # generated from the code and checked by another test
 
 _OPENING = re.compile(r"( *)(`{3,})(\w*)\s*")
 _UNRUN = re.compile(r"<!-- not run: (.+) -->")
@@ -19,15 +18,18 @@ _COMMAND = re.compile(r"(\$ )?([A-Z_]+=\S+ )*(\.venv/bin/)?(ragbed|make|pip|pyth
 
 
 class Block(NamedTuple):
-    """What stands between two fences."""
+    """A fenced code block.
+
+    Attributes:
+        kind: The language; `sh` also for commands without a language.
+        unrun: Why it is not run: the text of the comment before it, `<!-- not run: … -->`.
+    """
 
     page: Path
     line: int
     kind: str
-    """The language; `sh` also where none is named and commands stand there."""
     text: str
     unrun: str | None
-    """Why it cannot be run here: the comment before it, `<!-- not run: … -->`."""
 
     @property
     def place(self) -> str:
@@ -35,13 +37,13 @@ class Block(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """Every page that people read, those of other languages and of examples too."""
+    """Return all pages, including those in Chinese and of the examples."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
     return sorted(page for page in found if str(page.relative_to(ROOT)) not in GENERATED)
 
 
 def read_blocks(page: Path) -> Iterator[Block]:
-    """The blocks of a page, in their order."""
+    """Yield the blocks of a page in order."""
     lines = page.read_text("utf-8").splitlines()
     number, before = 0, ""
     while number < len(lines):
@@ -60,17 +62,20 @@ def read_blocks(page: Path) -> Iterator[Block]:
 
 
 class Command(NamedTuple):
-    """A line of a shell block."""
+    """A command of a shell block.
+
+    Attributes:
+        environ: The variables that are set for this command.
+        output: The output that the page shows: the lines after a line that starts with `$`.
+    """
 
     words: list[str]
     environ: dict[str, str]
-    """What is set for this command alone."""
     output: list[str]
-    """What the page shows of its output: lines that follow one that begins with `$`."""
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """The commands of a shell block; lines ending in a backslash go on."""
+    """Yield the commands of a shell block; a backslash continues a line."""
     lines = block.text.replace("\\\n", " ").splitlines()
     shown = [at for at, line in enumerate(lines) if line.startswith("$ ")]
     for at, line in enumerate(lines):
@@ -87,11 +92,11 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def _split(words: list[str]) -> Iterator[list[str]]:
-    """The commands of a line; what becomes of the output of one (`|`, `>`) is not followed."""
+    """Yield the commands of a line without pipes and redirections."""
     command: list[str] = []
     for word in [*words, "&&"]:
         if word == "&&":
-            stop = next((at for at, one in enumerate(command) if one in ("|", ">", "&")), len(command))
+            stop = next((at for at, part in enumerate(command) if part in ("|", ">", "&")), len(command))
             yield command[:stop]
             command = []
         else:

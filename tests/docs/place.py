@@ -1,4 +1,4 @@
-"""A place in which a reader types what a page says: runs, files, models and servers stand in for the reader's own."""
+"""A folder in which the commands of a page run, with runs, files, models and servers for the reader's own."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from tests.docs.blocks import ROOT
 DATA = "ragbed-mini-en_base"
 BUNDLED = ROOT / "src" / "ragbed" / "data" / "bundled"
 _SCRIPTS = cycle(["oracle", "refuser", "first-doc", "majority", "memory", "gullible", "echo", "last-doc"])
+# Examples by the file names that pages use.
 _MODULES = {"my_system.py": "plain_rag.py"} | {name: name for name in ("plain_rag.py", "own_retrieval.py")}
-"""Examples by the name under which a page has them."""
 _RGB = {f"{lang}{kind}" for lang in ("en", "zh") for kind in ("", "_refine", "_int", "_fact")}
-_SCRIPT = "scripted/majority"
-"""Stands in for a model that thinks on this machine, which takes minutes; tests/models asks those."""
+_SCRIPT = "scripted/majority"  # replaces local models, which take minutes and have tests of their own
+# Options set by variables, so that the commands of a page run unchanged on less data.
 _FEW = {"RAGBED_LIMIT": "2", "RAGBED_MAX_TOKENS": "4", "RAGBED_TIMEOUT": "30"}
-"""Set as anybody may set it: the page's commands are typed as they stand, on less data."""
 
 
 @dataclass
 class Readers(World):
-    """The models at the wire: a generator that knows its world, and a judge."""
+    """A model server that is both the generator of a build and a judge."""
 
     def reply(self, turns: list[str]) -> str:
         return "VERDICT: YES" if "VERDICT" in turns[0] + turns[-1] else super().reply(turns)
@@ -37,7 +36,7 @@ class Readers(World):
 
 @dataclass
 class Place:
-    """A folder, and what is set in the environment."""
+    """A folder and its environment variables."""
 
     folder: Path
     environ: dict[str, str]
@@ -45,7 +44,7 @@ class Place:
     servers: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def type(self, words: list[str], environ: dict[str, str], *, whole: bool) -> Done:
-        """Types a command of ragbed; what it needs is put there first."""
+        """Run a command of ragbed after creating its input files."""
         self.provide(words)
         settings = {} if whole else _FEW
         words = [_SCRIPT if word.startswith(("llamacpp/", "bundled/")) else word for word in words]
@@ -54,15 +53,15 @@ class Place:
         return type_command(*words, env=settings | environ | self.environ)
 
     def serve(self, script: str) -> None:
-        """Starts an example that serves."""
+        """Start an example server."""
         words = [sys.executable, str(ROOT / "examples" / script)]
         self.servers.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
         out = self.servers[-1].stdout
         assert out is not None
-        assert out.readline()  # its port: it listens
+        assert out.readline()  # its port, printed when it listens
 
     def provide(self, words: list[str]) -> None:
-        """Puts there what a command reads and no earlier one has made."""
+        """Create the input files of a command that no earlier command has created."""
         made = {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("--out", "-o", "--junit")}
         for word in words:
             path = Path(word)
@@ -107,7 +106,7 @@ class Place:
 
 @contextmanager
 def open_place(folder: Path, data: Path) -> Iterator[Place]:
-    """A place of one's own, with data that is shared."""
+    """Yield a new place with shared data."""
     for name, source in _MODULES.items():
         shutil.copy(ROOT / "examples" / source, folder / name)
     world = Readers(make_world(1, 1, ("en",)).items)

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md and CONTRIBUTING.md name what is in the repository."""
+"""ARCHITECTURE.md and CONTRIBUTING.md match the repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_package_has_one_paragraph() -> None:
     assert sorted(re.findall(r"^\*\*`(\w+)`\*\*", _read("ARCHITECTURE.md"), re.MULTILINE)) == packages
 
 
-def test_the_layers_are_those_that_are_enforced() -> None:
+def test_the_documented_layers_are_the_enforced_ones() -> None:
     (contract,) = tomllib.loads(_read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     rows = re.findall(r"^\| (`\w+`(?: · `\w+`)*) \|$", _read("ARCHITECTURE.md"), re.MULTILINE)
     assert ["__main__", *(row.replace("`", "").replace("·", "|") for row in rows)] == contract["layers"]

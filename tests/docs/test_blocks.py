@@ -1,4 +1,4 @@
-"""Every code block of README and docs runs, or says why it cannot and is at least well formed."""
+"""Every code block of README and docs runs, or has a stated reason and valid options."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _PARSED_ONLY = {
     "view": "serves until it is ended; tests/ui/viewer runs it",
     "review": "serves until it is ended; its tests run it",
 }
+# Exit codes that are valid results: findings, fewer items than requested, quality below a gate.
 _ALLOWED = {"lint": {0, 1}, "build": {0, 3, 4}}
-"""Exit codes that are answers: findings, fewer items than were wanted, quality below a gate."""
 _GATES = ("--fail-under", "--fail-if-worse")
 
 
 @pytest.fixture(scope="module")
 def data(rgb_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """RGB's files, as `ragbed data get rgb` leaves them."""
+    """The files of RGB in the data folder of `ragbed data get rgb`."""
     folder = tmp_path_factory.mktemp("data")
     done = type_command("data", "get", "rgb", "--from", str(rgb_dir), env={"RAGBED_DATA_DIR": str(folder)})
     assert done.code == 0, done.err
@@ -78,7 +78,7 @@ _WRONG = {
 
 
 @pytest.mark.parametrize("text", _WRONG.values(), ids=_WRONG)
-def test_a_block_that_is_wrong_is_found(text: str, place: Place) -> None:
+def test_an_invalid_block_is_detected(text: str, place: Place) -> None:
     page = place.folder / "page.md"
     page.write_text(f"# A page\n\n{text}\n")
     (block,) = read_blocks(page)

@@ -1,4 +1,4 @@
-"""Pages that follow from the code are as the code is."""
+"""Generated pages are current."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PAGES = write_pages()
 @pytest.mark.parametrize("name", PAGES)
 def test_a_generated_page_is_current(name: str) -> None:
     path = ROOT / name
-    assert path.exists(), f"{name} is not there; type `make reference`"
-    assert path.read_text("utf-8") == PAGES[name], f"{name} is not as the code is; type `make reference`"
+    assert path.exists(), f"{name} does not exist; run `make reference`"
+    assert path.read_text("utf-8") == PAGES[name], f"{name} is outdated; run `make reference`"
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name.endswith(".svg")])
@@ -32,6 +32,6 @@ def test_nothing_is_drawn_outside_a_figure(name: str) -> None:
 
 
 def _boxes(drawn: Xml.Element) -> Iterator[tuple[float, float, float, float]]:
-    for one in drawn.iter("{http://www.w3.org/2000/svg}rect"):
-        x, y, width, height = (float(one.attrib.get(name, 0)) for name in ("x", "y", "width", "height"))
+    for box in drawn.iter("{http://www.w3.org/2000/svg}rect"):
+        x, y, width, height = (float(box.attrib.get(name, 0)) for name in ("x", "y", "width", "height"))
         yield x, y, x + width, y + height

@@ -1,4 +1,4 @@
-"""The site: built strictly and offline, every page in the navigation, and nothing in it from elsewhere."""
+"""The site builds strictly and offline, has all pages in its navigation, and loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    told = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
-    assert set(_targets(told)) == pages, "give the page a line in the nav of mkdocs.yml"
+    assert set(_targets(navigation)) == pages, "add the page to the nav of mkdocs.yml"
 
 
-def _targets(told: object) -> Iterator[str]:
-    if isinstance(told, str):
-        yield told
+def _targets(entry: object) -> Iterator[str]:
+    if isinstance(entry, str):
+        yield entry
     else:
-        assert isinstance(told, list | dict)
-        for one in told.values() if isinstance(told, dict) else told:
-            yield from _targets(one)
+        assert isinstance(entry, list | dict)
+        for child in entry.values() if isinstance(entry, dict) else entry:
+            yield from _targets(child)
 
 
 class _Links(HTMLParser):
-    """What a page leads to, and what it loads."""
+    """Collects the links and the loaded resources of a page."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.leads: list[str] = []
+        self.links: list[str] = []
         self.loads: list[str] = []
         self.anchors: set[str] = set()
 
@@ -70,7 +70,7 @@ class _Links(HTMLParser):
         if told.get("id"):
             self.anchors.add(str(told["id"]))
         if tag == "a" and told.get("href"):
-            self.leads.append(str(told["href"]))
+            self.links.append(str(told["href"]))
         elif tag == "link" and told.get("rel") != "canonical" and told.get("href"):
             self.loads.append(str(told["href"]))
         elif told.get("src"):
@@ -83,12 +83,12 @@ def _read(page: Path) -> _Links:
     return links
 
 
-def test_every_link_of_every_page_leads_to_something(site: Path) -> None:
+def test_every_link_has_a_target(site: Path) -> None:
     lost = [
         f"{page.relative_to(site)}: {link}"
         for page in sorted(site.rglob("*.html"))
-        if page.name != "404.html"  # its links are those of a server's root
-        for link in (*_read(page).leads, *_read(page).loads)
+        if page.name != "404.html"  # its links are relative to the root of a server
+        for link in (*_read(page).links, *_read(page).loads)
         if not urlsplit(link).scheme and not (page.parent / unquote(urlsplit(link).path)).exists()
     ]
     assert lost == []
@@ -99,7 +99,7 @@ def test_every_anchor_that_a_link_names_exists(site: Path) -> None:
     missing = [
         f"{page.name}: {link}"
         for page, links in pages.items()
-        for link in links.leads
+        for link in links.links
         if (parts := urlsplit(link)).fragment and not parts.scheme
         if (target := (page.parent / unquote(parts.path)).resolve() if parts.path else page) in pages
         if unquote(parts.fragment) not in pages[target].anchors
@@ -107,7 +107,7 @@ def test_every_anchor_that_a_link_names_exists(site: Path) -> None:
     assert missing == []
 
 
-def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
     for page in site.rglob("*.html"):
         assert [link for link in _read(page).loads if urlsplit(link).netloc] == [], page
     for sheet in site.rglob("*.css"):
@@ -116,13 +116,13 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["index.html", "project/figures.html", "reference/cli.html", "zh/index.html"])
-def test_a_page_opens_from_the_disk_and_asks_no_server(name: str, site: Path, browser: Browser) -> None:
+def test_a_page_opens_from_disk_without_requests(name: str, site: Path, browser: Browser) -> None:
     page = browser.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto((site / name).as_uri())
     assert page.locator("h1").first.inner_text()
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [url for url in requested if not url.startswith(("file:", "data:", "blob:"))] == []
     page.close()
 
 

@@ -65,6 +65,7 @@ def _lower_first(text: str) -> str:
     return text[0].lower() + text[1:]
 
 
+# Responses by kind: correct, wrong, refusing or flagging, in spellings that the original code treats differently.
 KINDS: dict[str, Callable[[Case], str]] = {
     "empty": lambda case: "",
     "every_alias": lambda case: _join(case, [alias for slot in case.answer for alias in slot]),
@@ -96,4 +97,3 @@ KINDS: dict[str, Callable[[Case], str]] = {
     "tabbed": lambda case: "\t".join(_gold(case)),
     "wrong": lambda case: case.fake[0][0] if case.fake else "某地",
 }
-"""Responses by kind: right, wrong, refusing or flagging, in spellings that the original code treats differently."""

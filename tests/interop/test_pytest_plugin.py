@@ -1,4 +1,4 @@
-"""The fixture for pytest, in a pytest of its own, as a user has it."""
+"""The pytest fixture, in a separate pytest process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_declines(ragbed):
 """
 
 
-def test_a_test_fails_where_a_gate_does_and_says_the_numbers(tmp_path: Path) -> None:
+def test_a_failed_gate_fails_the_test_with_its_numbers(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(_TESTS)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

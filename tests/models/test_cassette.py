@@ -24,7 +24,7 @@ def cassette(tmp_path: Path) -> Path:
     export = ("export", str(recorded), "--to", "cassette", "-o")
     type_command(*export, str(tmp_path / "both.cassette"))
     done = type_command(*export, str(tmp_path / "one.cassette"), "--model", "scripted/gullible")
-    assert "Judges' runs and labels are about all models and were left out." in done.err
+    assert "Runs of judges and labels are left out because they concern all models." in done.err
     return tmp_path / "one.cassette"
 
 

@@ -1,4 +1,4 @@
-"""The original code's labels, bug for bug."""
+"""The labels of the original code, including its bugs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.testbeds.settings import Settings
 from tests.golden.facts import closed_book_cases, make_response, read_facts
 
 
-def test_every_golden_label_is_given(rgb_dir: Path) -> None:
+def test_the_track_reproduces_every_golden_label(rgb_dir: Path) -> None:
     cases = closed_book_cases(rgb_dir)
     same = 0
     for line in read_facts("labels"):
@@ -39,14 +39,14 @@ def paris(tmp_path: Path) -> Case:
     ("reply", "label", "is_correct"),
     [
         ("In PARIS, seventy.", (1, 1), True),
-        ("Paris, 170", (1, 1), True),  # no borders
+        ("Paris, 170", (1, 1), True),  # no word boundaries
         ("Not Paris; 70 no", (1, 1), True),  # no negation
         ("Rome, 70", (0, 1), False),
         ("insufficient information, though probably Paris and 70", (-1,), False),
         ("Insufficient information", (0, 0), False),  # case matters
     ],
 )
-def test_the_code_track_is_that_of_the_original(
+def test_the_code_track_reproduces_the_original(
     paris: Case, reply: str, label: tuple[int, ...], is_correct: bool
 ) -> None:
     assert code.label(paris, reply) == label
@@ -63,7 +63,7 @@ def test_the_code_track_is_that_of_the_original(
         ("There are factual errors in the provided documents. Paris, seventy", True, False, True),
     ],
 )
-def test_the_paper_track_wants_the_full_sentences(
+def test_the_paper_track_requires_the_full_sentences(
     paris: Case, reply: str, is_correct: bool, is_refused: bool, is_flagged: bool
 ) -> None:
     assert (paper.correct(paris, reply), paper.refused(paris, reply), paper.flagged(paris, reply)) == (

@@ -1,10 +1,10 @@
-"""The robust track against people's labels.
+"""The robust track compared with human labels.
 
-`labelled/{en,zh}.jsonl`: replies of small models (`source`) to cases of the fictional world and of well-known facts,
-and hard cases written by hand (`source` "hand"), each labelled before the matcher saw it; ambiguous replies were left
-out when labelling. `half` goes by the pair's hash: rules were made on "dev", then "held" was scored. Its misses were
-put right where they showed a rule to be wrong, so "fresh", then "clean", then "blind" replies were collected, labelled
-and scored after that; what each gave at first is in docs/scoring.md. No rule was changed after "blind".
+`labelled/{en,zh}.jsonl` has responses of small models (`source`) to cases of synthetic data and well-known facts, and
+hard cases written by hand (`source` "hand"). Each was labelled before the matcher scored it; ambiguous responses were
+left out. `half` depends on the hash of the pair: the rules were developed on "dev", then "held" was scored. Some rules
+were fixed after that, so "fresh", then "clean", then "blind" responses were collected, labelled and scored. The first
+result of each is in docs/scoring.md. No rule was changed after "blind".
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust import explain, score
 from tests.scoring.robust.cases import make_case
 
-FLOOR = 0.99
-"""Of replies with all four labels right, in each part of each language."""
+FLOOR = 0.99  # minimum share of responses with four correct labels, in each part of each language
 
+# Responses with a wrong score that docs/scoring.md lists. Any further one fails the test.
 KNOWN = {("held", "en"): 2, ("clean", "en"): 2, ("clean", "zh"): 2, ("blind", "zh"): 1}
-"""Replies that are read wrongly and named in docs/scoring.md; one more is a fault, whatever the floor allows."""
 
 
 def _read(lang: Lang) -> list[dict[str, Any]]:
@@ -48,7 +47,7 @@ def test_labels_and_verdicts_agree(lang: Lang, half: str) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_the_suite_is_large_mostly_real_and_split_by_chance(lang: Lang) -> None:
+def test_the_labelled_set_is_large_mostly_real_and_split_at_random(lang: Lang) -> None:
     pairs = _read(lang)
     assert len(pairs) >= 400
     assert sum(pair["source"] != "hand" for pair in pairs) > len(pairs) / 2
@@ -59,7 +58,7 @@ def test_the_suite_is_large_mostly_real_and_split_by_chance(lang: Lang) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize(("half", "least"), [("clean", 220), ("blind", 140)])
-def test_later_parts_are_of_models_and_share_no_reply_with_the_others(lang: Lang, half: str, least: int) -> None:
+def test_later_parts_have_model_responses_that_no_other_part_has(lang: Lang, half: str, least: int) -> None:
     pairs = _read(lang)
     replies = [pair["reply"] for pair in pairs if pair["half"] == half and pair["source"] != "hand"]
     assert len(replies) == len(set(replies)) >= least

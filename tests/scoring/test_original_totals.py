@@ -1,4 +1,4 @@
-"""Totals with the denominators of the original code and of the paper."""
+"""Totals with the denominators of the original code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragbed.scoring.original_totals import OriginalRate
 from tests.golden.facts import read_facts
 
 
-def test_every_golden_total_is_given() -> None:
+def test_every_golden_total_is_reproduced() -> None:
     lines = list(read_facts("scores"))
     assert len(lines) == 36
     for line in lines:
@@ -17,37 +17,31 @@ def test_every_golden_total_is_given() -> None:
         given = {"all_rate": rate.value, "noise_rate": line["noise"], "tt": rate.hits, "nums": rate.of}
         if "fact" in line["file"]:
             detection = original_totals.original_detection(line["factlabels"])
-            fixed = original_totals.original_correction(line["labels"], line["factlabels"])
+            correction = original_totals.original_correction(line["labels"], line["factlabels"])
             given |= {"fact_check_rate": detection.value, "fact_tt": detection.hits}
-            given |= {"correct_rate": fixed.value or 0, "correct_tt": fixed.hits}
+            given |= {"correct_rate": correction.value or 0, "correct_tt": correction.hits}
         assert given == line["scores"], (line["file"], line["mix"], line["noise"])
 
 
 @pytest.mark.parametrize(
-    ("labels", "flags", "original", "paper"),
+    ("labels", "flags", "rate"),
     [
-        ([[1], [0], [-1]], [True, True, True], OriginalRate(2, 3), OriginalRate(1, 3)),  # a refusal is no correction
-        (
-            [[1, 1], [1, 0]],
-            [True, False],
-            OriginalRate(1, 1),
-            OriginalRate(1, 1),
-        ),  # the denominator is what was detected
-        ([[1]], [False], OriginalRate(0, 0), OriginalRate(0, 0)),
+        ([[1], [0], [-1]], [True, True, True], OriginalRate(2, 3)),  # a refusal counts as a correction
+        ([[1, 1], [1, 0]], [True, False], OriginalRate(1, 1)),  # the denominator is the number of flags
+        ([[1]], [False], OriginalRate(0, 0)),
     ],
 )
-def test_the_paper_does_not_count_a_refusal_as_a_correction(
-    labels: list[list[int]], flags: list[bool], original: OriginalRate, paper: OriginalRate
+def test_the_original_code_counts_a_refusal_as_a_correction(
+    labels: list[list[int]], flags: list[bool], rate: OriginalRate
 ) -> None:
-    assert original_totals.original_correction(labels, flags) == original
-    assert original_totals.correction(labels, flags) == paper
+    assert original_totals.original_correction(labels, flags) == rate
 
 
-def test_nothing_has_no_rate_and_raises_nothing() -> None:
+def test_no_labels_have_no_rate() -> None:
     assert original_totals.original_rate([], 1).value is None
-    assert original_totals.share([]).value is None
+    assert original_totals.original_detection([]).value is None
 
 
-def test_where_all_documents_are_noise_the_original_adds_right_answers_to_refusals() -> None:
+def test_at_noise_1_the_original_code_adds_correct_answers_to_refusals() -> None:
     assert original_totals.original_rate([[1], [-1], [0]], 1) == OriginalRate(2, 3)
     assert original_totals.original_rate([[1], [-1], [0]], 0.8) == OriginalRate(1, 3)

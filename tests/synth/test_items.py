@@ -1,9 +1,10 @@
-"""Items: what they say is true, twins differ in the dial alone, and the text is clean."""
+"""Items: labels are true, minimal pairs differ in the perturbation only, and the text is clean."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import get_args
 
@@ -11,15 +12,15 @@ import pytest
 
 from ragbed.data import kind_of, native
 from ragbed.schema import Item, Lang, Passage
-from ragbed.synth import DIALS, SynthSpec, make_items
+from ragbed.synth import PERTURBATIONS, SynthSpec, make_items
 from ragbed.synth.validation import is_true
 from ragbed.text import holds_slot, spaceless
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 _RESIDUE = re.compile(r"[{}\[\]|]|  |\ba [aeio]|\bthe the\b|\bthe an? |None|([A-Za-z])\1\1|[，。]{2}")
+# The documents that a perturbation changes, if these are not the distracting ones.
 _CHANGED = {"distance": {"supports"}}
-_CHANGED |= {dial: {"supports", "distracts"} for dial in ("length", "hedge", "sibling", "outdated")}
-"""Documents that a dial changes, where these are not the distracting ones."""
+_CHANGED |= {name: {"supports", "distracts"} for name in ("length", "hedge", "sibling", "outdated")}
 _KINDS = {"base": "base", "int": "integration", "fact": "counterfactual"}
 
 
@@ -30,27 +31,27 @@ def _items(lang: Lang, kind: str, count: int = 30) -> tuple[Item, ...]:
 
 @cache
 def _pairs(lang: Lang) -> tuple[Item, ...]:
-    return tuple(make_items(SynthSpec(5, lang, 4, 4, mixed=False), "base", 0, 2 * len(DIALS)))
+    return tuple(make_items(SynthSpec(5, lang, 4, 4, mixed=False), "base", 0, 2 * len(PERTURBATIONS)))
 
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", _KINDS)
-def test_supporting_documents_give_the_answer_and_no_others_do(lang: Lang, kind: str) -> None:
+def test_only_supporting_documents_contain_the_answer(lang: Lang, kind: str) -> None:
     for item in _items(lang, kind):
         assert kind_of(item) == _KINDS[kind]
         assert is_true(item)
         for passage in item.passages:
-            told = [holds_slot(passage.text.lower(), slot) for slot in item.answer]
-            assert any(told) == (passage.stance == "supports")
+            found = [holds_slot(passage.text.lower(), slot) for slot in item.answer]
+            assert any(found) == (passage.stance == "supports")
             if passage.stance == "supports":
                 assert holds_slot(str((passage.dials or {})["states"]).lower(), item.answer[passage.part or 0])
                 start, end = passage.support or (0, 0)
                 assert holds_slot(passage.text[start:end].lower(), item.answer[passage.part or 0])
-                assert told.count(True) == 1
+                assert found.count(True) == 1
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_pools_are_large_enough_and_documents_are_many_voices(lang: Lang) -> None:
+def test_items_have_enough_documents_in_all_voices(lang: Lang) -> None:
     voices: set[str] = set()
     for item in _items(lang, "base"):
         assert [passage.stance for passage in item.passages] == ["supports"] * 10 + ["distracts"] * 10
@@ -61,10 +62,10 @@ def test_pools_are_large_enough_and_documents_are_many_voices(lang: Lang) -> Non
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("tokens", [60, 85, 300])
-def test_documents_are_about_as_long_as_asked(lang: Lang, tokens: int) -> None:
+def test_documents_have_about_the_requested_length(lang: Lang, tokens: int) -> None:
     lengths = [
         int((passage.dials or {})["length_tokens"])
-        for item in make_items(SynthSpec(3, lang, 5, 5, tokens=tokens, dials=()), "base", 0, 30)
+        for item in make_items(SynthSpec(3, lang, 5, 5, tokens=tokens, perturbations=()), "base", 0, 30)
         for passage in item.passages
     ]
     assert 0.9 * tokens <= sum(lengths) / len(lengths) <= 1.1 * tokens
@@ -72,7 +73,7 @@ def test_documents_are_about_as_long_as_asked(lang: Lang, tokens: int) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", _KINDS)
-def test_no_trace_of_a_template_is_left(lang: Lang, kind: str) -> None:
+def test_texts_contain_no_template_syntax(lang: Lang, kind: str) -> None:
     for item in _items(lang, kind):
         for text in (item.question, *(passage.text for passage in item.passages)):
             assert _RESIDUE.search(text) is None, text
@@ -81,12 +82,12 @@ def test_no_trace_of_a_template_is_left(lang: Lang, kind: str) -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", _KINDS)
-def test_no_two_documents_of_an_item_are_nearly_the_same(lang: Lang, kind: str) -> None:
+def test_no_two_documents_of_an_item_are_nearly_identical(lang: Lang, kind: str) -> None:
     for item in _items(lang, kind)[:8]:
         texts = [passage.text for passage in item.passages if passage.stance != "contradicts"]
         grams = [{spaceless(text)[at : at + 5] for at in range(len(text))} for text in texts]
-        for at, one in enumerate(grams):
-            assert all(len(one & two) < 0.8 * min(len(one), len(two)) for two in grams[at + 1 :]), texts[at]
+        for first, second in combinations(grams, 2):
+            assert len(first & second) < 0.8 * min(len(first), len(second))
 
 
 @pytest.mark.parametrize("lang", LANGS)
@@ -102,7 +103,7 @@ def test_an_integration_item_has_two_to_five_parts_with_documents_each(lang: Lan
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_an_edited_document_differs_from_its_original_in_the_answer_alone(lang: Lang) -> None:
+def test_an_edited_document_differs_from_its_original_in_the_answer_only(lang: Lang) -> None:
     for item in _items(lang, "fact"):
         fake = (item.fake or ((),))[0][0]
         edits = [passage for passage in item.passages if passage.stance == "contradicts"]
@@ -117,7 +118,7 @@ def test_an_edited_document_differs_from_its_original_in_the_answer_alone(lang: 
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_every_dial_is_recorded_on_every_document(lang: Lang) -> None:
+def test_every_attribute_is_recorded_for_every_document(lang: Lang) -> None:
     named = {"distance_tokens", "overlap", "length_tokens", "agreeing_sources", "voice", "hedge", "sibling", "outdated"}
     named |= {"partial", "contradiction", "random", "refusal", "states"}
     for kind in _KINDS:
@@ -126,47 +127,50 @@ def test_every_dial_is_recorded_on_every_document(lang: Lang) -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_an_item_with_a_dial_on_names_its_twin_and_shares_all_else(lang: Lang) -> None:
+def test_a_perturbed_item_names_the_other_item_of_its_pair_and_shares_everything_else(lang: Lang) -> None:
     pairs = _pairs(lang)
-    assert [item.dial for item in pairs[1::2]] == list(DIALS)
+    assert [item.dial for item in pairs[1::2]] == list(PERTURBATIONS)
     for off, on in zip(pairs[::2], pairs[1::2], strict=True):
         assert (off.dial, off.twin, on.twin) == (None, None, off.id)
         assert (on.question, on.answer, on.event) == (off.question, off.answer, off.event)
-        for one, two in zip(off.passages, on.passages, strict=True):
-            if one.stance not in _CHANGED.get(on.dial or "", {"distracts"}):
-                assert one == two, on.dial
-        assert any(one.text != two.text for one, two in zip(off.passages, on.passages, strict=True)), on.dial
+        for first, second in zip(off.passages, on.passages, strict=True):
+            if first.stance not in _CHANGED.get(on.dial or "", {"distracts"}):
+                assert first == second, on.dial
+        assert any(first.text != second.text for first, second in zip(off.passages, on.passages, strict=True)), on.dial
 
 
-def _dials(item: Item, stance: str) -> list[dict[str, int | float | str | bool]]:
+def _attributes(item: Item, stance: str) -> list[dict[str, int | float | str | bool]]:
     return [passage.dials or {} for passage in item.passages if passage.stance == stance]
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_a_dial_moves_what_it_says_it_moves(lang: Lang) -> None:
+def test_a_perturbation_changes_its_own_attribute(lang: Lang) -> None:
     on = {item.dial: item for item in _pairs(lang) if item.dial}
-    off = {item.dial: twin for twin, item in zip(_pairs(lang)[::2], _pairs(lang)[1::2], strict=True)}
-    near, far = _dials(off["distance"], "supports"), _dials(on["distance"], "supports")
+    off = {item.dial: other for other, item in zip(_pairs(lang)[::2], _pairs(lang)[1::2], strict=True)}
+    near, far = _attributes(off["distance"], "supports"), _attributes(on["distance"], "supports")
     assert all(
-        60 <= int(two["distance_tokens"]) > int(one["distance_tokens"]) for one, two in zip(near, far, strict=True)
+        60 <= int(last["distance_tokens"]) > int(first["distance_tokens"])
+        for first, last in zip(near, far, strict=True)
     )
-    assert all(sorted(one.text) == sorted(two.text) for one, two in _supports(off["distance"], on["distance"]))
-    assert all(600 <= int(dials["length_tokens"]) <= 2000 for dials in _dials(on["length"], "supports"))
-    assert all(int(dials["agreeing_sources"]) == 4 for dials in _dials(on["agreement"], "distracts"))
-    assert all(int(dials["agreeing_sources"]) == 1 for dials in _dials(off["agreement"], "distracts"))
-    assert all(float(dials["overlap"]) == 1 for dials in _dials(on["overlap"], "distracts"))
-    for dial in ("sibling", "outdated", "partial", "contradiction", "random", "refusal"):
-        assert all(dials[dial] for dials in _dials(on[dial], "distracts")), dial
-        assert not any(dials[dial] for dials in _dials(off[dial], "distracts")), dial
-    assert all(dials["hedge"] for dials in _dials(on["hedge"], "distracts"))
+    assert all(
+        sorted(first.text) == sorted(second.text) for first, second in _supports(off["distance"], on["distance"])
+    )
+    assert all(600 <= int(attributes["length_tokens"]) <= 2000 for attributes in _attributes(on["length"], "supports"))
+    assert all(int(attributes["agreeing_sources"]) == 4 for attributes in _attributes(on["agreement"], "distracts"))
+    assert all(int(attributes["agreeing_sources"]) == 1 for attributes in _attributes(off["agreement"], "distracts"))
+    assert all(float(attributes["overlap"]) == 1 for attributes in _attributes(on["overlap"], "distracts"))
+    for name in ("sibling", "outdated", "partial", "contradiction", "random", "refusal"):
+        assert all(attributes[name] for attributes in _attributes(on[name], "distracts")), name
+        assert not any(attributes[name] for attributes in _attributes(off[name], "distracts")), name
+    assert all(attributes["hedge"] for attributes in _attributes(on["hedge"], "distracts"))
 
 
-def _supports(one: Item, two: Item) -> list[tuple[Passage, Passage]]:
-    pairs = zip(one.passages, two.passages, strict=True)
+def _supports(off: Item, on: Item) -> list[tuple[Passage, Passage]]:
+    pairs = zip(off.passages, on.passages, strict=True)
     return [(first, second) for first, second in pairs if first.stance == "supports"]
 
 
-def test_a_guess_is_dated_before_the_event_and_what_it_recalls() -> None:
+def test_a_guess_is_dated_before_the_event() -> None:
     for item in _items("en", "base"):
         for passage in item.passages:
             if passage.kind == "rumour":
@@ -175,20 +179,20 @@ def test_a_guess_is_dated_before_the_event_and_what_it_recalls() -> None:
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_the_native_reader_takes_every_item_and_gives_it_back(lang: Lang) -> None:
+def test_every_item_survives_a_round_trip_through_the_native_format(lang: Lang) -> None:
     for kind in _KINDS:
         for item in _items(lang, kind):
-            assert native.read_item(Path("made.jsonl"), 1, native.to_line(item)) == item
+            assert native.read_item(Path("items.jsonl"), 1, native.to_line(item)) == item
 
 
-def test_the_default_mix_has_every_dial_and_no_dial_without_its_twin() -> None:
+def test_the_default_mix_has_a_minimal_pair_of_every_perturbation() -> None:
     turns = [SynthSpec(1, "en").turn(ordinal) for ordinal in range(110)]
-    assert [turn.dial for turn in turns if turn.on] == list(DIALS)
-    assert [(turn.dial, ordinal) for ordinal, turn in enumerate(turns) if turn.dial][:4] == [
+    assert [turn.perturbation for turn in turns if turn.on] == list(PERTURBATIONS)
+    assert [(turn.perturbation, ordinal) for ordinal, turn in enumerate(turns) if turn.perturbation][:4] == [
         ("distance", 8),
         ("distance", 9),
         ("hedge", 18),
         ("hedge", 19),
     ]
     assert all(turn.root == ordinal - turn.on for ordinal, turn in enumerate(turns))
-    assert not any(SynthSpec(1, "en", dials=()).turn(ordinal).dial for ordinal in range(20))
+    assert not any(SynthSpec(1, "en", perturbations=()).turn(ordinal).perturbation for ordinal in range(20))

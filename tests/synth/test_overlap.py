@@ -1,4 +1,4 @@
-"""How much documents share, on texts small enough to count by eye, and that no item is written that shares too much."""
+"""The overlap of documents, on short texts and on generated items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ragbed.schema import Item, Lang, Passage
 from ragbed.synth import SynthSpec, make_items
-from ragbed.synth.overlap import is_varied
+from ragbed.synth.validation import is_varied
 from tests.synth.text_quality import measure_overlap
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
@@ -28,7 +28,7 @@ def test_overlap_is_the_share_of_the_shorter_document() -> None:
     assert [(round(share, 3), one, two) for share, one, two in overlap.pairs] == [(round(10 / 13, 3), shorter, longer)]
 
 
-def test_an_item_and_its_twin_may_be_alike() -> None:
+def test_items_of_a_minimal_pair_may_be_similar() -> None:
     text = " ".join(f"w{n}" for n in range(30))
     assert measure_overlap([_item("a", text, event="e"), _item("b", text, event="e")]).pairs == ()
     assert len(measure_overlap([_item("a", text, text, event="e")]).pairs) == 1
@@ -36,24 +36,26 @@ def test_an_item_and_its_twin_may_be_alike() -> None:
 
 
 @pytest.mark.parametrize(("lang", "between", "terms"), [("en", " ", _WORDS), ("zh", "", _SIGNS)])
-def test_an_item_is_varied_unless_a_document_holds_most_of_another(lang: Lang, between: str, terms: list[str]) -> None:
+def test_an_item_is_varied_unless_a_document_contains_most_of_another(
+    lang: Lang, between: str, terms: list[str]
+) -> None:
     long, own = (
         between.join(terms),
         [chr(ord("a") + n) * 3 for n in range(8)] if lang == "en" else list("甲乙丙丁戊己庚辛"),
     )
-    held = between.join([*terms[:20], *own[:7]])  # 13 of its 20 grams are the long one's
+    held = between.join([*terms[:20], *own[:7]])  # 13 of its 20 grams are in the long document
     spare = between.join([*terms[:19], *own])  # 12 of 20
     assert not is_varied(_item("a", long, held, lang=lang))
     assert not is_varied(_item("a", held, long, lang=lang))
     assert is_varied(_item("a", long, spare, lang=lang))
 
 
-def test_grams_that_several_documents_hold_between_them_do_no_harm() -> None:
+def test_grams_that_are_spread_over_several_documents_are_allowed() -> None:
     halves = [" ".join([*_WORDS[:20], *"abcdefghijk"]), " ".join([*"lmnopqrstuv", *_WORDS[20:]])]
     assert is_varied(_item("a", " ".join(_WORDS), *halves))
 
 
-def test_an_edit_may_be_like_its_original() -> None:
+def test_an_edit_may_be_similar_to_its_original() -> None:
     original = Passage(text=" ".join(_WORDS), stance="supports")
     edit = Passage(text=" ".join(["x", *_WORDS[1:]]), stance="contradicts", edit_of=0)
     item = Item(id="a", question="Who?", lang="en", answer=(("w0",),), fake=(("x",),), passages=(original, edit))
@@ -62,7 +64,7 @@ def test_an_edit_may_be_like_its_original() -> None:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", ["base", "int", "fact"])
-def test_items_of_the_shortest_documents_are_varied_too(lang: Lang, kind: str) -> None:
+def test_items_of_the_shortest_documents_are_varied(lang: Lang, kind: str) -> None:
     items = list(make_items(SynthSpec(5, lang, tokens=60), kind, 0, 60))
     assert all(map(is_varied, items))
     assert measure_overlap(items).pairs == ()

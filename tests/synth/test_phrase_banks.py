@@ -1,4 +1,4 @@
-"""The text banks: everything a template asks for can be had, and the facts are fit for use."""
+"""The phrase banks: every slot can be filled, and the facts are valid."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_every_slot_of_every_sentence_can_be_filled(banks: Banks) -> None:
         known = set(banks.names) | {"E", "F", "v"} | set(domain.relations)
         sentences = [*domain.sections["intro"], *domain.sections["filler"]]
         sentences += [
-            one for relation in domain.relations.values() for each in relation.wording.values() for one in each
+            each for relation in domain.relations.values() for wording in relation.wording.values() for each in wording
         ]
-        assert {slot for one in sentences for slot in one.slots} <= known, domain.name
-        names = [one for section in ("event", "short", "call") for one in domain.sections[section]]
-        assert {slot for one in names for slot in one.slots} <= _EVENT_NAMES, domain.name
-    general = {slot for section in banks.fillers.values() for one in section for slot in one.slots}
+        assert {slot for each in sentences for slot in each.slots} <= known, domain.name
+        names = [each for section in ("event", "short", "call") for each in domain.sections[section]]
+        assert {slot for each in names for slot in each.slots} <= _EVENT_NAMES, domain.name
+    general = {slot for section in banks.fillers.values() for each in section for slot in each.slots}
     assert general <= set(banks.names) | {"E", "F", "Q"}
-    assert {slot for section in banks.names.values() for one in section for slot in one.slots} <= set(banks.names)
+    assert {slot for section in banks.names.values() for each in section for slot in each.slots} <= set(banks.names)
 
 
 def test_every_domain_is_complete(banks: Banks) -> None:
@@ -46,17 +46,17 @@ def test_every_domain_is_complete(banks: Banks) -> None:
             assert len(wording[ASK]) >= 2, (domain.name, name)
             assert len(wording[FACT]) >= 4, (domain.name, name)
             assert len(wording[HEDGE]) >= 2, (domain.name, name)
-            assert all("v" in one.slots and "E" in one.slots for mark in (FACT, HEDGE) for one in wording[mark])
-            assert all(one.slots == {"E"} for one in wording[ASK])
+            assert all({"v", "E"} <= each.slots for mark in (FACT, HEDGE) for each in wording[mark])
+            assert all(each.slots == {"E"} for each in wording[ASK])
 
 
-def test_all_types_of_answers_are_asked_for(banks: Banks) -> None:
-    asked = {domain.relations[name].maker[0] for domain in banks.domains for name in domain.asked}
+def test_questions_exist_for_all_value_types(banks: Banks) -> None:
+    asked = {domain.relations[name].value_type[0] for domain in banks.domains for name in domain.asked}
     assert asked == {"person", "name", "title", "date", "number", "percent", "money"}
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_facts_are_many_and_their_false_answers_differ_from_the_true_one(lang: Lang) -> None:
+def test_there_are_enough_facts_and_their_false_answers_differ_from_the_true_one(lang: Lang) -> None:
     facts = read_facts(lang)
     assert len(facts) >= 120
     assert len({(fact.kind, fact.subject) for fact in facts}) == len(facts)
@@ -69,4 +69,4 @@ def test_facts_are_many_and_their_false_answers_differ_from_the_true_one(lang: L
 
 def test_a_line_before_the_first_section_is_refused() -> None:
     with pytest.raises(ValueError, match="before the first section"):
-        list(read_sections("lost\n@town\nfound\n"))
+        read_sections("lost\n@town\nfound\n")

@@ -1,6 +1,6 @@
-"""Quality floors of generated text, and the measures themselves on texts small enough to count by eye.
+"""Quality limits of generated text, and the measures themselves on short texts.
 
-The full figures are in docs/synth.md; a floor here is lowered only with a sentence in the changelog.
+The full figures are in docs/synth.md. Relaxing a limit needs an entry in the changelog.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def test_no_two_documents_share_more_than_three_fifths_of_their_8_grams(lang: La
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_the_most_frequent_opening_stays_under_two_in_a_hundred(lang: Lang) -> None:
+def test_the_most_frequent_opening_is_below_two_percent(lang: Lang) -> None:
     assert measure_openings(_sample(lang))[0] < 0.02
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_a_document_does_not_give_its_stance_away(lang: Lang) -> None:
+def test_a_document_does_not_reveal_its_relevance_label(lang: Lang) -> None:
     assert measure_giveaway(_sample(lang)) <= 0.6
 
 
@@ -57,11 +57,11 @@ def test_openings_are_counted_by_their_first_five_terms() -> None:
         ([(2, 1), (1, 0), (0, 1), (0, 0)], 0.625),
     ],
 )
-def test_auc_is_the_chance_of_the_right_order(scored: list[tuple[float, int]], auc: float) -> None:
+def test_auc_is_the_probability_of_the_correct_order(scored: list[tuple[float, int]], auc: float) -> None:
     assert rank_auc(scored) == auc
 
 
-def test_a_word_that_only_supporting_documents_have_gives_them_away() -> None:
+def test_a_word_that_only_supporting_documents_contain_reveals_them() -> None:
     items = [
         Item(
             id=str(n),

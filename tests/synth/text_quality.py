@@ -1,4 +1,4 @@
-"""Measure generated text: how documents open, what gives their labels away, and how much documents share."""
+"""Measure generated text: openings, how far documents reveal their labels, and overlap."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ragbed.schema import Item, Passage
-from ragbed.synth.overlap import ENOUGH, grams_of, terms_of
+from ragbed.synth.validation import ENOUGH, grams_of, terms_of
 
-OPENING = 5
-"""Terms of an opening: words, or single Han characters."""
+OPENING = 5  # terms of an opening: words, or single Han characters
 
 _FEATURES = 1 << 18
 _BUCKETS = 1 << 26
@@ -69,7 +68,7 @@ def rank_auc(scored: Iterable[tuple[float, int]]) -> float:
 def _examples(item: Item) -> Iterator[tuple[list[int], int]]:
     for passage in item.passages:
         terms = terms_of(passage.text)
-        words = [*terms, *(f"{one} {two}" for one, two in pairwise(terms))]
+        words = [*terms, *(f"{first} {second}" for first, second in pairwise(terms))]
         words.append(f"length {len(terms) // 10}")
         features = {crc32(word.encode()) % _FEATURES for word in words}  # hash() differs from run to run
         yield sorted(features), int(passage.stance == "supports")
@@ -100,7 +99,7 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
     grams occurs elsewhere, which is rare. Documents of a minimal pair, and a document and its edit, are not compared.
     """
     texts: list[str] = []
-    kin: list[tuple[str, str]] = []
+    origins: list[tuple[str, str]] = []
     grams: list[array[int]] = []
     counts = bytearray(_BUCKETS)
     for item in items:
@@ -109,7 +108,7 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
             for gram in own:
                 counts[gram % _BUCKETS] = min(counts[gram % _BUCKETS] + 1, 2)
             texts.append(passage.text)
-            kin.append((item.event or item.id, f"{item.id}/{_original(passage, at)}"))
+            origins.append((item.event or item.id, f"{item.id}/{_original(passage, at)}"))
             grams.append(own)
     suspects = [at for at, own in enumerate(grams) if _is_suspect(own, counts)]
     index: dict[int, list[int]] = {gram: [] for at in suspects for gram in grams[at]}
@@ -120,7 +119,7 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
     pairs = {}
     for at in suspects:
         for other, shared in _sharers(at, grams, index):
-            if shared > ENOUGH and not _are_kin(kin[at], kin[other]):
+            if shared > ENOUGH and not _may_be_similar(origins[at], origins[other]):
                 pairs[frozenset((at, other))] = (shared, texts[at], texts[other])
     found = sorted(pairs.values(), reverse=True)
     return OverlapReport(len(texts), found[0][0] if found else ENOUGH, tuple(found))
@@ -130,10 +129,10 @@ def _original(passage: Passage, at: int) -> int:
     return at if passage.edit_of is None else passage.edit_of
 
 
-def _are_kin(one: tuple[str, str], other: tuple[str, str]) -> bool:
+def _may_be_similar(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Tell whether two documents are similar on purpose: in a minimal pair, or one is an edit of the other."""
-    is_same_item = one[1].split("/")[0] == other[1].split("/")[0]
-    return one[1] == other[1] if is_same_item else one[0] == other[0]
+    is_same_item = first[1].split("/")[0] == second[1].split("/")[0]
+    return first[1] == second[1] if is_same_item else first[0] == second[0]
 
 
 def _is_suspect(own: array[int], counts: bytearray) -> bool:

@@ -102,7 +102,7 @@ def _write_date(original: str, true: tuple[Date, ...], wanted: Date, lang: Lang)
     if not readings:
         return None
     # 12/11/2020 can be read in two ways: prefer the reading that agrees with the true answer.
-    parsed = min(readings, key=lambda reading: any(reading.denies(date) for date in true))
+    parsed = min(readings, key=lambda reading: any(reading.contradicts(date) for date in true))
     order = ("day", "month", "year")
     if re.match(r"\W*[12][0-9]{3}\D", original) or "月" in original:
         order = ("year", "month", "day")

@@ -16,6 +16,7 @@ OPTIONS = {
     "--rotations": "--positions",
     "--remedies": "--strategies",
     "--output": "--out",
+    "--dials": "--perturbations",
 }
 """Former option: the option that replaced it, with the same values unless its help says otherwise."""
 

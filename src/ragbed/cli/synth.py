@@ -13,7 +13,7 @@ import click
 from ragbed.cli import options
 
 if TYPE_CHECKING:
-    from ragbed.synth.generate import World
+    from ragbed.synth.generate import SynthManifest
     from ragbed.synth.spec import SynthSpec
 
 MIX, NONE = "mix", "none"
@@ -36,7 +36,7 @@ class SynthOptions(TypedDict):
     num_docs: int
     parts: int
     tokens: int
-    dials: str
+    perturbations: str
     workers: int | None
 
 
@@ -58,7 +58,7 @@ class SynthOptions(TypedDict):
     help="Approximate length of a document: 60, or 80 to 1500. Values between 60 and 80 give about 80.",
 )
 @options.option(
-    "--dials",
+    "--perturbations",
     metavar="NAMES",
     default=MIX,
     help="Causes of failure to add: mix (in two items of ten), none, or names (every item gets a minimal pair).",
@@ -76,17 +76,17 @@ def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
     \b
     Examples:
       ragbed synth --seed 7 --items 300 -o news
-      ragbed synth --items 100 --lang en --dials sibling,hedge -o pairs
+      ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
       ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.cli.console import print_json
-    from ragbed.synth.generate import write_world
+    from ragbed.synth.generate import write_dataset
 
     recipes = _recipes(asked)
     counts = _counts(asked, recipes)
     _check_place(out, recipes, counts)
     with _bar(sum(counts.values()) * len(recipes)) as watch:
-        made = write_world(recipes, counts, out, workers=asked["workers"], watch=watch)
+        made = write_dataset(recipes, counts, out, workers=asked["workers"], on_progress=watch)
     _print_files(out, made, to_stderr=json)
     if json:
         print_json({"folder": str(out), "manifest": made})
@@ -95,13 +95,13 @@ def synth(out: Path, json: bool, **asked: Unpack[SynthOptions]) -> None:
 def _check_place(folder: Path, recipes: tuple[SynthSpec, ...], counts: dict[str, int]) -> None:
     """Accept a folder with the same generated files, and refuse to overwrite any others."""
     from ragbed.errors import UsageError
-    from ragbed.synth.generate import read_world
+    from ragbed.synth.generate import read_manifest
 
     wanted = {f"{recipe.lang}_{kind}.jsonl": count for recipe in recipes for kind, count in counts.items() if count}
     there = [name for name in wanted if (folder / name).exists()]
     if not there:
         return
-    old = read_world(folder)
+    old = read_manifest(folder)
     if old is None or old.recipes != recipes or {name: file.items for name, file in old.files.items()} != wanted:
         what = "is not a complete synthetic dataset" if old is None else "was generated with other options"
         raise UsageError(f"{folder / there[0]} already exists and {what}; use another -o, or remove it.")
@@ -132,22 +132,23 @@ def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
     """One recipe for each language, checked."""
     from ragbed.cli.layout import read_langs, split
     from ragbed.errors import UnknownName, UsageError
-    from ragbed.synth.perturbations import DIALS
+    from ragbed.synth.perturbations import PERTURBATIONS
     from ragbed.synth.spec import SynthSpec
 
-    docs, tokens, dials = asked["num_docs"], asked["tokens"], asked["dials"]
+    docs, tokens, perturbations = asked["num_docs"], asked["tokens"], asked["perturbations"]
     if not _FEWEST_DOCS <= docs <= _MOST_DOCS:
         raise UsageError(f"--num-docs {docs}: allowed are {_FEWEST_DOCS} to {_MOST_DOCS}.")
     if not _FEWEST_PARTS <= asked["parts"] <= _MOST_PARTS:
         raise UsageError(f"--parts {asked['parts']}: allowed are {_FEWEST_PARTS} to {_MOST_PARTS}.")
     if not _SHORTEST <= tokens <= _LONGEST:
         raise UsageError(f"--tokens {tokens}: allowed are {_SHORTEST} to {_LONGEST}.")
-    names = () if dials == NONE else DIALS if dials == MIX else tuple(split(dials, "--dials"))
+    fixed = {MIX: PERTURBATIONS, NONE: ()}
+    names = fixed[perturbations] if perturbations in fixed else tuple(split(perturbations, "--perturbations"))
     for name in names:
         if name in (MIX, NONE):
-            raise UsageError(f"--dials {dials}: {name} stands alone; leave it out to name dials.")
-        if name not in DIALS:
-            raise UnknownName("dial", name, (MIX, NONE, *DIALS))
+            raise UsageError(f"--perturbations {perturbations}: {name} cannot be combined with other names.")
+        if name not in PERTURBATIONS:
+            raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
     return tuple(
         SynthSpec(
             seed=asked["seed"],
@@ -156,8 +157,8 @@ def _recipes(asked: SynthOptions) -> tuple[SynthSpec, ...]:
             distractors=docs // 2,
             most_parts=asked["parts"],
             tokens=tokens,
-            dials=names,
-            mixed=dials == MIX,
+            perturbations=names,
+            mixed=perturbations == MIX,
         )
         for lang in read_langs(asked["lang"])
     )
@@ -179,7 +180,7 @@ def _bar(total: int) -> Iterator[Callable[[int], None] | None]:
         yield lambda count: progress.advance(task, count)
 
 
-def _print_files(folder: Path, made: World, *, to_stderr: bool) -> None:
+def _print_files(folder: Path, made: SynthManifest, *, to_stderr: bool) -> None:
     from ragbed.cli.console import print_table
 
     rows = [

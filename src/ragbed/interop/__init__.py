@@ -1,1 +1,1 @@
-"""Exports, adapters of other harnesses, and the pytest plug-in."""
+"""Exports, adapters for other harnesses, and the pytest plug-in."""

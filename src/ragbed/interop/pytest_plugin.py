@@ -1,6 +1,6 @@
-"""A fixture for pytest: `def test_model_stays_robust(ragbed): …`.
+"""A pytest fixture to run models and check their scores: `def test_model_stays_robust(ragbed): …`.
 
-It is loaded by pytest wherever ragbed is installed, and imports nothing until a test asks for it.
+pytest loads this module wherever ragbed is installed, so nothing is imported until a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """What the fixture gives."""
+    """The value of the fixture."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
     def run(self, model: str, data: str, **options: Unpack[Options]) -> Run:
-        """A run, as `ragbed.run`; without `out` in a folder of the test's own."""
+        """Run a model like `ragbed.run`; the default of `out` is a temporary folder of the test."""
         from ragbed import run  # noqa: PLC0415
 
         self._runs += 1
@@ -31,13 +31,13 @@ class Bench:
         return run(model, data, **options)
 
     def open_run(self, folder: str | Path) -> Run:
-        """A run that was made before, as the one to compare with."""
+        """Open an earlier run, e.g. as a baseline."""
         from ragbed import open_run  # noqa: PLC0415
 
         return open_run(folder)
 
     def check(self, run: Run, *floors: str) -> None:
-        """Fails the test where a score is shown to be lower, as `noise.accuracy@0.8:en=0.6`."""
+        """Fail the test if a score is significantly below its minimum, e.g. `noise.accuracy@0.8:en=0.6`."""
         from ragbed.analysis.gates import check_floors, parse_floor  # noqa: PLC0415
         from ragbed.analysis.run_cells import read_report_cells  # noqa: PLC0415
 
@@ -45,22 +45,22 @@ class Bench:
         _conclude(check_floors([parse_floor(floor) for floor in floors], cells))
 
     def check_no_worse(self, before: Run, after: Run, least: float = 0.03) -> None:
-        """Fails the test where the later run is shown to have lost more than a share."""
+        """Fail the test if the later run is significantly worse by more than the margin `least`."""
         from ragbed.analysis.gates import check_declines  # noqa: PLC0415
 
         _conclude(check_declines(before.compare(after, least), least))
 
 
-def _conclude(checked: list[GateResult]) -> None:
-    for one in checked:
-        if one.state == "inconclusive":
-            warnings.warn(f"{one.name}: {one.message}", stacklevel=3)
-    failed = [f"{one.name}: {one.message}" for one in checked if one.state == "failed"]
+def _conclude(gates: list[GateResult]) -> None:
+    for gate in gates:
+        if gate.state == "inconclusive":
+            warnings.warn(f"{gate.name}: {gate.message}", stacklevel=3)
+    failed = [f"{gate.name}: {gate.message}" for gate in gates if gate.state == "failed"]
     if failed:
         pytest.fail("\n".join(failed), pytrace=False)
 
 
 @pytest.fixture
 def ragbed(tmp_path: Path) -> Bench:
-    """Runs models and systems and checks what they reach."""
+    """Run models and systems and check their scores."""
     return Bench(tmp_path)

@@ -1,7 +1,7 @@
 """Score responses as RGB's original code does, including its bugs.
 
 All ASCII spaces are removed from Chinese responses but not from answers. Matching is lower-cased containment without
-word boundaries. A short phrase anywhere counts as a refusal, even beside a right answer; another phrase counts as an
+word boundaries. A short phrase anywhere counts as a refusal, even next to a correct answer; another phrase counts as an
 error flag.
 """
 
@@ -15,7 +15,7 @@ _FLAGS = ("事实性错误", "factual errors")
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Every value of the track; the label is what the original keeps, and the others follow from it."""
+    """Return the values of the track. The original code stores the label; the other values follow from it."""
     labels = label(case, reply)
     return {
         "code.label": labels,
@@ -26,18 +26,19 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def label(case: Case, reply: str) -> tuple[int, ...]:
-    """One 1 or 0 a slot of the answer, or a single −1 for a refusal."""
-    seen = _as_seen(case, reply)
-    if any(phrase in seen for phrase in _REFUSALS):
+    """Return 1 or 0 for each part of the answer, or a single -1 for a refusal."""
+    text = _compared_text(case, reply)
+    if any(phrase in text for phrase in _REFUSALS):
         return (-1,)
-    lowered = seen.lower()
+    lowered = text.lower()
     return tuple(int(any(alias.lower() in lowered for alias in aliases)) for aliases in case.answer)
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Whether the reply holds the phrase that the original takes for error detection."""
-    return any(phrase in _as_seen(case, reply) for phrase in _FLAGS)
+    """Tell whether the response contains the phrase that the original code takes for error detection."""
+    text = _compared_text(case, reply)
+    return any(phrase in text for phrase in _FLAGS)
 
 
-def _as_seen(case: Case, reply: str) -> str:
+def _compared_text(case: Case, reply: str) -> str:
     return reply.replace(" ", "") if case.lang == "zh" else reply

@@ -1,6 +1,6 @@
-"""Where two tracks disagree, reply by reply: the audit of a metric.
+"""Find the responses that two tracks score differently, to audit a metric.
 
-What a faithful track counts and the robust one does not is false credit; the reverse is missed credit.
+A score that the paper or code track counts and the robust track does not is false credit; the reverse is missed credit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from ragbed.schema import Case
 from ragbed.scoring import score
 from ragbed.scoring.robust import VerdictEvidence, explain
 
-SCORES = ("correct", "refused", "flagged")
-"""The scores that all tracks have."""
+SCORES = ("correct", "refused", "flagged")  # the scores that all tracks have
 
 
 @dataclass(frozen=True)
 class TrackDisagreement:
-    """One score of one reply that two tracks see differently."""
+    """One score of one response on which two tracks disagree."""
 
     case: str
     model: str
@@ -32,10 +31,10 @@ class TrackDisagreement:
 
 
 def find_disagreements(trials: Iterable[tuple[str, Case, str]], track: str = "code") -> Iterator[TrackDisagreement]:
-    """Every score on which a track differs from the robust one.
+    """Yield each score on which a track disagrees with the robust one.
 
     Args:
-        trials: Model, case and reply.
+        trials: Model, case and response of each trial.
         track: `code` or `paper`.
     """
     for model, case, reply in trials:

@@ -1,4 +1,4 @@
-"""The paper's own definitions (Evaluation metrics): the response contains the answer, or the required sentence.
+"""Score responses by the paper's definitions: the response contains the answer, or the required sentence.
 
 `equal` is the stricter exact match that other descriptions of the paper use.
 """
@@ -11,7 +11,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Every value of the track."""
+    """Return the values of the track."""
     return {
         "paper.correct": correct(case, reply),
         "paper.equal": equal(case, reply),
@@ -21,25 +21,25 @@ def score(case: Case, reply: str) -> dict[str, Value]:
 
 
 def correct(case: Case, reply: str) -> bool:
-    """Whether the reply contains an exact match to every part of the answer."""
+    """Tell whether the response contains an exact match of every part of the answer."""
     return all(any(alias in reply for alias in aliases) for aliases in case.answer)
 
 
 def equal(case: Case, reply: str) -> bool:
-    """Whether the reply is an answer and nothing else: of several parts, one after the other with a comma between."""
+    """Tell whether the response is the answer and nothing else, with its parts in order and separated by commas."""
     rests = {reply.strip()}
-    for place, aliases in enumerate(case.answer):
-        if place:
+    for part, aliases in enumerate(case.answer):
+        if part:
             rests = {rest[1:].lstrip() for rest in rests if rest[:1] in {",", "，", "、", ";", "；"}}
         rests = {rest[len(alias) :].lstrip() for rest in rests for alias in aliases if rest.startswith(alias)}
     return "" in rests
 
 
 def refused(case: Case, reply: str) -> bool:
-    """Whether the reply contains the refusal sentence of the instruction."""
+    """Tell whether the response contains the refusal sentence of the instruction."""
     return REFUSAL[case.lang] in reply
 
 
 def flagged(case: Case, reply: str) -> bool:
-    """Whether the reply contains the error sentence of the instruction."""
+    """Tell whether the response contains the error sentence of the instruction."""
     return FLAG[case.lang] in reply

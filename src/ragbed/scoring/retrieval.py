@@ -1,18 +1,21 @@
-"""What a system found by itself: values of a reply to an own-retrieval case, whatever it answers.
+"""Score the passages that a RAG system retrieved for an end-to-end case, independent of its answer.
 
-They hang on no track. A reply that does not say what was found has none of them but `retrieval_told`.
+These values belong to no track. A response that does not list its passages has only `retrieval_told`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.scoring.value import Value
 
+_LABELS = ("supports", "distracts", "contradicts", "unknown")
+
 
 def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
-    """The values, by name; none for a case with given documents."""
+    """Return the values by name, or none for a case with given documents."""
     if case.corpus is None or completion.outcome != "ok":
         return {}
     values: dict[str, Value] = {"retrieval_told": completion.retrieved is not None}
@@ -24,20 +27,15 @@ def score_retrieval(case: Case, completion: Completion) -> dict[str, Value]:
     return values
 
 
-def _recall(case: Case, found: Sequence[Retrieved]) -> float:
-    """Share of the answer's parts, of which most answers have one, that some passage supports."""
-    supporting = [one for one in found if one.stance == "supports"]
-    if len(case.answer) == 1 or any(one.part is None for one in supporting):
-        return float(bool(supporting))
-    return len({one.part for one in supporting}) / len(case.answer)
+def _recall(case: Case, passages: Sequence[Retrieved]) -> float:
+    """Return the share of the answer's parts that a passage supports."""
+    parts = {passage.part for passage in passages if passage.stance == "supports"}
+    if len(case.answer) == 1 or None in parts:
+        return float(bool(parts))
+    return len(parts) / len(case.answer)
 
 
-def _shares(prefix: str, found: Sequence[Retrieved]) -> dict[str, Value]:
-    """What the passages are to the question; nothing found has no shares."""
-    if not found:
-        return {}
-    counts = {name: sum((one.stance or "unknown") == name for one in found) for name in _STANCES}
-    return {f"{prefix}_{name}": count / len(found) for name, count in counts.items()}
-
-
-_STANCES = ("supports", "distracts", "contradicts", "unknown")
+def _shares(prefix: str, passages: Sequence[Retrieved]) -> dict[str, Value]:
+    """Return the share of each relevance label, or nothing if there are no passages."""
+    counts: Counter[str] = Counter(passage.stance or "unknown" for passage in passages)
+    return {f"{prefix}_{label}": counts[label] / len(passages) for label in _LABELS} if passages else {}

@@ -1,4 +1,4 @@
-"""The paper's judged metrics Rej* and ED*: the request to the judge and the parser of its response.
+"""Build the requests of the paper's judged metrics Rej* and ED* and parse the judge's responses.
 
 Instruction, demonstrations, inputs and parsing rule follow the original code, in our wording. Rej* gets the question
 and the response; ED* gets only the response, under another label than in its demonstrations. A phrase anywhere in the
@@ -16,31 +16,31 @@ _PLACEHOLDER = re.compile(r"\{(QUERY|REPLY)\}")
 
 
 def rej_star_request(question: str, reply: str) -> str:
-    """The one user message that asks whether the documents could answer the question."""
-    return _filled("rej_star.md", {"QUERY": question, "REPLY": reply})
+    """Return the message that asks whether the documents could answer the question."""
+    return _fill("rej_star.md", {"QUERY": question, "REPLY": reply})
 
 
 def ed_star_request(reply: str) -> str:
-    """The one user message that asks whether a reply speaks of errors in the documents."""
-    return _filled("ed_star.md", {"REPLY": reply})
+    """Return the message that asks whether a response mentions errors in the documents."""
+    return _fill("ed_star.md", {"REPLY": reply})
 
 
 def read_rej_star(judgement: str) -> bool:
-    """Whether a judgement counts as a rejection."""
+    """Tell whether a judgement counts as a rejection."""
     return "not addressed" in judgement
 
 
 def read_ed_star(judgement: str) -> bool:
-    """Whether a judgement counts as error detection."""
+    """Tell whether a judgement counts as error detection."""
     return "has identified" in judgement or "Yes" in judgement
 
 
 def prompt_hash(name: str) -> str:
-    """A short hash of a prompt file, to be kept with what was judged by it."""
+    """Return a short hash of a prompt file, to be stored with its judgements."""
     return hashlib.sha256(_text(name).encode()).hexdigest()[:8]
 
 
-def _filled(name: str, values: dict[str, str]) -> str:
+def _fill(name: str, values: dict[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values[match[1]], _text(name))
 
 

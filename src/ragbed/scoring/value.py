@@ -1,8 +1,7 @@
-"""What a score may be."""
+"""The type of a score."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-Value: TypeAlias = bool | float | str | tuple[int, ...] | None
-"""None where the case's own answer cannot be matched."""
+Value: TypeAlias = bool | float | str | tuple[int, ...] | None  # None if the answer of the case cannot be matched

@@ -1,7 +1,7 @@
-"""Fictional news: a seeded generator of datasets whose truth is known exactly (docs/synth.md)."""
+"""Generate fictional news with known truth: datasets that no model has read (docs/synth.md)."""
 
-from ragbed.synth.generate import World, make_items, write_world
-from ragbed.synth.perturbations import DIALS
+from ragbed.synth.generate import SynthManifest, make_items, write_dataset
+from ragbed.synth.perturbations import PERTURBATIONS
 from ragbed.synth.spec import SynthSpec
 
-__all__ = ["DIALS", "SynthSpec", "World", "make_items", "write_world"]
+__all__ = ["PERTURBATIONS", "SynthManifest", "SynthSpec", "make_items", "write_dataset"]

@@ -1,7 +1,7 @@
-"""Counterfactual items: facts that everybody knows, told truly, told falsely, and talked around.
+"""Generate counterfactual items: true, edited and distracting documents about well-known facts.
 
-Each true document has an edited twin, written from the same draws with the false answer in every
-place of the true one.
+Each true document has an edited version, written from the same random draws with the false answer in every place of the
+true one.
 """
 
 from __future__ import annotations
@@ -12,29 +12,28 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ragbed.schema import Item, Lang, Passage, Stance
-from ragbed.synth.answer_positions import NO_DISTANCE, base_dials
-from ragbed.synth.events import SynthSetting
-from ragbed.synth.hash_random import HashRandom
-from ragbed.synth.phrase_banks import ASK, FACT, Section, load_banks
+from ragbed.schema import Item, Lang, Passage
+from ragbed.synth.answer_positions import NO_DISTANCE, measure_attributes
+from ragbed.synth.hash_random import HashRandom, Key
+from ragbed.synth.phrase_banks import ASK, FACT, load_banks
 from ragbed.synth.spec import SynthSpec
 from ragbed.synth.templates import Template
-from ragbed.synth.validation import is_sound
-from ragbed.synth.values import ValueFactory
+from ragbed.synth.validation import is_valid
 
+# How far the false answer is from the true one, in the order of the bank's columns.
 STRENGTHS = ("subtle", "plausible", "blatant")
-"""How far the false answer is from the true one, in the order of the bank's columns."""
 
 _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
 _ATTEMPTS = 200
-_CORE_TOKENS = 25
-"""What a sentence that states an answer counts for when a document is filled up, whatever its length: a
-longer false answer must not leave an edited document shorter by a sentence."""
 _EVENT_SLOTS = {"F", "E", "Q"}
+
+# Assumed length of a sentence that states an answer when a document is padded. A longer false answer must not make the
+# edited document a sentence shorter.
+_CORE_TOKENS = 25
 
 
 class Fact(NamedTuple):
-    """A line of the bank."""
+    """A line of the fact bank: the kind, the subject, the aliases of the answer, and a false answer per strength."""
 
     kind: str
     subject: str
@@ -42,18 +41,11 @@ class Fact(NamedTuple):
     fakes: tuple[str, ...]
 
 
-class _Telling(NamedTuple):
-    """What a document has to say: of which subject, with which answer if any."""
-
-    fact: Fact
-    answer: tuple[str, ...]
-
-
 @cache
 def read_facts(lang: Lang) -> tuple[Fact, ...]:
-    """The bank of well-known facts of a language."""
+    """Return the well-known facts of a language."""
     facts = []
-    for section in load_banks(lang).facts:
+    for section in load_banks(lang).facts.values():
         if section.title == "fact":
             for line in section.lines:
                 subject, answer, *fakes = (cell.strip() for cell in line.split("|"))
@@ -61,144 +53,123 @@ def read_facts(lang: Lang) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def make_counterfactual(setting: SynthSetting, recipe: SynthSpec, ordinal: int) -> Item:
-    """The counterfactual item of an ordinal; past the end of the bank facts come again in other words."""
-    facts = read_facts(recipe.lang)
-    fact = HashRandom(recipe.seed, recipe.lang, "facts").shuffled(facts)[ordinal % len(facts)]
+def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
+    """Return the counterfactual item of an ordinal; after the last fact, facts repeat with other documents."""
+    facts = read_facts(spec.lang)
+    fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)
     for attempt in range(_ATTEMPTS):
-        key = (recipe.seed, recipe.lang, "counterfactual", ordinal, attempt)
-        item = _item(setting, recipe, key, fact, strength)
-        if is_sound(item):
+        key = (spec.seed, spec.lang, "counterfactual", ordinal, attempt)
+        item = _write_item(spec, key, fact, strength)
+        if is_valid(item):
             return item
-    raise AssertionError(f"no documents found for counterfactual item {ordinal} of {recipe}")
+    raise AssertionError(f"no valid counterfactual item {ordinal} in {_ATTEMPTS} attempts with {spec}")
 
 
-def _item(setting: SynthSetting, recipe: SynthSpec, key: tuple[str | int, ...], fact: Fact, strength: int) -> Item:
+def _write_item(spec: SynthSpec, key: Key, fact: Fact, strength: int) -> Item:
     draw = HashRandom(*key, "case")
-    wording = _wording(setting)
-    question = draw.pick(wording[fact.kind].templates(ASK)).write(lambda _: fact.subject, draw)
+    templates = load_banks(spec.lang).facts[f"type {fact.kind}"].templates(ASK)
+    question = draw.pick(templates).write(lambda _: fact.subject, draw)
     fake = (fact.fakes[strength],)
-    said = setting.tongue.content_words(question)
-    writer = _Writer(setting, recipe, key, said, STRENGTHS[strength])
-    numbers = range(recipe.true_documents)
-    truths = [writer.tell(number, _Telling(fact, fact.answer), None) for number in numbers]
-    edits = [writer.tell(number, _Telling(fact, fake), number) for number in numbers]
-    siblings = [other for other in read_facts(setting.banks.lang) if other.kind == fact.kind and other != fact]
-    others = [
-        writer.distract(len(numbers) + number, fact, draw.pick(siblings) if number % 2 else None) for number in numbers
+    writer = _Writer(spec, key, question, STRENGTHS[strength])
+    numbers = range(spec.true_documents)
+    truths = [writer.write_statement(number, fact, fact.answer, None) for number in numbers]
+    edits = [writer.write_statement(number, fact, fake, number) for number in numbers]
+    siblings = [other for other in read_facts(spec.lang) if other.kind == fact.kind and other != fact]
+    distractors = [
+        writer.write_distractor(len(numbers) + number, fact, draw.pick(siblings) if number % 2 else None)
+        for number in numbers
     ]
     return Item(
-        id=f"{recipe.lang}-fact-{key[3]}",
+        id=f"{spec.lang}-fact-{key[3]}",
         question=question,
-        lang=recipe.lang,
+        lang=spec.lang,
         answer=(fact.answer,),
         fake=(fake,),
-        passages=(*truths, *edits, *others),
+        passages=(*truths, *edits, *distractors),
         event=f"{fact.kind}-{fact.subject}",
     )
 
 
-@cache
-def _sections(lang: Lang) -> dict[str, Section]:
-    return {" ".join([section.title, *section.arguments]): section for section in load_banks(lang).facts}
-
-
-def _wording(setting: SynthSetting) -> dict[str, Section]:
-    """The wording of each kind of fact."""
-    sections = _sections(setting.banks.lang)
-    return {name.removeprefix("type "): section for name, section in sections.items() if name.startswith("type ")}
-
-
 class _Writer:
-    """Writes the documents of one item."""
-
-    def __init__(
-        self, setting: SynthSetting, recipe: SynthSpec, key: tuple[str | int, ...], said: tuple[str, ...], strength: str
-    ) -> None:
-        self._setting, self._recipe, self._key, self._said, self._strength = setting, recipe, key, said, strength
-        self._shop = ValueFactory(setting.banks, setting.tongue, "")
-        self._sections = _sections(setting.banks.lang)
-        bank = setting.banks.fillers
-        fillers = [
-            one for name in ("scene", "quote", "background") for one in bank[name] if not one.slots & _EVENT_SLOTS
-        ]
+    def __init__(self, spec: SynthSpec, key: Key, question: str, strength: str) -> None:
+        self._spec, self._key, self._strength = spec, key, strength
+        self._banks = load_banks(spec.lang)
+        self._question_words = self._banks.rules.content_words(question)
+        fillers = [each for name in ("scene", "quote", "background") for each in self._banks.fillers[name]]
+        fillers = [each for each in fillers if not each.slots & _EVENT_SLOTS]
         self._fillers = HashRandom(*key, "fillers").shuffled(fillers)
-        self._frames = HashRandom(*key, "frames").shuffled(self._sections["frame"].templates())
+        self._frames = HashRandom(*key, "frames").shuffled(self._banks.facts["frame"].templates())
 
-    def tell(self, number: int, telling: _Telling, edit_of: int | None) -> Passage:
-        """A document that states the answer it is given, in every place where an answer stands."""
+    def write_statement(self, number: int, fact: Fact, answer: tuple[str, ...], edit_of: int | None) -> Passage:
+        """Return a document that states the answer in every sentence about the fact."""
         draw = HashRandom(*self._key, "document", number)
-        fact = telling.fact
-        claim = draw.pick(_wording(self._setting)[fact.kind].templates(FACT))
-        slots: _Slots = {"s": fact.subject, "a": telling.answer}
+        claim = draw.pick(self._banks.facts[f"type {fact.kind}"].templates(FACT))
+        slots: _Slots = {"s": fact.subject, "a": answer}
         slots["C"] = self._write(claim, slots, draw)
-        frame = self._frames[number % len(self._frames)]
-        lines = [self._sentence(frame, slots, draw)]
+        lines = [self._write_sentence(self._frames[number % len(self._frames)], slots, draw)]
         if draw.chance(50):
-            lines.append(self._sentence(draw.pick(self._sections["again"].templates()), slots, draw))
-        stance: Stance = "supports" if edit_of is None else "contradicts"
-        told = Passage(text="", stance=stance, edit_of=edit_of)
-        return self._passage(lines, draw, told, telling.answer)
+            lines.append(self._write_sentence(draw.pick(self._banks.facts["again"].templates()), slots, draw))
+        label = Passage(text="", stance="supports" if edit_of is None else "contradicts", edit_of=edit_of)
+        return self._write_passage(lines, draw, label, answer)
 
-    def distract(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
-        """A document about the subject that does not give the answer, or about a neighbouring fact."""
+    def write_distractor(self, number: int, fact: Fact, sibling: Fact | None) -> Passage:
+        if sibling is not None:
+            passage = self.write_statement(number, sibling, sibling.answer, None)
+            attributes = {**(passage.dials or {}), "sibling": True, "agreeing_sources": 0}
+            return replace(passage, stance="distracts", kind="sibling", support=None, dials=attributes)
         draw = HashRandom(*self._key, "document", number)
-        about = draw.pick(self._sections["about"].templates())
-        if sibling is None:
-            told = Passage(text="", stance="distracts", kind="partial")
-            return self._passage([self._sentence(about, {"s": fact.subject}, draw)], draw, told)
-        passage = self.tell(number, _Telling(sibling, sibling.answer), None)
-        return self._relabel(passage)
-
-    def _relabel(self, passage: Passage) -> Passage:
-        dials = {**(passage.dials or {}), "sibling": True, "agreeing_sources": 0}
-        return replace(passage, stance="distracts", kind="sibling", support=None, dials=dials)
+        about = draw.pick(self._banks.facts["about"].templates())
+        label = Passage(text="", stance="distracts", kind="partial")
+        return self._write_passage([self._write_sentence(about, {"s": fact.subject}, draw)], draw, label)
 
     def _write(self, template: Template, slots: _Slots, draw: HashRandom) -> str:
         def fill(slot: str) -> str:
             words = slots.get(slot)
             if words is None:
-                return self._shop.name(slot, draw)
+                return self._banks.name(slot, draw)
             return draw.pick(words) if isinstance(words, tuple) else words
 
         return template.write(fill, draw)
 
-    def _sentence(self, template: Template, slots: _Slots, draw: HashRandom) -> str:
-        return self._setting.tongue.sentence(self._write(template, slots, draw))
+    def _write_sentence(self, template: Template, slots: _Slots, draw: HashRandom) -> str:
+        return self._banks.rules.sentence(self._write(template, slots, draw))
 
-    def _passage(self, lines: list[str], draw: HashRandom, told: Passage, answer: tuple[str, ...] = ()) -> Passage:
-        tongue = self._setting.tongue
-        length = draw.between(*self._recipe.padding_ends)
-        core = lines[0]
+    def _pad(self, lines: list[str], draw: HashRandom) -> list[str]:
+        """Add filler sentences up to a random length, the first of them sometimes at the start."""
+        length = draw.between(*self._spec.padding_ends)
         at = draw.below(len(self._fillers))
-        opens = draw.chance(40)
+        goes_first = draw.chance(40)
         counted = len(lines) * _CORE_TOKENS
         while counted < length:
             at += 1
-            filler = self._sentence(self._fillers[at % len(self._fillers)], {}, draw)
-            counted += tongue.count_tokens(filler)
-            lines = [filler, *lines] if opens else [*lines, filler]
-            opens = False
-        text = tongue.join(lines)
-        start = text.index(core)
-        _, _, site = draw.pick(self._setting.banks.names["outlet"]).source.partition("=")
+            filler = self._write_sentence(self._fillers[at % len(self._fillers)], {}, draw)
+            counted += self._banks.rules.count_tokens(filler)
+            lines = [filler, *lines] if goes_first else [*lines, filler]
+            goes_first = False
+        return lines
+
+    def _write_passage(
+        self, lines: list[str], draw: HashRandom, label: Passage, answer: tuple[str, ...] = ()
+    ) -> Passage:
+        text = self._banks.rules.join(self._pad(lines, draw))
+        start = text.index(lines[0])
+        _, _, site = draw.pick(self._banks.names["outlet"]).source.partition("=")
         day = date(2015, 1, 1) + timedelta(days=draw.below(3650))
-        dials = base_dials("plain", text, self._said, tongue) | {
-            "distance_tokens": NO_DISTANCE if told.kind == "partial" else 0,
+        is_distractor, is_partial = label.stance == "distracts", label.kind == "partial"
+        attributes = measure_attributes("plain", text, self._question_words, self._banks.rules) | {
+            "distance_tokens": NO_DISTANCE if is_partial else 0,
             "states": next((words for words in answer if words.lower() in text.lower()), ""),
-            "agreeing_sources": self._recipe.true_documents if told.stance != "distracts" else 0,
-            "partial": told.kind == "partial",
-            "contradiction": told.stance == "contradicts",
+            "agreeing_sources": 0 if is_distractor else self._spec.true_documents,
+            "partial": is_partial,
+            "contradiction": label.stance == "contradicts",
             "strength": self._strength,
         }
-        return Passage(
+        return replace(
+            label,
             text=text,
-            stance=told.stance,
-            kind=told.kind,
-            edit_of=told.edit_of,
-            support=(start, start + len(core)) if told.stance != "distracts" else None,
+            support=None if is_distractor else (start, start + len(lines[0])),
             url=f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}",
             date=day.isoformat(),
-            dials=dials,
+            dials=attributes,
         )

@@ -1,75 +1,140 @@
-"""The world: families of events that differ in one qualifier, and everything that is true of them.
+"""Generate families of fictional events and everything that is true about them.
 
-A family is a cup, a prize, a company's results, …; its events are its editions: five years running,
-in one division or two. Whatever is asked of one event is also true, with another value, of its
-siblings, which is what makes their documents good distractors for one another.
+A family is a cup, a prize, the results of a company, …. Its events are five consecutive years, in one division or two.
+Every relation of an event also exists, with another value, for the sibling events, so that documents about siblings are
+good distractors. The types of values are person, name (place, organisation), title, date, number with unit, percentage
+and money.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
-from ragbed.schema import Lang
-from ragbed.synth.chinese import Chinese
-from ragbed.synth.english import English
-from ragbed.synth.hash_random import HashRandom
-from ragbed.synth.language import LanguageRules
-from ragbed.synth.phrase_banks import Banks, Domain, load_banks
+from ragbed.synth.hash_random import HashRandom, Key
+from ragbed.synth.phrase_banks import Banks, Domain
 from ragbed.synth.templates import Template
-from ragbed.synth.values import Value, ValueFactory
 
+# Years of a family. Questions are never about the first or the last, so that each event has an earlier sibling and a
+# later one.
 EDITIONS = 5
-"""Years of a family. The event asked about is never the first or the last, so that it always has an
-earlier sibling to be confused with and a later one that can be guessed at."""
-
-TRUE = "true"
-"""The role of the value that holds; any other role names a value that does not."""
-
+TRUE = "true"  # the role of the true value; every other role names a false value
 _FIRST_YEAR, _LAST_YEAR = 2011, 2022
 
 
+class Value(NamedTuple):
+    """The value of a relation of an event.
+
+    Attributes:
+        forms: The spellings that documents use.
+        aliases: The accepted answers; every form contains one of them.
+    """
+
+    forms: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+
+class ValueFactory(NamedTuple):
+    """Makes the values of a family of events.
+
+    Attributes:
+        banks: The phrase banks of the language.
+        currency: The currency of the family.
+    """
+
+    banks: Banks
+    currency: str
+
+    def make(self, value_type: tuple[str, ...], day: date, draw: HashRandom, level: Callable[[], HashRandom]) -> Value:
+        """Return a value of a relation's type.
+
+        Args:
+            value_type: The type and its arguments.
+            day: The day of the event.
+            draw: Generator of the value.
+            level: Returns the generator of its magnitude, which all events of a family share: the sales of a company
+                do not grow a hundredfold from one quarter to the next.
+        """
+        rules = self.banks.rules
+        match value_type:
+            case ("person",):
+                name = self.banks.name("someone", draw)
+                last = name.rsplit(" ", 1)[-1]
+                return Value((name,), (name, last) if last != name else rules.name_aliases(name))
+            case ("name", section):
+                name = self.banks.name(section, draw)
+                return Value((name,), rules.name_aliases(name))
+            case ("title", section):
+                return _exact((self.banks.name(section, draw),))
+            case ("date",):
+                return _exact(rules.date_forms(day))
+            case ("percent", low, high):
+                tenths = draw.between(int(low) * 10 + 1, int(high) * 10)
+                return _exact(rules.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}"))
+            case ("number", low, high, step, units):
+                number = _draw_number(low, high, step, draw, level())
+                forms = tuple(form for unit in units.split("|") for form in rules.number_forms(number, unit))
+            case ("money", low, high):
+                forms = rules.money_forms(_draw_amount(low, high, draw, level()), self.currency)
+            case _:
+                raise ValueError(f"unknown value type in a phrase bank: {' '.join(value_type)}")
+        return Value(forms, rules.with_variants(forms))
+
+
+def _exact(forms: tuple[str, ...]) -> Value:
+    return Value(forms, forms)
+
+
+def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRandom) -> str:
+    decimals = len(step.partition(".")[2])
+    steps = _draw_near(round(float(low) / float(step)), round(float(high) / float(step)), draw, level)
+    return f"{steps * float(step):.{decimals}f}"
+
+
+def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:
+    """Return two or three significant digits and zeros; the bounds give the number of digits."""
+    scale: int = 10 ** max(level.between(len(low) - 1, len(high) - 1) - 1, 0)
+    amount = _draw_near(11, 99, draw, level) * scale
+    if draw.chance(40):
+        amount += draw.between(1, 9) * scale // 10
+    return amount
+
+
+def _draw_near(low: int, high: int, draw: HashRandom, level: HashRandom) -> int:
+    """Return an integer between about half and double the level of the family."""
+    centre = level.between(low, high)
+    return draw.between(max(low, centre * 3 // 5), min(high, centre * 8 // 5))
+
+
 class Event(NamedTuple):
-    """One edition: which year, counted from the family's first, and which division."""
+    """One event of a family: the year, counted from the first, and the division."""
 
     edition: int
     variant: int
 
 
-@dataclass(frozen=True)
-class SynthSetting:
-    """What all families of a language are made with."""
-
-    banks: Banks
-    tongue: LanguageRules
-
-
 class EventFamily:
-    """A series of events, with values made when first asked for.
+    """A series of events whose values are generated on first use.
 
     Args:
-        setting: The language.
+        banks: The phrase banks of the language.
         domain: The kind of event.
-        key: What its values are drawn from.
-        like: A family to have the years and the number of divisions of, so that one can stand in for
-            the other.
+        key: The key of the random values.
+        like: A family with which this one shares the years and the number of divisions, so that it can replace it.
     """
 
-    def __init__(
-        self, setting: SynthSetting, domain: Domain, key: tuple[str | int, ...], like: EventFamily | None = None
-    ) -> None:
+    def __init__(self, banks: Banks, domain: Domain, key: Key, like: EventFamily | None = None) -> None:
         draw = HashRandom(*key, "family")
-        self.domain, self.key, self._setting = domain, key, setting
+        self.domain, self.key, self._banks = domain, key, banks
         self.tag = draw.tag()
         self.first_year: int = like.first_year if like else draw.between(_FIRST_YEAR, _LAST_YEAR)
         pair = draw.pick(domain.sections["variant"]).source.split("|")
         divided = len(like.variants) > 1 if like else draw.chance(50)
         self.variants: tuple[str, ...] = tuple(word.strip() for word in draw.shuffled(pair)) if divided else ("",)
-        nameless = ValueFactory(setting.banks, setting.tongue, "")
-        self.shop = ValueFactory(setting.banks, setting.tongue, nameless.name("currency", draw))
-        self.name = draw.pick(domain.sections["family"]).write(lambda slot: nameless.name(slot, draw), draw)
+        self._factory = ValueFactory(banks, banks.name("currency", draw))
+        self.name = draw.pick(domain.sections["family"]).write(lambda slot: banks.name(slot, draw), draw)
         self._first_rank = draw.between(1, 4)
         self._values: dict[tuple[Event, str, str], Value] = {}
         self._days: dict[Event, date] = {}
@@ -77,51 +142,46 @@ class EventFamily:
 
     @cached_property
     def events(self) -> list[Event]:
-        """All its events, the earliest first."""
+        """All events, the earliest first."""
         return [Event(edition, variant) for edition in range(EDITIONS) for variant in range(len(self.variants))]
 
     def day(self, event: Event) -> date:
-        """When it took place: between February and October, so that there is time to guess beforehand."""
+        """Return the date of an event, from February to October, so that guesses can precede it in the same year."""
         if event not in self._days:
             draw = HashRandom(*self.key, "day", event.edition, event.variant)
             self._days[event] = date(self.year(event), 2, 1) + timedelta(days=draw.below(270))
         return self._days[event]
 
     def year(self, event: Event) -> int:
-        """The year of an event."""
+        """Return the year of an event."""
         return self.first_year + event.edition
 
     def value(self, event: Event, relation: str, role: str = TRUE) -> Value:
-        """What an event has for a relation; in another role than the true one, what it has not."""
+        """Return the value of a relation: the true one, or the false one of another role."""
         key = (event, relation, role)
         if key not in self._values:
             draw = HashRandom(*self.key, event.edition, event.variant, relation, role)
-            day = self.day(event) if role == TRUE else self._wrong_day(event, draw)
-            maker = self.domain.relations[relation].maker
-            self._values[key] = self.shop.make(maker, day, draw, lambda: HashRandom(*self.key, relation, "level"))
+            day = self.day(event)
+            if role != TRUE:
+                day += timedelta(days=draw.between(12, 40))
+            value_type = self.domain.relations[relation].value_type
+            self._values[key] = self._factory.make(
+                value_type, day, draw, lambda: HashRandom(*self.key, relation, "level")
+            )
         return self._values[key]
 
-    def _wrong_day(self, event: Event, draw: HashRandom) -> date:
-        return self.day(event) + timedelta(days=draw.between(12, 40))
-
     def event_name(self, event: Event, draw: HashRandom, section: str = "event") -> str:
-        """The event by its full name, in one of its forms, or (section "short") without the family's."""
+        """Return a full name of an event, or (section "short") one without the name of the family."""
         template = draw.pick(self.domain.sections[section])
         key = (event, template)
         if key not in self._event_names:
             variant = self.variants[event.variant]
-            space = " " if variant and self._setting.banks.lang == "en" else ""
+            space = " " if variant and self._banks.lang == "en" else ""
             slots = {
                 "fam": self.name,
                 "year": str(self.year(event)),
-                "nth": self._setting.tongue.ordinal(self._first_rank + event.edition),
+                "nth": self._banks.rules.ordinal(self._first_rank + event.edition),
                 "var": variant + space,
             }
             self._event_names[key] = template.write(slots.__getitem__, draw).replace("s's ", "s' ")
         return self._event_names[key]
-
-
-def open_setting(lang: Lang) -> SynthSetting:
-    """A language's banks with its conventions."""
-    tongues: dict[Lang, LanguageRules] = {"en": English(), "zh": Chinese()}
-    return SynthSetting(load_banks(lang), tongues[lang])

@@ -1,4 +1,4 @@
-"""Worlds on disk: items made in any number of processes, files written whole or not at all."""
+"""Generate synthetic datasets in parallel and write them atomically."""
 
 from __future__ import annotations
 
@@ -19,36 +19,31 @@ from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Item
 from ragbed.synth.counterfactual import make_counterfactual
-from ragbed.synth.events import SynthSetting, open_setting
 from ragbed.synth.items import make_base, make_integration
 from ragbed.synth.spec import SynthSpec
 
 MANIFEST = "manifest.json"
-GENERATOR = 3
-"""Raised whenever the same recipe would give other bytes."""
+GENERATOR = 3  # increase when the same settings give other bytes
 
-MAKERS: dict[str, Callable[[SynthSetting, SynthSpec, int], Item]] = {
+# The kinds of files, by the ends of their names.
+_MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
     "base": make_base,
     "int": make_integration,
     "fact": make_counterfactual,
 }
-"""The kinds of files of a world, by the ends of their names."""
 
-_CHUNK = 32
-"""Items that are made as one job."""
+_CHUNK = 32  # items per job of a worker
 
 
 class _Chunk(NamedTuple):
-    """Items to be made."""
-
-    recipe: SynthSpec
+    spec: SynthSpec
     kind: str
     start: int
     stop: int
 
 
-class WorldFile(Struct, frozen=True):
-    """One file of a world, as the manifest has it."""
+class SynthFile(Struct, frozen=True):
+    """One file of a synthetic dataset, as listed in the manifest."""
 
     items: int
     documents: int
@@ -56,93 +51,88 @@ class WorldFile(Struct, frozen=True):
     sha256: str
 
 
-class World(Struct, frozen=True):
-    """What a folder of generated files was made from."""
+class SynthManifest(Struct, frozen=True):
+    """The origin of a folder of generated files: versions, settings per language, and files."""
 
     ragbed: str
     generator: int
     recipes: tuple[SynthSpec, ...]
-    files: dict[str, WorldFile]
+    files: dict[str, SynthFile]
 
 
-def make_items(recipe: SynthSpec, kind: str, start: int, stop: int) -> Iterator[Item]:
-    """Yields the items of a range of ordinals; each depends on its own ordinal only."""
-    setting = open_setting(recipe.lang)
+def make_items(spec: SynthSpec, kind: str, start: int, stop: int) -> Iterator[Item]:
+    """Yield the items of a range of ordinals. Each item depends on its own ordinal only."""
     for ordinal in range(start, stop):
-        yield MAKERS[kind](setting, recipe, ordinal)
+        yield _MAKERS[kind](spec, ordinal)
 
 
-def write_world(
-    recipes: tuple[SynthSpec, ...],
+def write_dataset(
+    specs: tuple[SynthSpec, ...],
     counts: Mapping[str, int],
     folder: Path,
     *,
     workers: int | None = None,
-    watch: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
     prefix: str = "",
-) -> World:
-    """Writes `{lang}_{kind}.jsonl` for every language and kind, and a manifest last.
+) -> SynthManifest:
+    """Write `{lang}_{kind}.jsonl` for every language and kind, and then a manifest.
 
-    The files get their names when all of them are done; what is ended before that leaves a folder as it was, but
-    for hidden `.part` files where it could not tidy up.
+    The files get their final names when all of them are complete. An interrupted command leaves the folder unchanged,
+    except for hidden `.part` files if the process was killed.
 
     Args:
-        recipes: One for each language.
-        counts: How many items of each kind; none gives no file.
-        folder: Where they go; made if it is not there.
-        workers: Processes; None takes as many as there are cores. The bytes do not depend on it.
-        watch: Called with the number of items written since the last call.
-        prefix: What the names of all files begin with.
+        specs: The settings of each language.
+        counts: The number of items of each kind; 0 writes no file.
+        folder: The folder, which is created if necessary.
+        workers: The number of processes; None means one per core. The bytes do not depend on it.
+        on_progress: Called with the number of items written since the last call.
+        prefix: A prefix for all file names.
     """
     manifest = folder / f"{prefix}{MANIFEST}"
     files = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as sinks, closing(LocalEngine(workers)) as engine:
-            for recipe in recipes:
+            for spec in specs:
                 for kind, count in counts.items():
                     if count:
-                        name = f"{prefix}{recipe.lang}_{kind}.jsonl"
+                        name = f"{prefix}{spec.lang}_{kind}.jsonl"
                         sink = sinks.enter_context(write_whole(folder / name))
-                        files[name] = _write_items(sink, recipe, kind, count, (engine, watch))
-            manifest.unlink(missing_ok=True)  # an old one must not vouch for new files
-        world = World(__version__, GENERATOR, recipes, files)
+                        files[name] = _write_items(sink, _Chunk(spec, kind, 0, count), engine, on_progress)
+            manifest.unlink(missing_ok=True)  # an old manifest must not describe new files
+        content = SynthManifest(__version__, GENERATOR, specs, files)
         with write_whole(manifest) as sink:
-            sink.write(msgspec.json.format(msgspec.json.encode(world), indent=2) + b"\n")
+            sink.write(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     except OSError as error:
         raise RagbedError(f"{folder} cannot be written: {error.strerror}.") from error
-    return world
+    return content
 
 
-def read_world(folder: Path) -> World | None:
-    """What the files in a folder were made from; None if no manifest tells."""
+def read_manifest(folder: Path) -> SynthManifest | None:
+    """Return the manifest of a folder, or None if there is no valid one."""
     try:
-        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=World)
+        return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SynthManifest)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
 def _write_items(
-    sink: IO[bytes],
-    recipe: SynthSpec,
-    kind: str,
-    count: int,
-    effort: tuple[Engine, Callable[[int], None] | None],
-) -> WorldFile:
-    engine, watch = effort
+    sink: IO[bytes], items: _Chunk, engine: Engine, on_progress: Callable[[int], None] | None
+) -> SynthFile:
     digest, size, documents = hashlib.sha256(), 0, 0
-    chunks = (_Chunk(recipe, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK))
-    for lines, made, found in engine.spread(_make_chunk, chunks):
+    starts = range(0, items.stop, _CHUNK)
+    chunks = (items._replace(start=start, stop=min(start + _CHUNK, items.stop)) for start in starts)
+    for lines, item_count, document_count in engine.spread(_make_chunk, chunks):
         sink.write(lines)
         digest.update(lines)
         size += len(lines)
-        documents += found
-        if watch is not None:
-            watch(made)
-    return WorldFile(count, documents, size, digest.hexdigest())
+        documents += document_count
+        if on_progress is not None:
+            on_progress(item_count)
+    return SynthFile(items.stop, documents, size, digest.hexdigest())
 
 
 def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
-    """The lines of some items, how many items they are, and how many documents."""
+    """Return the lines of some items, the number of items and the number of documents."""
     items = list(make_items(*chunk))
     return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)

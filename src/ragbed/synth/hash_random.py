@@ -1,8 +1,8 @@
-"""Chance by counting: numbers drawn from a hash of a key, the same on every machine and Python.
+"""Draw random numbers from the hash of a key, identical on every machine and Python version.
 
-The standard generator's methods may change between versions of Python, and one generator shared by
-all items would make each depend on those before it. Here every item and every document has a key of
-its own, so items can be made in any order, by any number of workers.
+The methods of the standard generator may change between Python versions, and a generator that all items share would
+make each item depend on the items before it. Here each item and each document has a key of its own, so items can be
+generated in any order and by any number of workers.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 from struct import Struct
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
+Key: TypeAlias = tuple[str | int, ...]
 _WORDS = Struct("<16I")
 
 
 class HashRandom:
-    """A stream of draws that depends on nothing but its key.
+    """A random generator that depends on its key only.
 
     Args:
-        key: What is drawn for, as (seed, language, ordinal, "documents"); text and numbers only.
+        key: Strings and numbers that identify the draws, e.g. (seed, language, ordinal, "documents").
     """
 
     __slots__ = ("_count", "_key", "_pool")
@@ -31,15 +32,15 @@ class HashRandom:
         self._pool: list[int] = list(_WORDS.unpack(self._key))
 
     def below(self, bound: int) -> int:
-        """A whole number from 0 to bound − 1; the bias is below bound / 2³²."""
+        """Return an integer from 0 to bound - 1. The bias is below bound / 2³²."""
         try:
             return (self._pool.pop() * bound) >> 32
         except IndexError:
             return (self._next() * bound) >> 32
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of the choices."""
-        try:  # as in `below`; the call saved is a tenth of the time a document takes
+        """Return one of the choices."""
+        try:  # repeats `below` because the call would take a tenth of the time of a document
             return choices[(self._pool.pop() * len(choices)) >> 32]
         except IndexError:
             return choices[(self._next() * len(choices)) >> 32]
@@ -50,15 +51,15 @@ class HashRandom:
         return self._pool.pop()
 
     def between(self, low: int, high: int) -> int:
-        """A whole number from low to high, both included."""
+        """Return an integer from low to high, both included."""
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """True in so many cases of a hundred."""
+        """Return True with the given probability."""
         return self.below(100) < percent
 
     def shuffled(self, choices: Sequence[T]) -> list[T]:
-        """The choices in an order of chance (Fisher and Yates)."""
+        """Return the choices in random order (Fisher-Yates)."""
         order = list(choices)
         for last in range(len(order) - 1, 0, -1):
             other = self.below(last + 1)
@@ -66,5 +67,5 @@ class HashRandom:
         return order
 
     def tag(self) -> str:
-        """A short name for what the key stands for."""
+        """Return a short identifier of the key."""
         return blake2b(self._key, digest_size=4).hexdigest()

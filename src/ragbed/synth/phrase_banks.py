@@ -1,62 +1,64 @@
-"""The text banks of a language, read from plain files beside this module.
+"""Read the phrase banks of a language from the text files next to this module.
 
-A bank is made of sections: a line `@title arguments`, then one template a line. Lines that begin
-with `#` are comments. `names.txt` holds what things are called, `fillers.txt` what any news text may
-say, `domains/*.txt` one kind of event each, `facts.txt` what everybody knows.
+A bank consists of sections: a line `@title arguments`, then one template per line. Lines that start with `#` are
+comments. `names.txt` has names, `fillers.txt` sentences for any news text, `domains/*.txt` one kind of event each, and
+`facts.txt` well-known facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
 from ragbed.schema import Lang
+from ragbed.synth.hash_random import HashRandom
+from ragbed.synth.language import LANGUAGES, LanguageRules
 from ragbed.synth.templates import Template
 
+# The first character of a relation's line: a question, a stated fact, a guess before the event, or an early value that
+# was superseded.
 ASK, FACT, HEDGE, STALE = "?", "!", "~", "<"
-"""What a line of a relation is, by its first character: a question, the fact stated, the fact guessed
-at before the event, and an early value that was overtaken."""
 
 
 @dataclass
 class Section:
-    """A section as it stands in the file."""
+    """A section of a bank file."""
 
     title: str
     arguments: list[str]
     lines: list[str] = field(default_factory=list)
 
     def templates(self, mark: str = "") -> tuple[Template, ...]:
-        """The lines as templates; with a mark only those that begin with it, without it."""
+        """Return the lines that start with the mark as templates, without the mark."""
         return tuple(Template(line[len(mark) :].strip()) for line in self.lines if line.startswith(mark))
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Something that can be asked about an event of a domain.
+    """A property of the events of a domain.
 
     Attributes:
-        name: The slot that holds its value.
-        maker: The type of its value and the type's arguments, as `number 300 900 10 people|fans`.
+        value_type: The type of its value with arguments, e.g. `number 300 900 10 people|fans`.
         wording: Its templates by mark.
     """
 
-    name: str
-    maker: tuple[str, ...]
+    value_type: tuple[str, ...]
     wording: dict[str, tuple[Template, ...]]
 
 
 @dataclass(frozen=True)
 class Domain:
-    """One kind of event: how it is called, what is known of it, how it is written about."""
+    """One kind of event: its names, its relations and its sentences.
+
+    Attributes:
+        asked: The names of the relations that have questions.
+    """
 
     name: str
     sections: dict[str, tuple[Template, ...]]
     relations: dict[str, Relation]
     asked: tuple[str, ...]
-    """The relations that have questions."""
 
 
 @dataclass(frozen=True)
@@ -64,62 +66,70 @@ class Banks:
     """All text of one language.
 
     Attributes:
-        lang: Which.
-        words: Sections of the name bank that hold no slots, written out: one draw gives a name.
+        lang: The language code.
+        rules: The conventions of the language.
+        words: The sections of the name bank that have no slots, expanded: one draw gives a name.
         names: All sections of the name bank.
-        fillers: What any news text may say, by voice.
+        fillers: Sentences for any news text, by section.
         domains: The kinds of events.
-        facts: What everybody knows.
+        facts: Well-known facts.
     """
 
     lang: Lang
+    rules: LanguageRules
     words: dict[str, tuple[str, ...]]
     names: dict[str, tuple[Template, ...]]
     fillers: dict[str, tuple[Template, ...]]
     domains: tuple[Domain, ...]
-    facts: tuple[Section, ...]
+    facts: dict[str, Section]
+
+    def name(self, section: str, draw: HashRandom) -> str:
+        """Return a random name from a section of the name bank."""
+        words = self.words.get(section)
+        if words is not None:
+            return draw.pick(words)
+        return draw.pick(self.names[section]).write(lambda slot: self.name(slot, draw), draw)
 
 
-def read_sections(text: str) -> Iterator[Section]:
-    """The sections of a bank, in order."""
-    section: Section | None = None
+def read_sections(text: str) -> list[Section]:
+    """Return the sections of a bank, in order."""
+    sections: list[Section] = []
     for line in text.splitlines():
         if line.startswith("@"):
-            if section is not None:
-                yield section
             title, *arguments = line[1:].split()
-            section = Section(title, arguments)
+            sections.append(Section(title, arguments))
         elif line.strip() and not line.startswith("#"):
-            if section is None:
-                raise ValueError(f"a line before the first section: {line!r}")
-            section.lines.append(line.strip())
-    if section is not None:
-        yield section
+            if not sections:
+                raise ValueError(f"phrase bank has a line before the first section: {line!r}")
+            sections[-1].lines.append(line.strip())
+    return sections
 
 
 @cache
 def load_banks(lang: Lang) -> Banks:
-    """Reads and parses the banks of a language, once."""
+    """Return the parsed banks of a language."""
     folder = files("ragbed.synth") / lang
     domain_files = sorted((folder / "domains").iterdir(), key=lambda file: file.name)
-    names = _plain_sections((folder / "names.txt").read_text("utf-8"))
+    names = _templates_by_title((folder / "names.txt").read_text("utf-8"))
+    facts = read_sections((folder / "facts.txt").read_text("utf-8"))
     return Banks(
         lang=lang,
-        words={title: texts for title, templates in names.items() if (texts := _written_out(templates))},
+        rules=LANGUAGES[lang],
+        words={title: texts for title, templates in names.items() if (texts := _expand(templates))},
         names=names,
-        fillers=_plain_sections((folder / "fillers.txt").read_text("utf-8")),
+        fillers=_templates_by_title((folder / "fillers.txt").read_text("utf-8")),
         domains=tuple(_domain(file.name.removesuffix(".txt"), file.read_text("utf-8")) for file in domain_files),
-        facts=tuple(read_sections((folder / "facts.txt").read_text("utf-8"))),
+        facts={" ".join([section.title, *section.arguments]): section for section in facts},
     )
 
 
-def _written_out(templates: tuple[Template, ...]) -> tuple[str, ...]:
-    """All that some templates can say; nothing if that depends on slots."""
-    texts = [template.expansions() for template in templates]
-    return tuple(text for each in texts for text in each or ()) if all(texts) else ()
+def _expand(templates: tuple[Template, ...]) -> tuple[str, ...]:
+    """Return all texts that the templates can produce, or nothing if one has slots."""
+    expansions = [template.expansions() for template in templates]
+    return tuple(text for texts in expansions for text in texts or ()) if all(expansions) else ()
 
 
-def _plain_sections(text: str) -> dict[str, tuple[Template, ...]]:
+def _templates_by_title(text: str) -> dict[str, tuple[Template, ...]]:
     return {section.title: section.templates() for section in read_sections(text)}
 
 
@@ -128,10 +138,10 @@ def _domain(name: str, text: str) -> Domain:
     relations: dict[str, Relation] = {}
     for section in read_sections(text):
         if section.title == "relation":
-            relation, *maker = section.arguments
+            relation, *value_type = section.arguments
             wording = {mark: section.templates(mark) for mark in (ASK, FACT, HEDGE, STALE)}
-            relations[relation] = Relation(relation, tuple(maker), wording)
+            relations[relation] = Relation(tuple(value_type), wording)
         else:
             sections[section.title] = section.templates()
-    asked = tuple(relation.name for relation in relations.values() if relation.wording[ASK])
+    asked = tuple(relation for relation, content in relations.items() if content.wording[ASK])
     return Domain(name, sections, relations, asked)

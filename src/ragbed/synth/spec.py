@@ -1,75 +1,80 @@
-"""What is asked of the generator."""
+"""The settings of the generator."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ragbed.schema import Lang
-from ragbed.synth.perturbations import DIALS
+from ragbed.synth.perturbations import PERTURBATIONS
 
+# In the default mix, eight of ten base items have no perturbation, and the other two are a minimal pair. The
+# unperturbed item of the pair comes first, so that a dataset of any size has no perturbed item alone. There is only one
+# pair because a classifier that does not see the question can tell apart the documents of perturbed items
+# (docs/synth.md).
 _BLOCK, _PLAIN = 10, 8
-"""Of every ten base items of the default mix eight have no dial; the other two are an item with a dial
-off and, right after it, its twin with the dial on. The one that is off comes first, so that however many
-items are asked for, no dial is on without its twin. Not more than two, because items with a dial are
-less well mixed: a classifier that sees no question tells their documents apart (docs/synth.md)."""
 
+# Documents exceed the end of padding by half a sentence and by what their style adds.
 _SURPLUS_TOKENS = 25
-"""By how much documents are longer than where padding was to end: half a sentence of it, and what their voice adds."""
 
-_LONG_ENOUGH_TOKENS = 65
-"""Length from which documents have three sentences at least, which come to about 80 tokens; two come to about 60."""
+# Length from which documents have at least three sentences, about 80 tokens. Two sentences have about 60.
+_MIN_LONG_TOKENS = 65
 
 
 class PerturbationTurn(NamedTuple):
-    """How one ordinal's item has its dial: which, whether on, and the ordinal it shares with its twin."""
+    """The perturbation of a base item, whether it is on, and the ordinal that the items of its minimal pair share."""
 
-    dial: str | None
+    perturbation: str | None
     on: bool
     root: int
 
 
 class SynthSpec(Struct, frozen=True):
-    """Everything that the bytes of a world depend on, besides the code and its banks."""
+    """Everything that determines the bytes of a synthetic dataset, except the code and its phrase banks.
+
+    Attributes:
+        seed: The random seed.
+        lang: The language.
+        supports: Supporting documents of a base item.
+        distractors: Distracting documents of a base or integration item.
+        part_supports: Supporting documents of each sub-question.
+        most_parts: Maximum number of sub-questions of an integration item. With more than three, five documents of
+            which two are distractors have no room for all answers.
+        true_documents: True documents of a counterfactual item, which also has as many edited and as many distracting
+            ones.
+        tokens: Approximate length of a document.
+        perturbations: The perturbations to use in turn.
+        mixed: Whether most items have no perturbation, as in the default mix; otherwise all items are minimal pairs.
+    """
 
     seed: int
     lang: Lang
     supports: int = 10
-    """Supporting documents of a base item."""
     distractors: int = 10
-    """Distracting documents of a base or integration item."""
     part_supports: int = 5
-    """Supporting documents of each sub-question."""
     most_parts: int = 3
-    """Sub-questions of an integration item, at most: with more than three a mix of five documents, two of them noise,
-    has no room for all."""
     true_documents: int = 10
-    """True documents of a counterfactual item; there are as many edits of them and as many distracting ones."""
     tokens: int = 85
-    """About how long a document is."""
-    dials: tuple[str, ...] = DIALS
-    """The dials that are varied, in turn."""
+    perturbations: tuple[str, ...] = field(default=PERTURBATIONS, name="dials")  # the key of stored manifests
     mixed: bool = True
-    """Whether most items have no dial, as in the default mix; otherwise all items come in pairs."""
 
     @property
     def is_short(self) -> bool:
-        """Whether documents tell what they have to and hardly anything else."""
-        return self.tokens < _LONG_ENOUGH_TOKENS
+        """Whether documents have hardly any padding."""
+        return self.tokens < _MIN_LONG_TOKENS
 
     @property
     def padding_ends(self) -> tuple[int, int]:
-        """Lengths between which each document draws where its padding ends."""
+        """The bounds of the random length at which padding ends."""
         middle = self.tokens - _SURPLUS_TOKENS
         return middle * 3 // 4, middle * 5 // 4
 
     def turn(self, ordinal: int) -> PerturbationTurn:
-        """What the base item of an ordinal varies."""
-        block, place = divmod(ordinal, _BLOCK if self.mixed else 2)
+        """Return the perturbation of a base item."""
+        block, position = divmod(ordinal, _BLOCK if self.mixed else 2)
         first = _PLAIN if self.mixed else 0
-        if not self.dials or place < first:
+        if not self.perturbations or position < first:
             return PerturbationTurn(None, False, ordinal)
-        pairs = (_BLOCK - _PLAIN) // 2 if self.mixed else 1
-        pair, on = divmod(place - first, 2)
-        return PerturbationTurn(self.dials[(block * pairs + pair) % len(self.dials)], bool(on), ordinal - on)
+        on = position - first
+        return PerturbationTurn(self.perturbations[block % len(self.perturbations)], bool(on), ordinal - on)

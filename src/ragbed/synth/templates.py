@@ -1,33 +1,35 @@
-"""Templates: text with slots and choices, parsed once and written out many times.
+"""Parse text templates once and write them many times.
 
-`{slot}` is filled by the writer, `[one|two|]` is a choice that may be empty and may hold slots and
-further choices. Nothing else is special, so the banks stay plain text.
+`{slot}` is filled by the caller. `[one|two|]` is a choice; its options may be empty and may contain slots and further
+choices. No other character is special, so the phrase banks stay plain text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from ragbed.synth.hash_random import HashRandom
 
 Fill: TypeAlias = Callable[[str], str]
+_SLOT = re.compile(r"\{([^}]*)\}")
 
 
 class TemplateSlot(NamedTuple):
-    """A place that the writer fills."""
+    """A position that the caller fills."""
 
     name: str
 
 
 class Choice(NamedTuple):
-    """A place where one of several wordings is taken."""
+    """A choice between options that contain slots or further choices."""
 
     options: tuple[tuple[Part, ...], ...]
 
 
 class LiteralText(NamedTuple):
-    """A choice among plain words: by far the most frequent one, and written without going deeper."""
+    """A choice between plain texts, which is the most frequent kind and needs no recursion."""
 
     options: tuple[str, ...]
 
@@ -36,35 +38,35 @@ Part: TypeAlias = "str | TemplateSlot | Choice | LiteralText"
 
 
 class Template:
-    """One line of a bank.
+    """One line of a phrase bank.
 
     Attributes:
-        parts: What it is made of, in order.
-        slots: The names of all slots, also those inside choices.
-        source: The line as it stands in the bank.
+        source: The line.
+        parts: Its parsed parts, in order.
+        slots: The names of all slots, including those inside choices.
     """
 
     __slots__ = ("parts", "slots", "source")
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.parts = _parse(source)
-        self.slots = frozenset(_slot_names(self.parts))
+        self.parts, end = _parse_parts(source, 0, "]")
+        if end != len(source):
+            raise ValueError(f"unmatched {source[end]!r} in template {source!r}")
+        self.slots = frozenset(_SLOT.findall(source))
 
     def expansions(self) -> list[str] | None:
-        """Everything it can say, or None if that depends on slots."""
+        """Return all texts that the template can produce, or None if they depend on slots."""
         texts = [""]
         for part in self.parts:
-            if isinstance(part, str):
-                texts = [text + part for text in texts]
-            elif isinstance(part, LiteralText):
-                texts = [text + word for text in texts for word in part.options]
-            else:
+            if isinstance(part, TemplateSlot | Choice):
                 return None
+            options = (part,) if isinstance(part, str) else part.options
+            texts = [text + option for text in texts for option in options]
         return texts
 
     def write(self, fill: Fill, draw: HashRandom) -> str:
-        """The text with its slots filled and its choices made."""
+        """Return the text with filled slots and random choices."""
         return _write(self.parts, fill, draw)
 
 
@@ -82,58 +84,34 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: HashRandom) -> str:
     return text
 
 
-def _slot_names(parts: tuple[Part, ...]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, TemplateSlot):
-            yield part.name
-        elif isinstance(part, Choice):
-            for option in part.options:
-                yield from _slot_names(option)
-
-
-def _parse(source: str) -> tuple[Part, ...]:
-    parts, end = _parse_parts(source, 0, inside=False)
-    if end != len(source):
-        raise ValueError(f"stray {source[end]!r} in {source!r}")
-    return parts
-
-
-def _parse_parts(source: str, start: int, *, inside: bool) -> tuple[tuple[Part, ...], int]:
-    """Reads to the end, or inside a choice to its next '|' or ']'; returns where it stopped."""
+def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], int]:
+    """Parse up to the end or the next stop character, and return the position where parsing stopped."""
     parts: list[Part] = []
-    literal, at = "", start
-    part: Part
-    stops = "|]" if inside else "]"
     while at < len(source) and source[at] not in stops:
-        if source[at] in "{[":
-            if literal:
-                parts.append(literal)
-            literal = ""
-            part, at = _parse_slot(source, at) if source[at] == "{" else _parse_choice(source, at)
-            parts.append(part)
+        part: Part
+        if slot := _SLOT.match(source, at):
+            part, at = TemplateSlot(slot[1]), slot.end()
+        elif source[at] == "{":
+            raise ValueError(f"'{{' without '}}' in template {source!r}")
+        elif source[at] == "[":
+            part, at = _parse_choice(source, at)
         else:
-            literal += source[at]
-            at += 1
-    if literal:
-        parts.append(literal)
+            start = at
+            while at < len(source) and source[at] not in stops + "{[":
+                at += 1
+            part = source[start:at]
+        parts.append(part)
     return tuple(parts), at
-
-
-def _parse_slot(source: str, at: int) -> tuple[TemplateSlot, int]:
-    end = source.find("}", at)
-    if end < 0:
-        raise ValueError(f"'{{' without '}}' in {source!r}")
-    return TemplateSlot(source[at + 1 : end]), end + 1
 
 
 def _parse_choice(source: str, at: int) -> tuple[Choice | LiteralText, int]:
     options: list[tuple[Part, ...]] = []
     while at < len(source) and source[at] in "[|":
-        option, at = _parse_parts(source, at + 1, inside=True)
+        option, at = _parse_parts(source, at + 1, "|]")
         options.append(option)
     if at >= len(source):
-        raise ValueError(f"'[' without ']' in {source!r}")
-    words = ["".join(part for part in option if isinstance(part, str)) for option in options]
-    if all(len(option) == bool(word) for option, word in zip(options, words, strict=True)):
-        return LiteralText(tuple(words)), at + 1
+        raise ValueError(f"'[' without ']' in template {source!r}")
+    texts = ["".join(part for part in option if isinstance(part, str)) for option in options]
+    if all(len(option) == bool(text) for option, text in zip(options, texts, strict=True)):
+        return LiteralText(tuple(texts)), at + 1
     return Choice(tuple(options)), at + 1

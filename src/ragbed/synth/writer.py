@@ -1,18 +1,19 @@
-"""From a plan to a text: voices, sentences, back references, and a record of every dial."""
+"""Write a planned document as text and record its attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import combinations
 from typing import NamedTuple
 
 from ragbed.schema import Passage
-from ragbed.synth.answer_positions import Line, Trace, base_dials, find_support, measure_value
-from ragbed.synth.document_plan import Act, ArticlePlan, DocumentBrief, Order, Statement
-from ragbed.synth.events import TRUE, Event, EventFamily, SynthSetting
-from ragbed.synth.hash_random import HashRandom
-from ragbed.synth.phrase_banks import FACT, HEDGE, STALE
+from ragbed.synth.answer_positions import Attributes, Line, Trace, ValueLocation, locate_value, measure_attributes
+from ragbed.synth.document_plan import Act, ArticlePlan, DocumentBrief, Statement
+from ragbed.synth.events import TRUE, Event, EventFamily
+from ragbed.synth.hash_random import HashRandom, Key
+from ragbed.synth.phrase_banks import FACT, HEDGE, STALE, Banks, Domain
+from ragbed.synth.spec import SynthSpec
 from ragbed.synth.templates import Template
 
 _MARKS = {Act.FACT: FACT, Act.DETAIL: FACT, Act.HEDGE: HEDGE, Act.STALE: STALE}
@@ -24,277 +25,266 @@ _GUESSING_VOICES = (
 _OPENINGS = {"feature": "scene", "obituary": "obituary", "release": "release", "blog": "blog"}
 _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
-_SHORT_SHARE = 75
-"""Of a hundred second mentions, how many leave out the family's name."""
-_LEAST_SENTENCES, _SHORT_SENTENCES = 3, 2
-"""With two, one sentence in common would be most of the document, so only short ones are let have as few, and only
-sentences that name somebody or something count; for the same reason one at least of three is not about the events."""
-_TRIES = 6
-"""How often two documents of an item may draw the same two templates for the same events before it is
-let pass: they would share most of their words."""
+_SHORT_NAME_PERCENT = 75  # second mentions that leave out the name of the family
+
+# In a document of two sentences, one shared sentence would be most of the text. So only short documents may have two,
+# and only sentences that name an event count. For the same reason, at least one of three is not about the events.
+_MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
+
+# Attempts to avoid that two documents of an item have the same two templates for the same events, because they would
+# share most of their words. After that, the templates are accepted.
+_ATTEMPTS = 6
 
 
-@dataclass
-class ItemCast:
-    """Who and what the documents of an item are about.
+class ItemPlan(NamedTuple):
+    """The question of an item and the events of its documents.
 
     Attributes:
-        setting: The language.
-        key: What its documents are drawn from.
-        brief: What is asked.
-        question: The question, as asked.
-        families: The family asked about, another of the same domain, one of another domain.
-        agreeing: For each value of the relation asked, by its role, how many documents give it.
+        banks: The phrase banks of the language.
+        key: The key of the random generators.
+        brief: The events and relations of the question.
+        question: The question.
+        families: The family of the question, another family of the same domain, and one of another domain.
+        sub_questions: The questions of an integration item that can be asked alone.
     """
 
-    setting: SynthSetting
-    key: tuple[str | int, ...]
+    banks: Banks
+    key: Key
     brief: DocumentBrief
     question: str
     families: tuple[EventFamily, EventFamily, EventFamily]
-    agreeing: dict[str, int] = field(default_factory=dict)
-    fillers: list[Template] = field(default_factory=list)
-    content: tuple[str, ...] = ()
-    _seen: set[tuple[object, ...]] = field(default_factory=set)
-    _turns: dict[tuple[object, ...], int] = field(default_factory=dict)
+    sub_questions: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        bank = self.setting.banks.fillers
+
+class ItemContext:
+    """The state that the documents of an item share.
+
+    Args:
+        plan: The question and the events.
+        agreeing: The number of documents that give each value of the relation, by role.
+    """
+
+    def __init__(self, plan: ItemPlan, agreeing: dict[str, int]) -> None:
+        self.plan, self.agreeing = plan, agreeing
+        bank = plan.banks.fillers
         general = [template for section in _GENERAL_FILLERS for template in bank[section]]
-        own = self.brief.family.domain.sections["filler"]
-        self.fillers = HashRandom(*self.key, "fillers").shuffled([*general, *own])
-        self.content = self.setting.tongue.content_words(self.question)
+        own = plan.brief.family.domain.sections["filler"]
+        self.fillers = HashRandom(*plan.key, "fillers").shuffled([*general, *own])
+        self.question_words = plan.banks.rules.content_words(plan.question)
+        self._seen: set[tuple[object, ...]] = set()
+        self._turns: dict[tuple[object, ...], int] = {}
 
-    def rotate(self, templates: Sequence[Template], about: tuple[object, ...], draw: HashRandom) -> Template:
-        """One of the templates, no one twice for the same subject before all have had their turn."""
+    def rotate(self, templates: Sequence[Template], subject: tuple[object, ...], draw: HashRandom) -> Template:
+        """Return a template, using all templates of a subject before repeating one."""
         first = draw.below(len(templates))
-        turn = self._turns.get(about, first)
-        self._turns[about] = turn + 1
+        turn = self._turns.get(subject, first)
+        self._turns[subject] = turn + 1
         return templates[turn % len(templates)]
 
-    def is_fresh(self, wording: list[tuple[Template, Event]]) -> bool:
-        """Whether no earlier document of the item has two of these templates together."""
-        names = [(template.source, event) for template, event in wording]
-        pairs = {(one, two) for at, one in enumerate(names) for two in names[at + 1 :]}
+    def is_new(self, wording: list[tuple[str, Event]]) -> bool:
+        """Tell whether no earlier document has two of these templates together, and remember them if so."""
+        pairs = set(combinations(wording, 2))
         if pairs & self._seen:
             return False
         self._seen |= pairs
         return True
 
 
-class ArticleShape(NamedTuple):
-    """How long a document is and in which order it goes.
+class ArticleWriter:
+    """Writes one document.
 
-    Attributes:
-        padding_ends: Between which lengths padding ends.
-        is_short: Whether two sentences are enough.
-        least_tokens: The length to reach in any case.
-        order: Where the padding goes: after what is told, or (the distance dial) between the event's name and the
-            answer, or before both.
-        insert: A sentence that a dial puts in front, and its stand-in.
+    Args:
+        context: The state of the item.
+        spec: The settings of the generator.
+        plan: The plan of the document.
+        number: The index of the document in the item.
     """
 
-    padding_ends: tuple[int, int]
-    is_short: bool = False
-    least_tokens: int = 0
-    order: Order = "told first"
-    insert: Statement | None = None
-
-
-class ArticleWriter:
-    """Writes one document; holds what its sentences are about while they are written."""
-
-    def __init__(self, cast: ItemCast, plan: ArticlePlan, number: int) -> None:
-        self._cast, self._plan, self._number = cast, plan, number
-        self._draw = HashRandom(*cast.key, "document", number)
-        self._names = cast.setting.banks.names
-        self._words = cast.setting.banks.words
-        self._fillers_used = number * 3
+    def __init__(self, context: ItemContext, spec: SynthSpec, plan: ArticlePlan, number: int) -> None:
+        self._context, self._spec, self._number = context, spec, number
+        self._plan = plan.shortened() if spec.is_short else plan
+        self._item, self._banks = context.plan, context.plan.banks
+        self._draw = HashRandom(*self._item.key, "document", number)
+        self._next_filler = number * 3
         self._statement = Statement(Act.FILLER)
-        self._family = cast.families[0]
+        self._family = self._item.families[0]
         self._event_words = self._value_words = ""
-        self._known: set[int] = set()
-        self._told: set[str] = set()
+        self._named_families: set[int] = set()
+        self._details: set[str] = set()
 
-    def write(self, shape: ArticleShape) -> Passage:
-        """The document as a passage."""
-        draw, tongue = self._draw, self._cast.setting.tongue
+    def write(self) -> Passage:
+        """Return the document as a passage."""
+        draw, rules = self._draw, self._banks.rules
         guesses = any(statement.act is Act.HEDGE for statement in self._plan.statements)
         voice = draw.pick(_GUESSING_VOICES if guesses else _VOICES)
-        core = self._word(self._plan.statements)
-        day = self._date(guesses)
+        core = self._choose_core()
+        day = self._draw_date(guesses)
         self._turn_to(self._plan.statements[0])
-        outlet, _, site = draw.pick(self._names["outlet"]).source.partition("=")
-        lines = self._order(core, voice, shape)
-        text = tongue.join([line for line, _ in lines])
+        outlet, _, site = draw.pick(self._banks.names["outlet"]).source.partition("=")
+        lines = self._write_lines(core, voice)
+        text = rules.join([line for line, _ in lines])
         if voice == "wire":
-            head = tongue.dateline(self.fill("town"), day, outlet, self.fill("someone"))
-            lines[0] = (head + lines[0][0], lines[0][1])
-            text = head + text
-        return self._passage(
-            text, lines, voice, f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}", day
+            dateline = rules.dateline(self._fill("town"), day, outlet, self._fill("someone"))
+            lines[0] = (dateline + lines[0][0], lines[0][1])
+            text = dateline + text
+        url = f"https://{site}.example/{day.isoformat().replace('-', '/')}/{draw.tag()}"
+        supports = self._plan.stance == "supports"
+        asked = self._item.brief.asked
+        value = locate_value(text, lines, asked[self._plan.part], rules.count_tokens)
+        return Passage(
+            text=text,
+            stance=self._plan.stance,
+            kind=self._plan.kind,
+            part=self._plan.part if supports and len(asked) > 1 else None,
+            support=value.answer_span if supports else None,
+            url=url,
+            date=day.isoformat(),
+            snippet_of=url if voice == "snippet" else None,
+            dials=self._attributes(text, value, voice, guesses),
         )
 
-    def fill(self, slot: str) -> str:
-        """What stands in a slot of the sentence at hand."""
+    def _attributes(self, text: str, value: ValueLocation, voice: str, guesses: bool) -> Attributes:
+        plan, context, rules = self._plan, self._context, self._banks.rules
+        roles = [statement.role for statement in plan.statements if statement.act is Act.FACT]
+        role = TRUE if plan.stance == "supports" else next((role for role in roles if role != TRUE), "")
+        attributes = measure_attributes(voice, text, context.question_words, rules) | {
+            "distance_tokens": value.distance,
+            "states": value.words,
+            "agreeing_sources": context.agreeing.get(role, 1) if role else 0,
+            "hedge": guesses,
+        }
+        return attributes | {plan.kind: True} if plan.kind in attributes else attributes
+
+    def _fill(self, slot: str) -> str:
         draw = self._draw
-        words = self._words.get(slot)
+        words = self._banks.words.get(slot)
         if words is not None:
             return words[draw.below(len(words))]
         own = _OWN_SLOTS.get(slot)
         if own is not None:
             return own(self)
-        if slot in self._names:
-            return draw.pick(self._names[slot]).write(self.fill, draw)
+        if slot in self._banks.names:
+            return self._banks.name(slot, draw)
         return draw.pick(self._family.value(self._statement.event, slot).forms)
 
-    def _value(self) -> str:
+    def _write_value(self) -> str:
         about = self._statement
         self._value_words = self._draw.pick(self._family.value(about.event, about.relation, about.role).forms)
         return self._value_words
 
-    def _call(self) -> str:
-        """The family, by its name or by what it is."""
+    def _write_family(self) -> str:
         section = "call" if self._statement.named else "organ"
         return self._draw.pick(self._family.domain.sections[section]).write(lambda _: self._family.name, self._draw)
 
-    def _question(self) -> str:
-        return self._cast.question
-
-    def _event(self) -> str:
-        """The event: by its full name at first, then mostly by what tells it from its siblings."""
+    def _write_event(self) -> str:
+        """Return the full name of the event at first, and later mostly the part that differs from its siblings."""
         draw, statement = self._draw, self._statement
         if not statement.named:
             return draw.pick(self._family.domain.sections["ref"]).source
-        wants_short = draw.chance(_SHORT_SHARE)  # drawn in any case, so that twins stay in step
-        is_known = statement.abroad in self._known and wants_short
-        self._known.add(statement.abroad)
-        self._event_words = self._family.event_name(statement.event, draw, "short" if is_known else "event")
+        prefers_short = draw.chance(_SHORT_NAME_PERCENT)  # always drawn, so that minimal pairs use the same draws
+        is_short = statement.family in self._named_families and prefers_short
+        self._named_families.add(statement.family)
+        self._event_words = self._family.event_name(statement.event, draw, "short" if is_short else "event")
         return self._event_words
 
     def _turn_to(self, statement: Statement) -> None:
         self._statement = statement
-        self._family = self._cast.families[statement.abroad]
+        self._family = self._item.families[statement.family]
         self._event_words = self._value_words = ""
 
-    def _word(self, statements: tuple[Statement, ...]) -> list[tuple[Statement, Template]]:
-        """Chooses a template for each statement, avoiding pairs that the item has already."""
-        for _ in range(_TRIES):
-            self._told.clear()
-            chosen = [self._choose(statement) for statement in statements]
-            worded = [(template, statement.event) for statement, template in chosen if statement.act is not Act.FILLER]
-            if self._cast.is_fresh(worded):
+    def _choose_core(self) -> list[tuple[Statement, Template]]:
+        """Choose a template for each statement and avoid pairs of templates that the item already has."""
+        for _ in range(_ATTEMPTS):
+            self._details.clear()
+            chosen = [self._choose(statement) for statement in self._plan.statements]
+            wording = [(template.source, each.event) for each, template in chosen if each.act is not Act.FILLER]
+            if self._context.is_new(wording):
                 break
         return chosen
 
     def _choose(self, statement: Statement) -> tuple[Statement, Template]:
-        draw, brief = self._draw, self._cast.brief
-        domain = self._cast.families[statement.abroad].domain
+        draw = self._draw
+        domain = self._item.families[statement.family].domain
         if statement.act is Act.FILLER:
-            self._fillers_used += 1
-            return statement, self._cast.fillers[self._fillers_used % len(self._cast.fillers)]
+            self._next_filler += 1
+            return statement, self._context.fillers[self._next_filler % len(self._context.fillers)]
+        if statement.act in _SECTIONS:
+            return statement, draw.pick(self._banks.fillers[_SECTIONS[statement.act]])
+        reserved = self._item.brief.asked_relations - {statement.relation}
+        if statement.act is Act.DETAIL or (
+            statement.act is not Act.INTRO and statement.relation not in domain.relations
+        ):
+            statement = self._choose_detail(statement, domain, reserved)
         if statement.act is Act.INTRO:
             return statement, draw.pick(domain.sections["intro"])
-        if statement.act in _SECTIONS:
-            return statement, draw.pick(self._cast.setting.banks.fillers[_SECTIONS[statement.act]])
-        relation = statement.relation
-        worded = statement
-        kept_back = brief.asked_relations - {relation}
-        if statement.act is Act.DETAIL or relation not in domain.relations:
-            taken = kept_back | self._told
-            fresh = [name for name in domain.asked if name not in taken]
-            if not fresh:
-                return statement._replace(act=Act.INTRO), draw.pick(domain.sections["intro"])
-            relation = draw.pick(fresh)
-            self._told.add(relation)
-            worded = statement._replace(relation=relation)
-        options = domain.relations[relation].wording[_MARKS[statement.act]]
-        if kept_back:
-            options = tuple(template for template in options if not template.slots & kept_back) or options
-        about = (statement.act, statement.event, relation)
-        return worded, self._cast.rotate(options, about, draw)
+        options = domain.relations[statement.relation].wording[_MARKS[statement.act]]
+        if reserved:
+            options = tuple(template for template in options if not template.slots & reserved) or options
+        return statement, self._context.rotate(options, (statement.act, statement.event, statement.relation), draw)
 
-    def _render(self, statement: Statement, template: Template) -> str:
+    def _choose_detail(self, statement: Statement, domain: Domain, reserved: frozenset[str]) -> Statement:
+        """Give a statement a relation that is not part of the question, or make it an introduction if none is left."""
+        relations = [name for name in domain.asked if name not in reserved | self._details]
+        if not relations:
+            return statement._replace(act=Act.INTRO)
+        relation = self._draw.pick(relations)
+        self._details.add(relation)
+        return statement._replace(relation=relation)
+
+    def _write_sentence(self, statement: Statement, template: Template) -> str:
         self._turn_to(statement)
-        return self._cast.setting.tongue.sentence(template.write(self.fill, self._draw))
+        return self._banks.rules.sentence(template.write(self._fill, self._draw))
 
-    def _order(self, core: list[tuple[Statement, Template]], voice: str, shape: ArticleShape) -> list[Line]:
-        """The sentences in order: what the voice opens with, the core, and padding to the length asked."""
-        fillers = self._cast.setting.banks.fillers
-        back = Statement(Act.FILLER, core[0][0].event, named=False, abroad=core[0][0].abroad)
+    def _write_lines(self, core: list[tuple[Statement, Template]], voice: str) -> list[Line]:
+        """Write the opening of the voice, the core, and padding up to the required length."""
+        fillers, short = self._banks.fillers, self._spec.is_short
+        event, family = core[0][0].event, core[0][0].family
+        back = Statement(Act.FILLER, event, named=False, family=family)
         lines: list[Line] = []
         if voice in _OPENINGS:
-            named = Statement(Act.FILLER, core[0][0].event, abroad=core[0][0].abroad)
-            lines.append((self._render(named, self._draw.pick(fillers[_OPENINGS[voice]])), None))
-        written = [(self._linked(at, *pair), self._trace()) for at, pair in enumerate(core)]
+            named = Statement(Act.FILLER, event, family=family)
+            lines.append((self._write_sentence(named, self._draw.pick(fillers[_OPENINGS[voice]])), None))
+        written = [self._write_core(at, *pair) for at, pair in enumerate(core)]
         padding: list[Line] = []
-        count = self._cast.setting.tongue.count_tokens
-        length = sum(count(line) for line, _ in lines) + sum(count(line) for line, _ in written)
-        enough = max(shape.least_tokens, self._draw.between(*shape.padding_ends))
+        count = self._banks.rules.count_tokens
+        length = sum(count(line) for line, _ in (*lines, *written))
+        enough = max(self._plan.min_tokens, self._draw.between(*self._spec.padding_ends))
         naming = sum(statement.named for statement, _ in core)
-        others = _SHORT_SENTENCES - naming if shape.is_short else max(1, _LEAST_SENTENCES - len(written))
+        others = _MIN_SHORT_SENTENCES - naming if short else max(1, _MIN_SENTENCES - len(written))
         while length < enough or len(lines) + len(padding) < others:
-            padding.append((self._render(*self._choose(back)), None))
+            padding.append((self._write_sentence(*self._choose(back)), None))
             length += count(padding[-1][0])
-        if voice in _ENDINGS and not (shape.is_short and lines):
-            padding.append((self._render(back, self._draw.pick(fillers[_ENDINGS[voice]])), None))
-        if shape.insert is not None:
-            self._draw = HashRandom(*self._cast.key, "insert", self._number)
-            lines.insert(0, (self._render(*self._choose(shape.insert)), None))
-        if shape.order == "told first":
+        if voice in _ENDINGS and not (short and lines):
+            padding.append((self._write_sentence(back, self._draw.pick(fillers[_ENDINGS[voice]])), None))
+        if self._plan.insert is not None:
+            self._draw = HashRandom(*self._item.key, "insert", self._number)
+            lines.insert(0, (self._write_sentence(*self._choose(self._plan.insert)), None))
+        if self._plan.order == "statements first":
             return [*lines, *written, *padding]
-        parted = [*written[:-1], *padding] if shape.order == "far" else [*padding, *written[:-1]]
+        parted = [*written[:-1], *padding] if self._plan.order == "far" else [*padding, *written[:-1]]
         return [*lines, *parted, written[-1]]
 
-    def _linked(self, at: int, statement: Statement, template: Template) -> str:
-        """A core sentence; one that turns to another event may open with a link."""
+    def _write_core(self, at: int, statement: Statement, template: Template) -> Line:
+        """Write a core sentence; a fact about another event may start with a linking phrase."""
         self._turn_to(statement)
-        link = self.fill("link") if at and statement.named and statement.act is Act.FACT else ""
-        return self._cast.setting.tongue.sentence(link + template.write(self.fill, self._draw))
+        link = self._fill("link") if at and statement.named and statement.act is Act.FACT else ""
+        sentence = self._banks.rules.sentence(link + template.write(self._fill, self._draw))
+        return sentence, Trace(self._statement, self._event_words, self._value_words)
 
-    def _trace(self) -> Trace:
-        return Trace(self._statement, self._event_words, self._value_words)
-
-    def _date(self, guesses: bool) -> date:
-        """Some days after the latest event told of, or the winter before the one guessed at."""
+    def _draw_date(self, guesses: bool) -> date:
+        """Return a date some days after the latest reported event, or in the winter before the guessed one."""
         first = self._plan.statements[0]
-        family = self._cast.families[first.abroad]
+        family = self._item.families[first.family]
         if guesses:
             return date(family.year(first.event), 1, 1) - timedelta(days=self._draw.below(55))
         latest = max(family.day(statement.event) for statement in self._plan.statements)
         return latest + timedelta(days=self._draw.between(1, 9))
 
-    def _passage(self, text: str, lines: list[Line], voice: str, url: str, day: date) -> Passage:
-        plan, cast, tongue = self._plan, self._cast, self._cast.setting.tongue
-        distance, words = measure_value(text, lines, cast.brief.asked[plan.part], tongue.count_tokens)
-        roles = [statement.role for statement in plan.statements if statement.act is Act.FACT]
-        role = TRUE if plan.stance == "supports" else next((role for role in roles if role != TRUE), "")
-        dials = base_dials(voice, text, cast.content, tongue) | {
-            "distance_tokens": distance,
-            "states": words,
-            "agreeing_sources": cast.agreeing.get(role, 1) if role else 0,
-            "hedge": any(statement.act is Act.HEDGE for statement in plan.statements),
-        }
-        if plan.kind in dials:
-            dials[plan.kind] = True
-        supports = plan.stance == "supports"
-        return Passage(
-            text=text,
-            stance=plan.stance,
-            kind=plan.kind,
-            part=plan.part if supports and len(cast.brief.asked) > 1 else None,
-            support=find_support(text, lines, cast.brief.asked[plan.part]) if supports else None,
-            url=url,
-            date=day.isoformat(),
-            snippet_of=url if voice == "snippet" else None,
-            dials=dials,
-        )
 
-
+# Slots that stand for the value, the event, its family and the question.
 _OWN_SLOTS: dict[str, Callable[[ArticleWriter], str]] = {
-    "v": ArticleWriter._value,
-    "E": ArticleWriter._event,
-    "F": ArticleWriter._call,
-    "Q": ArticleWriter._question,
+    "v": ArticleWriter._write_value,
+    "E": ArticleWriter._write_event,
+    "F": ArticleWriter._write_family,
+    "Q": lambda writer: writer._item.question,
 }
-"""Slots that stand for what the document is about: the value, the event, its family, the question."""

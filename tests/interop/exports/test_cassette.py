@@ -1,4 +1,4 @@
-"""Cassettes: a run as one sealed file, and back."""
+"""Cassettes: export a run as one file and restore it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.servers.function_model import function_model
 
 @pytest.fixture
 def cassette(tmp_path: Path) -> Path:
-    """Of a run of two models, one case of which is infeasible and one failed."""
+    """A cassette of a run of two models with an infeasible and a failed case."""
     cases = [make_case(0), make_case(1), make_case(2, feasible=False), make_case(3)]
     models = TalkingModel(mixed), TalkingModel(mixed, "test/other")
     run(make_job(tmp_path / "run", 4, *models, cases=lambda: iter(cases)), ask_nobody)
@@ -49,7 +49,7 @@ def test_a_cassette_replays_to_the_same_run(cassette: Path, tmp_path: Path) -> N
     assert second.read_bytes() == cassette.read_bytes()
 
 
-def test_its_tables_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_of_a_restored_run_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
@@ -69,7 +69,7 @@ def test_its_tables_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monke
         assert tables[0] == tables[1], command
 
 
-def test_judges_and_labels_travel_with_the_run(tmp_path: Path) -> None:
+def test_judgements_and_labels_are_restored_with_the_run(tmp_path: Path) -> None:
     original, again = tmp_path / "run", tmp_path / "again"
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "rejection", "--limit", "3", "--no-cache")
     type_command("run", "-m", "scripted/refuser", *words, "--out", str(original))
@@ -88,17 +88,20 @@ def test_judges_and_labels_travel_with_the_run(tmp_path: Path) -> None:
     assert told | {"run": ""} == json.loads(judged.out) | {"run": ""}
 
 
-def test_a_run_whose_judge_is_at_work_waits(tmp_path: Path) -> None:
+def test_a_run_whose_judge_is_still_running_is_refused(tmp_path: Path) -> None:
     make_run(tmp_path / "run")
     judge = make_run(tmp_path / "run" / "judge" / "test")
     with hold(judge):
         done = type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
     assert (done.code, (tmp_path / "c").exists()) == (1, False)
-    assert done.err == f"ragbed: {judge} is being written by process {os.getpid()}; wait for it.\n"
+    assert (
+        done.err
+        == f"ragbed: {judge} is being written by process {os.getpid()}. Export it when that process has ended.\n"
+    )
 
 
 class _Labelled(io.BytesIO):
-    """A file: while it is written, somebody adds a few labels."""
+    """A file that adds labels to the run while it is written."""
 
     def __init__(self, labels: Path) -> None:
         super().__init__()
@@ -112,7 +115,7 @@ class _Labelled(io.BytesIO):
         return super().write(data)
 
 
-def test_labels_that_are_added_meanwhile_do_no_harm(tmp_path: Path) -> None:
+def test_labels_can_be_added_during_an_export(tmp_path: Path) -> None:
     folder, noise = make_run(tmp_path / "run"), random.Random(0)
     labels = folder / "labels.jsonl"
     labels.write_text("".join(json.dumps({"case": noise.randbytes(500).hex()}) + "\n" for _ in range(1_000)))
@@ -126,7 +129,7 @@ def test_labels_that_are_added_meanwhile_do_no_harm(tmp_path: Path) -> None:
     assert told.count(b"\n") >= 1_000
 
 
-def test_a_changed_byte_is_found_wherever_it_is(cassette: Path, tmp_path: Path) -> None:
+def test_a_changed_byte_is_detected_anywhere(cassette: Path, tmp_path: Path) -> None:
     whole = cassette.read_bytes()
     places = random.Random(0).sample(range(10, len(whole)), 100)
     for place in places:
@@ -136,7 +139,7 @@ def test_a_changed_byte_is_found_wherever_it_is(cassette: Path, tmp_path: Path) 
         assert not (tmp_path / "again").exists()
 
 
-def test_a_line_that_was_changed_with_care_is_named(cassette: Path, tmp_path: Path) -> None:
+def test_a_changed_line_is_named(cassette: Path, tmp_path: Path) -> None:
     lines = gzip.decompress(cassette.read_bytes()).split(b"\n")
     place = next(number for number, line in enumerate(lines) if b"It is gold-3." in line and b"completion" in line)
     lines[place] = lines[place].replace(b"It is gold-3.", b"It is gold-4.")
@@ -149,14 +152,14 @@ def test_a_line_that_was_changed_with_care_is_named(cassette: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("kept", "problem"), [(0.5, "is cut or damaged"), (0.999, "is cut or damaged")])
-def test_a_cut_file_is_named(cassette: Path, tmp_path: Path, kept: float, problem: str) -> None:
+def test_a_truncated_file_is_named(cassette: Path, tmp_path: Path, kept: float, problem: str) -> None:
     whole = cassette.read_bytes()
     cassette.write_bytes(whole[: int(len(whole) * kept)])
     with pytest.raises(DataError, match=problem):
         replay(cassette, tmp_path / "again")
 
 
-def test_lines_without_their_seal_and_other_files_are_refused(cassette: Path, tmp_path: Path) -> None:
+def test_lines_without_a_checksum_and_other_files_are_refused(cassette: Path, tmp_path: Path) -> None:
     lines = gzip.decompress(cassette.read_bytes()).split(b"\n")
     cassette.write_bytes(gzip.compress(b"\n".join(lines[:-2]) + b"\n"))
     with pytest.raises(DataError, match="without its seal"):
@@ -169,7 +172,7 @@ def test_lines_without_their_seal_and_other_files_are_refused(cassette: Path, tm
 
 
 def _forge(path: Path, *parts: bytes) -> Path:
-    """A sealed cassette of these lines."""
+    """Return a cassette of these lines with a valid checksum."""
     with open(path, "wb") as sink:
         tape = CassetteWriter(sink)
         tape.write(b'{"cassette": 1, "ragbed": "0"}')
@@ -189,25 +192,25 @@ _EMPTY_RUN = b'{"part": "run", "folder": "%s", "settings": {}, "models": [], "ca
         *("diagnose/../run.sqlite", "diagnose/.hidden.jsonl", "diagnose/run.sqlite", "judge/x/run.sqlite"),
     ],
 )
-def test_a_sealed_file_may_not_write_elsewhere(tmp_path: Path, place: str) -> None:
+def test_a_file_in_a_cassette_may_not_have_another_path(tmp_path: Path, place: str) -> None:
     part = json.dumps({"part": "lines", "path": place, "lines": 1}).encode()
     path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", part, b"{}")
-    with pytest.raises(DataError, match="is not a place for this part of a run"):
+    with pytest.raises(DataError, match="is not an allowed path for this part of a run"):
         replay(path, tmp_path / "out" / "run")
     assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("folder", ["x", "judge", "judge/a/b", "diagnose", "diagnose/x.jsonl", "../x"])
-def test_a_sealed_run_may_not_go_elsewhere(tmp_path: Path, folder: str) -> None:
+def test_a_run_in_a_cassette_may_not_have_another_path(tmp_path: Path, folder: str) -> None:
     path = _forge(tmp_path / "bad.cassette", _EMPTY_RUN % b"", _EMPTY_RUN % folder.encode())
-    with pytest.raises(DataError, match="is not a place for this part of a run"):
+    with pytest.raises(DataError, match="is not an allowed path for this part of a run"):
         replay(path, tmp_path / "out" / "run")
 
 
 @pytest.mark.parametrize(
     "part", [_EMPTY_RUN % b"", _EMPTY_RUN % b"judge/a", b'{"part": "lines", "path": "labels.jsonl", "lines": 0}']
 )
-def test_no_part_replaces_another(tmp_path: Path, part: bytes) -> None:
+def test_a_part_may_not_occur_twice(tmp_path: Path, part: bytes) -> None:
     path = _forge(tmp_path / "bad.cassette", part, part)
     with pytest.raises(DataError, match="is in the cassette twice"):
         replay(path, tmp_path / "out" / "run")
@@ -239,7 +242,7 @@ def test_equal_runs_are_equal_canonical_cassettes(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
-def test_a_key_that_a_server_repeats_is_not_inside(tmp_path: Path) -> None:
+def test_an_api_key_in_a_response_is_removed(tmp_path: Path) -> None:
     with function_model(lambda request: f"It is {request.headers['Authorization']}.") as url:
         env = {"LEAK_BASE_URL": url, "LEAK_API_KEY": "sk-secret-0123456789"}
         words = ("-d", "figure1", "--num-docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
@@ -254,7 +257,7 @@ def _say(said: Completion, _: Case) -> Completion:
     return said
 
 
-def test_a_canonical_cassette_has_no_times_of_steps_either(tmp_path: Path) -> None:
+def test_a_canonical_cassette_has_no_latencies_of_steps(tmp_path: Path) -> None:
     made = []
     for name, latency_s in (("a", 0.5), ("b", 0.7)):
         step = Step(messages=make_case(0).messages, reply="x", latency_s=latency_s, cached=name == "b")

@@ -1,4 +1,4 @@
-"""A small cassette cannot make an import write files without end."""
+"""The number of runs in a cassette is limited, so that a small file cannot fill the disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragbed.io.cassette import CassetteWriter
 def test_a_cassette_of_too_many_runs_is_refused_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cassette, "_MOST_RUNS", 3)
+    monkeypatch.setattr(cassette, "_MAX_RUNS", 3)
     path = tmp_path / "many.cassette"
     with open(path, "wb") as sink:
         tape = CassetteWriter(sink)
@@ -23,6 +23,6 @@ def test_a_cassette_of_too_many_runs_is_refused_and_leaves_nothing(
         for number in range(4):
             tape.write(b'{"part": "run", "folder": "judge/%d", "settings": {}, "models": [], "cases": 0}' % number)
         tape.close()
-    with pytest.raises(DataError, match="begins run 4, and a cassette holds at most 3"):
+    with pytest.raises(DataError, match="starts run 4, but a cassette has at most 3 runs"):
         replay(path, tmp_path / "run")
     assert not (tmp_path / "run").exists()

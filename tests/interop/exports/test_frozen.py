@@ -1,4 +1,4 @@
-"""Frozen testbeds: what is written is what is read, or it is said that it is not."""
+"""Frozen testbeds: round trip and detection of changes."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def test_every_language_and_testbed_is_a_part(testbed: Path) -> None:
         assert {condition_of(case, part) for case in cases} == set(part.conditions)
 
 
-def test_the_same_layout_is_the_same_bytes(testbed: Path, tmp_path: Path) -> None:
+def test_the_same_settings_give_the_same_bytes(testbed: Path, tmp_path: Path) -> None:
     data = ("ragbed-mini-en_base", "ragbed-mini-zh_base", "ragbed-mini-zh_int")
     type_command("export", *data, "--to", "inspect", "-o", str(tmp_path / "again"), "--limit", "2")
     assert (tmp_path / "again" / "testbed.json").read_bytes() == (testbed / "testbed.json").read_bytes()
 
 
-def test_changed_cases_are_found(testbed: Path) -> None:
+def test_changed_cases_are_detected(testbed: Path) -> None:
     path = testbed / "cases" / "en_noise.jsonl"
     path.write_text(path.read_text().replace("accurate", "careless", 1))
     (part,) = (part for part in read_frozen(testbed).parts if part.name == "en_noise")
-    with pytest.raises(DataError, match=r"en_noise.jsonl: is not the file that testbed.json tells of"):
+    with pytest.raises(DataError, match=r"en_noise.jsonl: does not match its sha256 in testbed.json"):
         list(read_part(testbed, part))
 
 
-def test_a_testbed_that_is_none_is_named(tmp_path: Path) -> None:
+def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "testbed.json").write_text("{}")
-    with pytest.raises(DataError, match="is not what `ragbed export` writes"):
+    with pytest.raises(DataError, match="was not written by `ragbed export`"):
         read_frozen(tmp_path)
 
 

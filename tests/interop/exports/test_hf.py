@@ -1,4 +1,4 @@
-"""Testbeds as a folder of the Hugging Face hub, read by its own library."""
+"""Testbeds as Hugging Face datasets, read by the `datasets` library."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_every_language_and_testbed_is_a_configuration(tmp_path: Path) -> None:
         cases = list(read_part(folder, parts[name]))
         assert rows["case"] == [case.case for case in cases]
         assert rows["answer"] == [[list(slot) for slot in case.answer] for case in cases]
-        assert [[one["text"] for one in row] for row in rows["documents"]] == [
+        assert [[document["text"] for document in row] for row in rows["documents"]] == [
             [document.text for document in case.documents] for case in cases
         ]
-        assert [[(one["role"], one["content"]) for one in row] for row in rows["messages"]] == [
+        assert [[(message["role"], message["content"]) for message in row] for row in rows["messages"]] == [
             [(message.role, message.content) for message in case.messages] for case in cases
         ]
     card = (folder / "README.md").read_text()
@@ -33,7 +33,7 @@ def test_every_language_and_testbed_is_a_configuration(tmp_path: Path) -> None:
     assert "- config_name: zh_counterfactual\n" in card
 
 
-def test_a_licence_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
+def test_an_unknown_licence_is_reported(tmp_path: Path) -> None:
     (dataset,) = open_datasets(["ragbed-mini-en_base"])
     (tmp_path / "en_refine.json").write_bytes(Path(str(dataset.path)).read_bytes())
     source = str(tmp_path / "en_refine.json")

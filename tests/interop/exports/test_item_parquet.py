@@ -1,4 +1,4 @@
-"""Items as Parquet: what is read is what was written."""
+"""Items as Parquet: round trip and damaged files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = ("ragbed-mini-en_base", "ragbed-mini-zh_int", "ragbed-mini-en_fact", "f
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_items_come_back_as_they_were(tmp_path: Path, name: str) -> None:
+def test_items_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     items = list(open_datasets([name])[0].items())
     file, folder = tmp_path / "items.parquet", in_memory()
     assert type_command("export", name, "--to", "parquet", "-o", str(file)).code == 0
@@ -30,7 +30,7 @@ def test_items_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     assert sorted(open_shards("d", folder).items(), key=lambda item: item.id) == sorted(items, key=lambda item: item.id)
 
 
-def test_what_rgb_spells_survives(rgb_dir: Path, tmp_path: Path) -> None:
+def test_rgb_files_survive_a_round_trip(rgb_dir: Path, tmp_path: Path) -> None:
     for name in ("zh_int", "en_fact"):
         assert (
             type_command(
@@ -44,7 +44,7 @@ def test_what_rgb_spells_survives(rgb_dir: Path, tmp_path: Path) -> None:
         assert (tmp_path / "back").read_bytes() == (rgb_dir / f"{name}.json").read_bytes()
 
 
-def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
+def test_another_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match=r"x\.parquet:1: is not a readable Parquet file"):
         list(Dataset("d", tmp_path / "x.parquet").items())
@@ -61,8 +61,8 @@ def test_a_damaged_page_is_named(tmp_path: Path) -> None:
             list(Dataset("d", file).items())
 
 
+# JSON that would end its own value and add fields to the item if it were copied into the line.
 _SPLICED = '{"id": "7"}, "question": "Who?", "answer": [["nobody"]], "rgb": {"id": "7"}'
-"""JSON that would end its own value and continue with fields of the item, if it were copied into the line."""
 
 
 @pytest.mark.parametrize("text", [_SPLICED, "{", "", '"text"', "[" * 100_000, "[" * 1024 + "]" * 1024, "null, 1"])

@@ -1,4 +1,4 @@
-"""A run as the original code's files: they name their condition, hold its totals, and come back as the same run."""
+"""Export of the original code's result files, and import of the same run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _totals(folder: Path, data: str, noise: float, docs: int = 5) -> dict[str, o
     return found
 
 
-def test_totals_are_those_of_the_original(tmp_path: Path) -> None:
+def test_totals_equal_those_of_the_original_code(tmp_path: Path) -> None:
     run = _run(tmp_path, "scripted/refuser", "ragbed-mini-en_base", "ragbed-mini-en_fact")
     done = type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
     assert (done.code, done.err) == (0, f"108 trials of {run} written to {tmp_path / 'results'} as rgb.\n")
@@ -33,7 +33,7 @@ def test_totals_are_those_of_the_original(tmp_path: Path) -> None:
     assert (believed["fact_check_rate"], believed["fact_tt"], believed["correct_tt"]) == (0.0, 0, 0)
 
 
-def test_what_is_written_comes_back_as_it_was_asked(tmp_path: Path) -> None:
+def test_exported_files_can_be_imported(tmp_path: Path) -> None:
     run = _run(tmp_path, "scripted/majority", "ragbed-mini-zh_base", profile="code-2024")
     type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
     (path,) = (tmp_path / "results").glob("*_noise0.8_passage5_correct0.0.json")

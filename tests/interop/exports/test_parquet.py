@@ -42,7 +42,7 @@ def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
         assert told == {name: value for name, value in line.items() if name != "feasible"}
 
 
-def test_what_a_system_found_has_columns(tmp_path: Path) -> None:
+def test_retrieved_passages_have_columns(tmp_path: Path) -> None:
     folder = make_own_retrieval_run(tmp_path / "run")
     assert type_command("export", str(folder), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
     row = parquet.read_table(tmp_path / "p").to_pylist()[0]
@@ -51,7 +51,7 @@ def test_what_a_system_found_has_columns(tmp_path: Path) -> None:
     assert (row["scores"]["retrieval_told"], row["scores"]["cited_supports"]) == (True, 1.0)
 
 
-def test_the_calls_of_a_remedy_have_a_column(tmp_path: Path) -> None:
+def test_the_calls_of_a_prompting_strategy_have_a_column(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "1", "--no-cache")
     run = ("run", "-m", "scripted/oracle", *words, "--strategies", "isolate", "--out", str(tmp_path / "run"))
     assert type_command(*run).code == 0
@@ -90,8 +90,8 @@ def large_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("to", "output"), [("parquet", "full.out"), ("parquet", "/dev/full"), ("jsonl", "full.out")])
-def test_a_full_disk_is_reported_for_the_output_alone(large_run: Path, tmp_path: Path, to: str, output: str) -> None:
-    """A limit on the file size stands in for a full disk, which needs root to set up."""
+def test_a_full_disk_is_reported_with_the_output(large_run: Path, tmp_path: Path, to: str, output: str) -> None:
+    """Limit the file size, because a full disk needs root to set up."""
     done = subprocess.run(
         [sys.executable, "-P", "-m", "ragbed", "export", str(large_run), "--to", to, "-o", output],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),

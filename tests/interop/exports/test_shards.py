@@ -1,4 +1,4 @@
-"""Exports in parts, typed as a user types them."""
+"""Exports in shards on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _lines(folder: Path) -> list[bytes]:
     return [line for part in sorted(folder.glob("part-*.jsonl")) for line in part.read_bytes().splitlines()]
 
 
-def _asked(data: object, folder: Path) -> list[dict[str, object]]:
+def _run(data: object, folder: Path) -> list[dict[str, object]]:
     words = ("-d", f"mini={data}", "--testbeds", "noise,rejection", "--noise", "0.4,1", "--no-cache")
     done = type_command("run", "-m", "scripted/oracle", *words, "--out", str(folder))
     assert done.code == 0, done.err
@@ -28,26 +28,26 @@ def _asked(data: object, folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
-def test_a_run_over_parts_asks_about_every_item_wherever_they_lie(tmp_path: Path) -> None:
+def test_a_run_over_shards_uses_every_item_in_any_location(tmp_path: Path) -> None:
     elsewhere = in_memory()
     for place in (tmp_path / "mini", elsewhere.text):
         done = _export("ragbed-mini-zh_base", "native", place, "--shards", "5")
         assert (done.code, "60 items of ragbed-mini-zh_base written to" in done.err) == (0, True)
-    whole, parts = _asked("ragbed-mini-zh_base", tmp_path / "whole"), _asked(tmp_path / "mini", tmp_path / "parts")
-    # Documents are placed in the order of the items, which in parts is another.
+    whole, parts = _run("ragbed-mini-zh_base", tmp_path / "whole"), _run(tmp_path / "mini", tmp_path / "parts")
+    # Documents depend on the order of the items, which differs in shards.
     assert [trial["case"] for trial in parts] == [trial["case"] for trial in whole]
     with serve_folder(tmp_path) as address:
         for number, place in enumerate((elsewhere.text, f"{address}/mini")):
-            assert _asked(place, tmp_path / str(number)) == parts
+            assert _run(place, tmp_path / str(number)) == parts
 
 
-def test_a_file_elsewhere_is_read_as_one_here(tmp_path: Path) -> None:
+def test_a_remote_file_equals_a_local_one(tmp_path: Path) -> None:
     place = in_memory().text + "/one.jsonl"
     assert _export("ragbed-mini-zh_base", "native", place).code == 0
-    assert _asked(place, tmp_path / "there") == _asked("ragbed-mini-zh_base", tmp_path / "here")
+    assert _run(place, tmp_path / "there") == _run("ragbed-mini-zh_base", tmp_path / "here")
 
 
-def test_parts_of_a_run_hold_its_lines_and_keep_questions_whole(tmp_path: Path) -> None:
+def test_shards_of_a_run_contain_all_lines_and_do_not_split_questions(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--no-cache", "--out", str(tmp_path / "run"))
     assert type_command("run", "-m", "scripted/oracle", *words).code == 0
     assert _export(tmp_path / "run", "jsonl", tmp_path / "file", "--canonical").code == 0
@@ -61,26 +61,26 @@ def test_parts_of_a_run_hold_its_lines_and_keep_questions_whole(tmp_path: Path) 
     assert (done.code, "has trials, not items" in done.err) == (2, True)
 
 
-def test_cases_are_written_in_parts(tmp_path: Path) -> None:
+def test_cases_are_written_in_shards(tmp_path: Path) -> None:
     words = ("--testbeds", "rejection", "--limit", "7")
     assert _export("ragbed-mini-en_base", "jsonl", tmp_path / "cases", "--shards", "2", *words).code == 0
     assert len(_lines(tmp_path / "cases")) == 7
 
 
 @pytest.mark.parametrize(("to", "words"), [("rgb", ("--shards", "2")), ("inspect", ("--shards", "2")), ("hf", ())])
-def test_what_cannot_be_is_refused(to: str, words: tuple[str, ...]) -> None:
+def test_formats_that_cannot_be_sharded_or_remote_are_refused(to: str, words: tuple[str, ...]) -> None:
     done = _export("ragbed-mini-en_base", to, in_memory().text, *words)
     told = "is not written in parts" if words else "is a folder of several files; write it here, and copy it to"
     assert (done.code, told in done.err) == (2, True)
 
 
-def test_a_failed_trial_stands_in_its_part(tmp_path: Path) -> None:
+def test_a_failed_trial_is_in_its_shard(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "jsonl", tmp_path / "parts", "--shards", "2")
     assert (done.code, "Trials without a reply: 1. They stand there with their outcome" in done.err) == (0, True)
     assert sorted(json.loads(line)["outcome"] for line in _lines(tmp_path / "parts")) == ["error", "ok", "ok"]
 
 
-def test_the_steps_of_a_build_are_written_in_parts(tmp_path: Path) -> None:
+def test_the_steps_of_a_build_are_written_in_shards(tmp_path: Path) -> None:
     lines = [json.dumps({"id": f"page-{number}", "text": "…"}) for number in range(40)]
     (tmp_path / "pages.jsonl").write_text("\n".join([*lines, '{"outcome": "no id"}']))
     assert _export(tmp_path / "pages.jsonl", "records", tmp_path / "parts", "--shards", "3").code == 0

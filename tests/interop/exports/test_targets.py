@@ -1,4 +1,4 @@
-"""Runs and testbeds as RAGAS, RAGChecker and MLflow read them."""
+"""Exports for RAGAS, RAGChecker and MLflow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _export(source: Path | str, to: str, output: Path, *words: str) -> Done:
     return type_command("export", str(source), "--to", to, "-o", str(output), *words)
 
 
-def test_ragas_gets_what_was_said_and_not_what_failed(tmp_path: Path) -> None:
+def test_ragas_gets_responses_but_no_failed_trials(tmp_path: Path) -> None:
     done = _export(make_run(tmp_path / "run"), "ragas", tmp_path / "out", "--json")
     assert (done.code, json.loads(done.out)["failed"]) == (3, [_LOST])
     assert f"Trials without a reply: 1. They are not in it:\n  {_LOST}\n" in done.err
@@ -49,7 +49,7 @@ def test_ragchecker_gets_one_object_with_all_results(tmp_path: Path) -> None:
     assert len(results) == 2
 
 
-def test_the_contexts_of_a_system_that_searches_are_what_it_found(tmp_path: Path) -> None:
+def test_the_contexts_of_a_rag_system_are_its_retrieved_passages(tmp_path: Path) -> None:
     run = make_own_retrieval_run(tmp_path / "run")
     for to in ("ragas", "ragchecker"):
         done = _export(run, to, tmp_path / to)
@@ -66,18 +66,18 @@ def test_the_contexts_of_a_system_that_searches_are_what_it_found(tmp_path: Path
 
 
 @pytest.mark.parametrize("to", ["ragas", "ragchecker"])
-def test_a_file_for_one_model_needs_to_know_which(to: str, tmp_path: Path) -> None:
+def test_a_format_for_one_model_requires_its_name(to: str, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", "test/a", "test/b")
     done = _export(run, to, tmp_path / "out")
     assert done.code == 2
-    assert "say by --model which one: test/a, test/b." in done.err
+    assert "this run has several. Add --model: test/a, test/b." in done.err
     assert "unknown model of this run 'test/c'" in _export(run, to, tmp_path / "out", "-m", "test/c").err
     assert not (tmp_path / "out").exists()
     done = _export(run, to, tmp_path / "out", "-m", "test/b")
     assert f"2 trials of {run} written" in done.err
 
 
-def test_a_testbed_without_replies_says_so(tmp_path: Path) -> None:
+def test_a_testbed_has_no_responses(tmp_path: Path) -> None:
     done = _export("ragbed-mini-zh_base", "ragchecker", tmp_path / "out", "--testbeds", "rejection", "--limit", "2")
     assert done.code == 0
     results = json.loads((tmp_path / "out").read_text())["results"]
@@ -103,7 +103,7 @@ def test_mlflow_gets_every_number_with_its_counts(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"[\w.\- /:]{1,250}", key) for one in runs for key in {**one["metrics"], **one["params"]})
 
 
-def test_mlflow_keeps_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> None:
+def test_mlflow_separates_prompting_strategies_from_the_plain_prompt(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
     run = ("run", "-m", "scripted/first-doc", *words, "--strategies", "quote,isolate", "--out", str(tmp_path / "run"))
     assert type_command(*run).code == 0
@@ -117,10 +117,10 @@ def test_mlflow_keeps_remedies_and_the_plain_prompt_apart(tmp_path: Path) -> Non
     assert profiles == {"robust", "robust_quote", "robust_isolate"}
 
 
-def test_layouts_that_cannot_be_are_named(tmp_path: Path) -> None:
+def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     done = _export("figure1", "inspect", tmp_path / "out", "--testbeds", "noise", "--num-docs", "9")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
-    assert "not one case can be laid out" in done.err
+    assert "no case is feasible" in done.err
     words = ("--testbeds", "noise", "--num-docs", "8", "--noise", "0,0.5", "--limit", "4", "--json")
     done = _export("ragbed-mini-en_base", "ragas", tmp_path / "rows", *words)
     told = json.loads(done.out)
@@ -133,9 +133,7 @@ def test_layouts_that_cannot_be_are_named(tmp_path: Path) -> None:
 def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_path: Path) -> None:
     done = _export("ragbed-mini-en_base", to, tmp_path / "out", "--testbeds", f"noise,{testbed}", "--limit", "2")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
-    assert (
-        f"{testbed} has no documents to freeze: it is for systems that search a corpus, of which {to} knows" in done.err
-    )
+    assert f"{testbed} cannot be exported to {to}: its cases have no documents" in done.err
 
 
 def test_cases_of_a_testbed_without_documents_are_lines(tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]
 
 
-def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
+def test_options_without_effect_are_refused(tmp_path: Path) -> None:
     done = _export("figure1", "native", tmp_path / "out", "--noise", "0")
     assert (done.code, done.err) == (2, "ragbed: --noise has no meaning here: native has whole items and no layout.\n")
     done = type_command("export", "figure1", "ragbed-mini-en_base", "--to", "rgb", "-o", str(tmp_path / "out"))

@@ -1,4 +1,4 @@
-"""These tests need the harnesses, which have an environment of their own: `make test-ports`."""
+"""These tests need the harnesses, which are in the environment of `make test-ports`."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import os
 from importlib.util import find_spec
 
 collect_ignore_glob = [] if find_spec("inspect_ai") else ["test_*.py"]
-os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are loaded; nothing here may look for a network
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the libraries are imported; the tests need no network

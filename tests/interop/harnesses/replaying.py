@@ -1,4 +1,4 @@
-"""A model of lm-evaluation-harness that answers from a cassette, by the very messages that the harness sends."""
+"""A model of lm-evaluation-harness that returns the recorded responses of a cassette."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ragbed.models.cassette import Recording
 from ragbed.schema import Message
 
 
-class ReplayLM(LM):  # type: ignore[misc]  # lm-eval is not there where types are checked
-    """Its chat template is JSON, so that it sees the messages as they are."""
+class ReplayLM(LM):  # type: ignore[misc]  # lm-eval is not installed where types are checked
+    """Uses JSON as its chat template, so that it gets the original messages."""
 
     tokenizer_name = "json"
 
@@ -21,9 +21,11 @@ class ReplayLM(LM):  # type: ignore[misc]  # lm-eval is not there where types ar
         self._recording = recording
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        found = [self._recording.find([Message(**turn) for turn in json.loads(one.args[0])]) for one in requests]
-        assert all(one.reply is not None for one in found)
-        return [one.reply or "" for one in found]
+        found = [
+            self._recording.find([Message(**turn) for turn in json.loads(request.args[0])]) for request in requests
+        ]
+        assert all(completion.reply is not None for completion in found)
+        return [completion.reply or "" for completion in found]
 
     def chat_template(self, chat_template: bool | str = False) -> str:
         return "json"

@@ -1,4 +1,4 @@
-"""Logs of other harnesses as runs: what cannot be matched is named and counted."""
+"""Import of logs of other harnesses: samples that do not match are reported."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _line(case: Case, **changes: str) -> str:
     return json.dumps({"doc_id": 0, "doc": doc, "resps": [["x"]], "filtered_resps": ["x"]}) + "\n"
 
 
-def test_samples_of_lm_eval_that_do_not_fit_are_named(testbed: Path, tmp_path: Path) -> None:
+def test_samples_of_lm_eval_that_do_not_match_are_named(testbed: Path, tmp_path: Path) -> None:
     cases = _cases(testbed)
     lines = [
         _line(cases[0]),
@@ -61,9 +61,7 @@ def test_samples_of_lm_eval_that_do_not_fit_are_named(testbed: Path, tmp_path: P
     assert "3 cases are missing from the files and count as errors" in said
 
 
-def test_samples_that_inspect_could_not_get_are_errors_and_later_epochs_are_named(
-    testbed: Path, tmp_path: Path
-) -> None:
+def test_failed_samples_of_inspect_are_errors_and_later_epochs_are_named(testbed: Path, tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "rejection", "--limit", "3", "--no-cache")
     type_command("run", "-m", "scripted/refuser", *words, "--out", str(tmp_path / "recorded"))
     type_command("export", str(tmp_path / "recorded"), "--to", "cassette", "-o", str(tmp_path / "c"))
@@ -90,7 +88,7 @@ def test_samples_that_inspect_could_not_get_are_errors_and_later_epochs_are_name
     assert status["models"][0]["errors"] == {"harness-error": 2}
 
 
-def test_files_that_are_no_logs_are_named(testbed: Path, tmp_path: Path) -> None:
+def test_other_files_are_refused(testbed: Path, tmp_path: Path) -> None:
     path = tmp_path / "bad.eval"
     path.write_text("nothing")
     words = ("--from", "inspect", "-d", str(testbed), "--out", str(tmp_path / "run"))

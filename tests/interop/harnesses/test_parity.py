@@ -1,6 +1,6 @@
-"""The same replies score the same, item by item, in Inspect AI and lm-evaluation-harness as in ragbed.
+"""Responses get the same scores in Inspect AI and lm-evaluation-harness as in ragbed, item by item.
 
-Fifty of each testbed and language here; `python -m benches harness_parity` scores a thousand of each testbed.
+The tests score fifty responses of each testbed and language; `python -m benches harness_parity` scores a thousand.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import pytest
 
 from ragbed.schema import Lang
 from tests.cli.typed import type_command
-from tests.interop.harnesses.asked import (
+from tests.interop.harnesses.evaluation import (
     MODEL,
     TESTBEDS,
-    Asked,
-    ask,
-    ask_inspect,
-    ask_lm_eval,
+    Evaluated,
     compare,
+    evaluate_testbed,
     inspect_scores,
     lm_eval_scores,
     make_data,
+    run_inspect,
+    run_lm_eval,
     scores_of,
 )
 
@@ -36,25 +36,27 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module", params=TESTBEDS)
-def asked(request: pytest.FixtureRequest, data: tuple[Lang, Path], tmp_path_factory: pytest.TempPathFactory) -> Asked:
+def evaluated(
+    request: pytest.FixtureRequest, data: tuple[Lang, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Evaluated:
     lang, source = data
-    return ask(source, lang, request.param, _COUNT, tmp_path_factory.mktemp(f"{lang}-{request.param}"))
+    return evaluate_testbed(source, lang, request.param, _COUNT, tmp_path_factory.mktemp(f"{lang}-{request.param}"))
 
 
-def test_inspect_scores_every_reply_as_ragbed_does(asked: Asked, tmp_path: Path) -> None:
-    log = ask_inspect(asked, tmp_path / "logs")
-    assert len(asked.scores) >= _COUNT
-    assert compare(asked, inspect_scores(log)) == []
+def test_inspect_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tmp_path: Path) -> None:
+    log = run_inspect(evaluated, tmp_path / "logs")
+    assert len(evaluated.scores) >= _COUNT
+    assert compare(evaluated, inspect_scores(log)) == []
     back = tmp_path / "back"
-    words = ("--from", "inspect", "-d", str(asked.folder / "inspect"), "-m", MODEL, "--out", str(back))
+    words = ("--from", "inspect", "-d", str(evaluated.folder / "inspect"), "-m", MODEL, "--out", str(back))
     assert type_command("import", str(log), *words).code == 0
-    assert scores_of(back) == asked.scores
+    assert scores_of(back) == evaluated.scores
 
 
-def test_lm_eval_scores_every_reply_as_ragbed_does(asked: Asked, tmp_path: Path) -> None:
-    files = ask_lm_eval(asked, tmp_path / "results")
-    assert compare(asked, lm_eval_scores(files)) == []
+def test_lm_eval_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tmp_path: Path) -> None:
+    files = run_lm_eval(evaluated, tmp_path / "results")
+    assert compare(evaluated, lm_eval_scores(files)) == []
     back = tmp_path / "back"
-    words = ("--from", "lm-eval", "-d", str(asked.folder / "lm-eval"), "-m", MODEL, "--out", str(back))
+    words = ("--from", "lm-eval", "-d", str(evaluated.folder / "lm-eval"), "-m", MODEL, "--out", str(back))
     assert type_command("import", *map(str, files), *words).code == 0
-    assert scores_of(back) == asked.scores
+    assert scores_of(back) == evaluated.scores

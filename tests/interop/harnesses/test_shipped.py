@@ -1,4 +1,4 @@
-"""What harnesses find by name as soon as ragbed is installed."""
+"""Built-in testbeds that harnesses find by name."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from ragbed.data.catalog import PLACES
-from ragbed.interop.harnesses.files import write_files
-from ragbed.interop.harnesses.shipped import SHIPPED, lay_out_shipped
+from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases, write_files
 from ragbed.models.cassette import Recording
 from tests.cli.typed import type_command
 from tests.interop.harnesses.replaying import ReplayLM
 
+# Hash of the names, messages, answers and expectations of all bundled test cases. It has not changed since the first
+# version. Descriptive fields of a case, such as the partner of a minimal pair, are not part of it.
 PROMPTS_SHA256 = "084c33b555f8c5d409d2c5ab906173ec60c55a1bfb9cbdc436a1e4a7f72312ac"
-"""Hash of the names, messages, answers and expectations of all bundled test cases. It has not changed since the first
-version; fields of a case that describe it, such as the partner of a minimal pair, are not part of it."""
 
 
 def test_the_same_name_always_means_the_same_prompts() -> None:
     digest = hashlib.sha256()
     for name in SHIPPED:
-        for case in lay_out_shipped(name)[1] if name.startswith("mini_") else ():
+        for case in make_shipped_cases(name)[1] if name.startswith("mini_") else ():
             fields = (case.case, case.feasible, case.messages, case.answer, case.fake, case.expect)
             digest.update(msgspec.json.encode(fields))
     assert digest.hexdigest() == PROMPTS_SHA256
 
 
-def test_the_shipped_task_files_are_those_that_are_made(tmp_path: Path) -> None:
+def test_the_bundled_task_files_are_current(tmp_path: Path) -> None:
     write_files(tmp_path)
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_text() for path in Path(PLACES["lm-eval"]).iterdir()}
@@ -53,7 +52,7 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_inspect_finds_the_tasks_and_the_model_by_entry_point(cassette: Path, tmp_path: Path) -> None:
     quiet = {"display": "none", "score_display": False, "log_realtime": False}
     (log,) = evaluate("ragbed/mini_zh_rejection", model=f"cassette/{cassette}", log_dir=str(tmp_path), limit=5, **quiet)
-    assert (log.status, log.eval.metadata["cases"]) == ("success", lay_out_shipped("mini_zh_rejection")[0].sha256)
+    assert (log.status, log.eval.metadata["cases"]) == ("success", make_shipped_cases("mini_zh_rejection")[0].sha256)
     means = {score.name: score.metrics["mean"].value for score in log.results.scores}
     cells = json.loads(type_command("score", str(cassette.parent / "run"), "--json").out)["cells"]
     assert means["refused"] == cells[0]["rates"]["refused"] == 0
@@ -75,7 +74,7 @@ def test_lm_eval_finds_the_tasks_in_the_folder(cassette: Path) -> None:
     assert done["samples"]["ragbed_mini_zh_rejection"][0]["doc"]["scorers"]
 
 
-def test_data_that_are_not_here_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_data_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path))
     with pytest.raises(Exception, match="en_refine is not downloaded yet; download it with: ragbed data get rgb"):
-        lay_out_shipped("rgb_en_noise")
+        make_shipped_cases("rgb_en_noise")

@@ -1,4 +1,4 @@
-"""Cases for the robust track: a question and its answers, and nothing else that matters."""
+"""Minimal cases for the robust track."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def make_case(
     lang: Lang = "en",
     documents: Sequence[str] = (),
 ) -> Case:
-    """A case with these texts."""
+    """Return a case with these texts."""
     return Case(
         case="made/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0",
         data="made",

@@ -1,13 +1,13 @@
-"""Dates as far as they are told."""
+"""Complete and partial dates."""
 
 from __future__ import annotations
 
 import pytest
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
-from ragbed.scoring.robust.prefilter import look
+from ragbed.scoring.robust.patterns import terms_of
 
-Told = tuple[int | None, int | None, int | None]
+Parts = tuple[int | None, int | None, int | None]
 
 
 @pytest.mark.parametrize(
@@ -32,25 +32,25 @@ Told = tuple[int | None, int | None, int | None]
     ],
 )
 def test_dates_are_found(text: str, found: list[tuple[int | None, ...]]) -> None:
-    assert [date[:3] for date in find_dates(text, look(text))[0]] == found
+    assert [date[:3] for date in find_dates(text, terms_of(text))[0]] == found
 
 
 def test_an_ambiguous_date_is_read_both_ways() -> None:
-    assert {date[:3] for date in find_dates("3/4/2023", look("3/4/2023"))[0]} == {(2023, 3, 4), (2023, 4, 3)}
+    assert {date[:3] for date in find_dates("3/4/2023", terms_of("3/4/2023"))[0]} == {(2023, 3, 4), (2023, 4, 3)}
 
 
-def test_what_is_a_date_is_blotted_out_and_the_rest_keeps_its_place() -> None:
-    _, rest = find_dates("on 3 may 2020 there were 3", look("on 3 may 2020 there were 3"))
+def test_dates_are_masked_and_the_rest_keeps_its_position() -> None:
+    _, rest = find_dates("on 3 may 2020 there were 3", terms_of("on 3 may 2020 there were 3"))
     assert rest.endswith(" there were 3")
     assert len(rest) == len("on 3 may 2020 there were 3")
 
 
-def test_a_bare_year_may_be_a_number_too() -> None:
+def test_a_four_digit_number_can_be_a_year() -> None:
     assert [date.year for date in lone_years("in 1945, 19450 men and 2.1945")] == [1945]
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted", "asked", "is_told"),
+    ("found", "wanted", "question", "matches"),
     [
         ((2023, 5, 18), (None, 5, 18), None, True),
         ((None, 5, None), (None, 5, 18), None, False),
@@ -60,7 +60,7 @@ def test_a_bare_year_may_be_a_number_too() -> None:
     ],
 )
 def test_a_date_must_be_as_precise_as_the_answer_and_agree(
-    said: Told, wanted: Told, asked: Told | None, is_told: bool
+    found: Parts, wanted: Parts, question: Parts | None, matches: bool
 ) -> None:
-    known = None if asked is None else Date(*asked, start=0, end=0)
-    assert Date(*said, start=0, end=0).tells(Date(*wanted, start=0, end=0), known) is is_told
+    known = None if question is None else Date(*question, start=0, end=0)
+    assert Date(*found, start=0, end=0).matches(Date(*wanted, start=0, end=0), known) is matches

@@ -1,4 +1,4 @@
-"""One form for both sides of a comparison."""
+"""Folding of texts for comparison."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ragbed.scoring.robust.normalise import fold, origins
         ("44，15", "zh", "44, 15"),
     ],
 )
-def test_what_looks_alike_becomes_alike(text: str, lang: Lang, folded: str) -> None:
+def test_equivalent_characters_are_unified(text: str, lang: Lang, folded: str) -> None:
     assert fold(text, lang) == folded
 
 
 @given(st.text(), st.sampled_from(("en", "zh")))
-def test_folding_twice_changes_nothing_and_every_character_has_its_place(text: str, lang: Lang) -> None:
-    folded, places = fold(text, lang), origins(text, lang)
-    assert len(places) == len(folded) + 1
-    assert places == sorted(places)
+def test_folding_is_idempotent_and_every_character_has_a_position(text: str, lang: Lang) -> None:
+    folded, positions = fold(text, lang), origins(text, lang)
+    assert len(positions) == len(folded) + 1
+    assert positions == sorted(positions)
     assert fold(folded, lang) == folded

@@ -54,5 +54,5 @@ def test_chinese_numerals_are_read(numerals: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("words", "year"), [("nineteen eighty-nine", 1989), ("twenty twenty-three", 2023), ("twenty three", None)]
 )
-def test_years_are_spoken_in_halves(words: str, year: int | None) -> None:
+def test_years_can_be_two_numbers(words: str, year: int | None) -> None:
     assert year_in_words(words) == year

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.scoring.robust.prefilter import look
+from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import find_quantities
 
 
@@ -32,5 +32,5 @@ from ragbed.scoring.robust.quantities import find_quantities
         ("44, 15", [(44, ""), (15, "")]),
     ],
 )
-def test_quantities_are_found_with_what_they_count(text: str, found: list[tuple[float, str]]) -> None:
-    assert [(float(one.value), one.unit) for one in find_quantities(text, look(text))] == found
+def test_quantities_are_found_with_their_units(text: str, found: list[tuple[float, str]]) -> None:
+    assert [(float(each.value), each.unit) for each in find_quantities(text, terms_of(text))] == found

@@ -1,4 +1,4 @@
-"""Verdicts and what they rest on."""
+"""Verdicts and their evidence."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.scoring.robust.cases import make_case
 
 OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
 
+# Expected verdicts and the kinds of responses that get them, independent of the labels of the original code.
 VERDICTS = {
     "correct": "gold every_alias lower last_alias_upper flag_gold flag_other_language refuse_then_gold",
     "correct partial": "first_slot last_slot no_flag",
@@ -29,7 +30,6 @@ VERDICTS = {
     "incorrect": "negated wrong",
     "empty": "empty",
 }
-"""Expected verdicts and the kinds of responses that get them, whatever labels the original code gives."""
 
 
 def test_every_golden_response_gets_the_verdict_of_its_kind(rgb_dir: Path) -> None:
@@ -44,7 +44,7 @@ def test_every_golden_response_gets_the_verdict_of_its_kind(rgb_dir: Path) -> No
     assert {kind: set(given[kind]) for kind in wanted} == wanted
 
 
-def test_a_verdict_names_its_rules_and_the_stretches_they_rest_on() -> None:
+def test_a_verdict_names_its_rules_and_their_spans() -> None:
     reply = "Insufficient information, though probably ＡＴＨＥＮＳ, not New York."
     assert explain(OLYMPICS, reply) == (
         "correct",
@@ -56,27 +56,27 @@ def test_a_verdict_names_its_rules_and_the_stretches_they_rest_on() -> None:
     )
 
 
-def test_places_count_in_the_reply_as_it_was_given() -> None:
+def test_positions_refer_to_the_original_reply() -> None:
     reply = "<think>纽约？</think>\n 奧運會 在 雅 典。"
     verdict, findings = explain(make_case("在哪里？", [["雅典"]], [["纽约"]], "zh"), reply)
     assert verdict == "correct"
-    assert [(one.rule, one.text) for one in findings] == [("answer.name.asserted", "雅 典")]
+    assert [(finding.rule, finding.text) for finding in findings] == [("answer.name.asserted", "雅 典")]
 
 
 @pytest.mark.parametrize("reply", ["", "\x00\x07\u200b\u202e", " \n\t", "<think>Athens, I would say", "…!?"])
-def test_a_reply_that_says_nothing_is_empty(reply: str) -> None:
+def test_a_reply_without_words_is_empty(reply: str) -> None:
     values = score(OLYMPICS, reply)
     assert (values["verdict"], values["correct"], values["refused"]) == ("empty", False, False)
 
 
 @pytest.mark.parametrize("answer", [[], [[]], [[""]], [["Athens"], ["…"]]])
-def test_an_answer_that_cannot_be_matched_gives_no_value_and_is_named(answer: list[list[str]]) -> None:
+def test_an_answer_that_cannot_be_matched_gives_no_value(answer: list[list[str]]) -> None:
     values = score(make_case("Where?", answer), "Athens")
     assert values["verdict"] == "unscored"
     assert (values["correct"], values["partial"], values["aligned"]) == (None, None, None)
 
 
-def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one() -> None:
+def test_a_false_answer_that_equals_the_true_one_does_not_mislead() -> None:
     case = make_case("导演是谁？", [["詹姆斯·卡梅隆"]], [["詹姆斯•卡梅隆"]], "zh")
     values = score(case, "詹姆斯·卡梅隆")
     assert (values["correct"], values["misled"]) == (True, False)
@@ -92,11 +92,11 @@ def test_nobody_is_misled_by_a_false_answer_that_says_the_same_as_the_true_one()
         ("440亿美元", "440亿港元", False),
     ],
 )
-def test_dollars_are_told_by_whose_they_are(answer: str, reply: str, correct: bool) -> None:
+def test_different_dollars_are_different_units(answer: str, reply: str, correct: bool) -> None:
     assert score(make_case("How much was it?", [[answer]], None, "en"), reply)["correct"] is correct
 
 
-def test_who_says_both_answers_is_misled_and_not_correct() -> None:
+def test_a_reply_with_both_answers_is_misled_and_not_correct() -> None:
     values = score(OLYMPICS, "Athens hosted the games. New York hosted the games.")
     assert (values["correct"], values["misled"], values["partial"]) == (False, True, 1.0)
 
@@ -116,7 +116,7 @@ def test_who_says_both_answers_is_misled_and_not_correct() -> None:
         ("苹果", "是谷歌吗？不，是苹果。", True),
     ],
 )
-def test_what_is_only_asked_or_was_once_believed_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
+def test_a_question_or_a_former_belief_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
     case = make_case("Which company made it?", [[answer]], lang="en" if answer.isascii() else "zh")
     assert score(case, reply)["correct"] is correct
 
@@ -182,7 +182,7 @@ def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: 
         ("It passed by 70-20, and the quorum of the house = 60.", True),
     ],
 )
-def test_a_number_that_is_reckoned_with_is_not_the_answer(reply: str, correct: bool) -> None:
+def test_a_term_of_a_calculation_is_not_the_answer(reply: str, correct: bool) -> None:
     assert score(make_case("How many votes were cast?", [["70"]]), reply)["correct"] is correct
 
 
@@ -202,12 +202,12 @@ def test_a_number_that_is_reckoned_with_is_not_the_answer(reply: str, correct: b
         ("There are errors, and the document does not mention the city.", True),
     ],
 )
-def test_who_finds_nothing_declines_and_who_names_an_error_does_not(reply: str, refused: bool) -> None:
+def test_finding_nothing_is_a_refusal_and_naming_an_error_is_not(reply: str, refused: bool) -> None:
     case = make_case("2004年夏季奥运会在哪座城市举行？", [["雅典"]], [["纽约"]], "zh")
     assert score(case, reply)["refused"] is refused
 
 
-def test_copying_several_documents_is_no_answer() -> None:
+def test_copying_several_documents_is_not_an_answer() -> None:
     documents = ["The games of 2004 were held in Athens, they said.", "Many cities applied for the games of 2008."]
     case = make_case("Where?", [["Athens"]], documents=documents)
     assert score(case, "\n".join(documents))["verdict"] == "incorrect"
@@ -228,11 +228,11 @@ def test_copying_several_documents_is_no_answer() -> None:
     ids=lambda reply: reply[:10],
 )
 @pytest.mark.parametrize(("answer", "lang"), [("Athens", "en"), ("70 people", "en"), ("5月3日", "zh")])
-def test_ten_megabytes_are_read_as_any_other_reply(reply: str, answer: str, lang: Lang) -> None:
+def test_replies_of_ten_megabytes_are_scored(reply: str, answer: str, lang: Lang) -> None:
     assert score(make_case("How many?", [[answer]], [["New York"]], lang), reply)["correct"] is False
 
 
-def test_the_end_of_an_endless_reply_is_found_where_it_stands() -> None:
+def test_an_answer_at_the_end_of_a_very_long_reply_has_its_original_position() -> None:
     reply = "x " * 500_000 + "The answer is Athens."
     verdict, findings = explain(OLYMPICS, reply)
     assert verdict == "correct"
@@ -253,18 +253,18 @@ SCORES = "How many votes did the 2020 version get, and how many votes did the 20
         ("30 votes", 0, 0),
     ],
 )
-def test_parts_count_by_themselves_and_where_they_belong(reply: str, partial: float, aligned: float) -> None:
+def test_parts_count_alone_and_with_their_sub_question(reply: str, partial: float, aligned: float) -> None:
     values = score(make_case(SCORES, [["10 votes"], ["20 votes"]]), reply)
     assert (values["partial"], values["aligned"]) == (partial, aligned)
 
 
-def test_parts_of_different_kinds_cannot_be_mixed_up() -> None:
+def test_parts_of_different_kinds_cannot_be_confused() -> None:
     case = make_case("谁获奖，奖金是多少？", [["薛之钧"], ["90.5万元"]], lang="zh")
     assert score(case, "奖金90.5万元，由薛之钧获得。")["aligned"] == 1
 
 
 def _check_answers(path: Path) -> int:
-    """Every alias of every answer of a file, alone, is right, and every false answer misleads; how many were tried."""
+    """Check that every alias is correct and every false answer misleads; return the number of replies."""
     tried = 0
     for case in TESTBEDS["closed-book"].cases(Dataset(path.stem, path), Settings()):
         comma = "，" if case.lang == "zh" else ", "

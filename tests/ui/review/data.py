@@ -22,7 +22,7 @@ from ragbed.ui.review.session import ReviewSession
 @cache
 def world(kind: str, count: int, lang: Lang = "en") -> tuple[Item, ...]:
     """Items of a kind: base, int or fact."""
-    recipe = SynthSpec(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=85, dials=())
+    recipe = SynthSpec(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=85, perturbations=())
     return tuple(map(_with_edits, make_items(recipe, kind, 0, count)))
 
 

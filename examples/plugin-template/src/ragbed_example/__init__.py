@@ -1,1 +1,1 @@
-"""A plug-in for ragbed: copy it and replace its parts."""
+"""A template for ragbed plug-ins: copy it and replace its parts."""

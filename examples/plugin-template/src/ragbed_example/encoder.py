@@ -1,4 +1,4 @@
-"""`[ranking] encoder = "letters"`: texts as counts of three letters in a row, which knows spellings and no meanings."""
+"""`[ranking] encoder = "letters"`: encode texts as counts of letter trigrams."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ import numpy as np
 
 from ragbed.retrieval.base import Encoded, Role
 
-WIDTH = 512
-"""Of a vector; letters that fall together by chance are few at this size."""
+WIDTH = 512  # length of a vector; few trigrams share an element
 
 
 def open_encoder() -> Letters:
-    """What the entry point names: without arguments to an encoder."""
+    """Return the encoder; the entry point names this function."""
     return Letters()
 
 
 class Letters:
-    """What ragbed asks of an encoder (`ragbed.retrieval.base.Encoder`)."""
+    """Implements the protocol `ragbed.retrieval.base.Encoder`."""
 
     name = "letters"
 
     def identity(self) -> str:
-        """Changes with every change of the vectors."""
+        """Return a text that changes whenever the vectors change."""
         return f"letters 1, {WIDTH}"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """One vector of length 1 for every text; questions are read like passages."""
+        """Return a vector of length 1 for each text; questions and passages are encoded alike."""
         vectors = np.zeros((len(texts), WIDTH), np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for at in range(max(1, len(text) - 2)):

@@ -12,33 +12,33 @@ from ragbed.schema import Case, Completion
 _END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s")
 
 
-def open_model(wish: ModelConfig) -> FirstSentence:
-    """What the entry point names: from what the user wrote to a model."""
-    if wish.model != "first-sentence":
-        raise UnknownName("model", wish.model, ["first-sentence"])
+def open_model(config: ModelConfig) -> FirstSentence:
+    """Return the model of a configuration; the entry point names this function."""
+    if config.model != "first-sentence":
+        raise UnknownName("model", config.model, ["first-sentence"])
     return FirstSentence()
 
 
 class FirstSentence:
-    """What ragbed asks of a model (`ragbed.models.base.Model`)."""
+    """Implements the protocol `ragbed.models.base.Model`."""
 
     name = "example/first-sentence"
     concurrency = 16
     advice = ""
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Answers one case; `case.messages` is the prompt, which a language model would be sent."""
+        """Answer one case; a language model would receive the prompt `case.messages`."""
         if not case.documents:
             return Completion(outcome="ok", reply="I do not know.", finish="stop")
         return Completion(outcome="ok", reply=_END.split(case.documents[0].text, maxsplit=1)[0], finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """All that the answer hangs on: the key of the cache."""
+        """Return everything that determines the answer: the key of the response cache."""
         return canonical([document.text for document in case.documents[:1]])
 
     async def identity(self) -> str:
-        """Changes with every change of the answers."""
+        """Return a text that changes whenever the answers change."""
         return "1"
 
     async def close(self) -> None:
-        """Gives back connections and files; this one has none."""
+        """Close connections and files; this model has none."""

@@ -1,4 +1,4 @@
-"""`--track brief`: right answers that are short."""
+"""`--track brief`: count only short correct answers."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from ragbed.schema import Case
 from ragbed.scoring import robust
 from ragbed.scoring.value import Value
 
-MOST_WORDS = 15
-MOST_CHARACTERS = 30
-"""Chinese has no spaces between words."""
+MAX_WORDS = 15
+MAX_CHARACTERS = 30  # for Chinese, which has no spaces between words
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """What the entry point names: from a case and a reply to values.
+    """Score a response; the entry point names this function.
 
-    `correct`, `refused` and `flagged` are what tables are made of; None means that there is no verdict.
+    The tables use `correct`, `refused` and `flagged`. None means that the response cannot be scored.
     """
     values = robust.score(case, reply)
-    brief = len(reply) <= MOST_CHARACTERS if case.lang == "zh" else len(reply.split()) <= MOST_WORDS
-    right = values["correct"]
+    brief = len(reply) <= MAX_CHARACTERS if case.lang == "zh" else len(reply.split()) <= MAX_WORDS
+    correct = values["correct"]
     return {
-        "correct": None if right is None else bool(right) and brief,
+        "correct": None if correct is None else bool(correct) and brief,
         "refused": values["refused"],
         "flagged": values["flagged"],
     }

@@ -1,4 +1,4 @@
-"""`[search] engine = "bookmarks"`: finds among the addresses in a file of your own, which `BOOKMARKS` names."""
+"""`[search] engine = "bookmarks"`: search the URLs in a local file, set with the variable `BOOKMARKS`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from ragbed.errors import UsageError
 from ragbed.schema import Hit
 
 
-def open_engine(setting: SearchContext) -> Bookmarks:
-    """What the entry point names: from what the recipe and the environment say to an engine."""
-    file = Path(setting.environ.get("BOOKMARKS", "bookmarks.tsv"))
+def open_engine(context: SearchContext) -> Bookmarks:
+    """Return the search engine; the entry point names this function."""
+    file = Path(context.environ.get("BOOKMARKS", "bookmarks.tsv"))
     if not file.is_file():
-        raise UsageError(f"engine bookmarks: there is no {file}; write an address, a tab and a title a line.")
+        raise UsageError(
+            f"engine bookmarks: {file} does not exist. Create it with a URL, a tab and a title on each line."
+        )
     lines = (line.partition("\t") for line in file.read_text("utf-8").splitlines() if line.strip())
     return Bookmarks([SearchResult(url, title, title) for url, _, title in lines])
 
 
 class Bookmarks:
-    """What ragbed asks of a search engine (`ragbed.builder.search.Engine`)."""
+    """Implements the protocol `ragbed.builder.search.Engine`."""
 
     name = "bookmarks"
 
@@ -28,8 +30,8 @@ class Bookmarks:
         self._results = results
 
     async def search(self, query: Query) -> list[Hit]:
-        """Those whose title shares most words with the query; `make_hits` sees to dates, domains and ranks."""
+        """Return the pages whose titles share most words with the query; `make_hits` filters and ranks them."""
         wanted = set(query.text.lower().split())
-        shared = {one: len(wanted & set(one.title.lower().split())) for one in self._results}
-        found = sorted((one for one in self._results if shared[one]), key=lambda one: -shared[one])
+        shared = {result: len(wanted & set(result.title.lower().split())) for result in self._results}
+        found = sorted((result for result in self._results if shared[result]), key=lambda result: -shared[result])
         return make_hits(query, self.name, found)

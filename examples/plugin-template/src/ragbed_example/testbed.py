@@ -1,4 +1,4 @@
-"""`--testbeds single`: every question with one supporting document, the easiest that a reader can be asked."""
+"""`--testbeds single`: every question with one supporting document, the easiest setting."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ragbed.testbeds.settings import Settings
 
 
 class Single:
-    """What ragbed asks of a testbed (`ragbed.testbeds.Testbed`)."""
+    """Implements the protocol `ragbed.testbeds.Testbed`."""
 
     name = "single"
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
-        """Yields every item once, in the languages and as many as the user asked for."""
+        """Yield one case per item, in the selected languages and up to the limit."""
         for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
             if item.lang in settings.langs:
                 yield self._case(dataset.name, item, settings)
 
     def _case(self, data: str, item: Item, settings: Settings) -> Case:
-        first = next((place for place, one in enumerate(item.passages) if one.stance == "supports"), None)
+        first = next((number for number, each in enumerate(item.passages) if each.stance == "supports"), None)
         documents: tuple[Document, ...] = ()
         if first is not None:
             passage = item.passages[first]
@@ -55,5 +55,4 @@ class Single:
         )
 
 
-SINGLE = Single()
-"""What the entry point names."""
+SINGLE = Single()  # the entry point names this object

@@ -21,7 +21,7 @@ from ragbed.io.locations import place_inside
 from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case, Document, Message
 from ragbed.scoring.robust.gold import prepare
-from ragbed.scoring.robust.verdict import as_read, judge
+from ragbed.scoring.robust.verdict import judge, trim_response
 from ragbed.testbeds import right_score
 
 FOLDER = "diagnose"  # in the folder of the diagnosed run
@@ -122,7 +122,7 @@ def _is_wanted(stored: StoredResult) -> bool:
 
 def _says(stored: StoredResult, case: Case, answer: str) -> bool:
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    return ParsedText(as_read(stored.completion.reply or ""), case.lang).says(to_slot(case, answer), gold)
+    return ParsedText(trim_response(stored.completion.reply or ""), case.lang).says(to_slot(case, answer), gold)
 
 
 def _distinct(cases: Iterable[Case | None]) -> Iterator[Case]:

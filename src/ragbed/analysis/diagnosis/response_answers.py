@@ -19,7 +19,7 @@ from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.quantities import Quantity
 from ragbed.scoring.robust.units import LOOSE
-from ragbed.scoring.robust.verdict import RobustVerdict, as_read
+from ragbed.scoring.robust.verdict import RobustVerdict, trim_response
 from ragbed.text import bears_answer
 
 MOST = 8  # wrong answers of one response
@@ -59,7 +59,7 @@ class ParsedResponse:
 
 def read_reply(case: Case, completion: Completion, judged: RobustVerdict, gold: Gold) -> ParsedResponse:
     """Find the answers of a response."""
-    page = ParsedText(as_read(completion.reply or ""), case.lang)
+    page = ParsedText(trim_response(completion.reply or ""), case.lang)
     asserted = {mention[:2] for mention in _asserted(judged, "answer.")}
     mentioned = [page.mentions(slot, gold) for slot in gold.slots]
     held = tuple(tuple(mention for mention in some if mention[:2] in asserted) for some in mentioned)

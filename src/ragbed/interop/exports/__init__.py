@@ -1,14 +1,14 @@
-"""Exports: testbeds and runs in the formats of other tools.
+"""Export testbeds and runs in the formats of other tools.
 
-To add one: a function that writes, and one line in the table below that fits. Import a library that only one format
-needs inside that function; if it is missing, the error gives the install command.
+To add a format, write a function and register it in one of the tables below. A library that only one format needs is
+imported inside that function; if it is missing, the error gives the install command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from ragbed.interop.exports import (
     cassette,
@@ -23,26 +23,22 @@ from ragbed.interop.exports import (
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
-WriteCases: TypeAlias = Callable[[Layout, IO[bytes]], Written]
-WriteFolder: TypeAlias = Callable[[Layout, Path, str], Written]
-WriteTrials: TypeAlias = Callable[[ExportedRun, IO[bytes]], Written]
-WriteRunFolder: TypeAlias = Callable[[ExportedRun, Path], Written]
-
-DATA_FILES: dict[str, WriteCases] = {
+# A testbed as one file.
+DATA_FILES: dict[str, Callable[[Layout, IO[bytes]], Written]] = {
     "jsonl": records.write_case_lines,
     "ragas": rag_evaluators.write_ragas_cases,
     "ragchecker": rag_evaluators.write_ragchecker_cases,
 }
-"""A testbed as one file."""
 
-DATA_FOLDERS: dict[str, WriteFolder] = {
+# A frozen testbed as a folder. It is written under a temporary name and then renamed.
+DATA_FOLDERS: dict[str, Callable[[Layout, Path, str], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
 }
-"""A frozen testbed as a folder. It is written under a temporary name and then renamed."""
 
-RUN_FILES: dict[str, WriteTrials] = {
+# A run as one file.
+RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
     "jsonl": records.write_trial_lines,
     "parquet": parquet.write_trials,
     "ragas": rag_evaluators.write_ragas_trials,
@@ -50,7 +46,6 @@ RUN_FILES: dict[str, WriteTrials] = {
     "mlflow": mlflow.write_trials,
     "cassette": cassette.write_trials,
 }
-"""A run as one file."""
 
-RUN_FOLDERS: dict[str, WriteRunFolder] = {"rgb": original_code.write_folder}
-"""A run as a folder."""
+# A run as a folder.
+RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}

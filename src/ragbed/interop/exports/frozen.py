@@ -1,18 +1,19 @@
-"""A testbed laid out once and for all: documents, order and prompts fixed, with the hashes that prove it.
+"""Freeze a testbed: fix its documents, their order and the prompts, and record their hashes.
 
-A frozen testbed is a folder: `testbed.json` says what it was made from, `cases/en_noise.jsonl` and its like hold the
-cases of one language and testbed. What another harness asks and scores is read from these lines and from nothing else.
+A frozen testbed is a folder. `testbed.json` describes its origin, and `cases/en_noise.jsonl` etc. have the cases of one
+language and testbed. Other harnesses read prompts and scoring data from these lines only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -20,7 +21,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.data import Dataset
-from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
@@ -37,66 +38,74 @@ _DECODER = msgspec.json.Decoder(Case)
 
 @dataclass(frozen=True)
 class Layout:
-    """What is to be laid out, and how."""
+    """The datasets, testbeds and settings of the cases to generate.
+
+    Attributes:
+        named: Whether the user named the testbeds; a named testbed without a suitable item is an error.
+        tell: Called with a message for each testbed that has no items in a dataset.
+    """
 
     datasets: Sequence[Dataset]
     testbeds: Sequence[Testbed]
     settings: Settings
     named: bool
-    """Whether the testbeds were named: one that finds no item it can take is then an error."""
     tell: Callable[[str], None] = lambda _: None
-    """Told what a dataset has no items for."""
 
     def cases(self) -> Iterator[Case]:
-        """Every case, infeasible ones too."""
+        """Yield all cases, including infeasible ones."""
         return generate_cases(self.datasets, self.testbeds, self.settings, named=self.named, tell=self.tell)
 
     def need_documents(self, to: str) -> None:
-        """Ends where a format would ask for documents that a case does not have.
+        """Refuse end-to-end testbeds, whose cases have no documents.
 
         Raises:
-            UsageError: A testbed has systems search a corpus by themselves.
+            UsageError: The system under test searches a corpus in one of the testbeds.
         """
-        searched = next((testbed.name for testbed in self.testbeds if isinstance(testbed, EndToEnd)), None)
-        if searched is not None:
-            raise UsageError(
-                f"{searched} has no documents to freeze: it is for systems that search a corpus, of which {to} knows "
-                "nothing; ask the system by `ragbed run`, or write the cases with --to jsonl."
-            )
+        for testbed in self.testbeds:
+            if isinstance(testbed, EndToEnd):
+                raise UsageError(
+                    f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
+                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use --to jsonl."
+                )
 
 
 class TestbedPart(Record, frozen=True, kw_only=True):
-    """The cases of one language and testbed."""
+    """The cases of one language and testbed.
+
+    Attributes:
+        name: The name of the task, configuration or file, e.g. `en_noise`.
+        sha256: Hash of the lines of its file.
+        conditions: The varying settings of its cases, e.g. `noise=0.4`; a single empty string if nothing varies.
+        infeasible: Number of infeasible cases by reason; they are in no file.
+    """
 
     name: str
-    """`en_noise`: what the task, the configuration or the file is called everywhere."""
     lang: Lang
     testbed: str
     cases: int
     sha256: str
-    """Of its lines."""
     conditions: tuple[str, ...]
-    """`noise=0.4` and its like: what differs between its cases other than the item, in order; one empty text if nothing
-    does."""
     infeasible: dict[str, int] = msgspec.field(default_factory=dict)
-    """Cases that were asked for and cannot be laid out, by reason: they are in no file."""
 
 
 class Frozen(Record, frozen=True, kw_only=True):
-    """What a frozen testbed was made from, and what it holds: `testbed.json`."""
+    """The origin and the parts of a frozen testbed: `testbed.json`.
+
+    Attributes:
+        ragbed: The version that generated the cases.
+        scorers: Hash of the scorers of that version.
+        data: The sha256 of each dataset, by name.
+    """
 
     ragbed: str
-    """The version that laid it out."""
     scorers: str
-    """Hash of the scorers of that version."""
     data: dict[str, str]
-    """Dataset name to sha256 of its file."""
     settings: dict[str, str]
     parts: tuple[TestbedPart, ...]
 
 
 class _Condition(NamedTuple):
-    """All that may differ between cases of one item."""
+    """The settings that can vary between the cases of an item."""
 
     noise: float
     correct: float
@@ -104,23 +113,28 @@ class _Condition(NamedTuple):
     arm: str
     rotation: int
 
+    def describe(self, names: Iterable[str]) -> str:
+        values = ((name, getattr(self, name)) for name in names)
+        return ",".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in values
+        )
+
 
 @dataclass
 class PartCounts:
-    """A part while its cases go by."""
+    """Counts and hashes the cases of a part."""
 
     lang: Lang
     testbed: str
     cases: int = 0
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     conditions: set[_Condition] = field(default_factory=set)
-    infeasible: dict[str, int] = field(default_factory=dict)
+    infeasible: Counter[str] = field(default_factory=Counter)
 
     def add(self, case: Case) -> bytes | None:
-        """Counts a case; its line, or none if it cannot be asked."""
+        """Count a case and return its line, or None if it is infeasible."""
         if not case.feasible:
-            reason = case.reason or "no reason given"
-            self.infeasible[reason] = self.infeasible.get(reason, 0) + 1
+            self.infeasible[case.reason or "no reason given"] += 1
             return None
         line = _ENCODER.encode(case) + b"\n"
         self.cases += 1
@@ -129,15 +143,17 @@ class PartCounts:
         return line
 
     def part(self) -> TestbedPart:
-        """What came of it."""
+        """Return the part of the cases so far."""
+        found = sorted(self.conditions)
+        varying = [name for at, name in enumerate(_Condition._fields) if len({each[at] for each in found}) > 1]
         return TestbedPart(
             name=part_name(self.lang, self.testbed),
             lang=self.lang,
             testbed=self.testbed,
             cases=self.cases,
             sha256=self.digest.hexdigest(),
-            conditions=_tell_apart(self.conditions),
-            infeasible=self.infeasible,
+            conditions=tuple(condition.describe(varying) for condition in found),
+            infeasible=dict(self.infeasible),
         )
 
 
@@ -145,79 +161,57 @@ def _condition_of(case: Case) -> _Condition:
     return _Condition(case.noise or 0.0, case.correct, case.k, case.arm, case.rotation)
 
 
-def _tell_apart(conditions: Iterable[_Condition]) -> tuple[str, ...]:
-    """Every condition by what not all of them share."""
-    found = sorted(conditions)
-    varying = [name for place, name in enumerate(_Condition._fields) if len({one[place] for one in found}) > 1]
-    return tuple(",".join(f"{name}={_show(getattr(one, name))}" for name in varying) for one in found)
-
-
-def _show(value: float | str) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def condition_of(case: Case, part: TestbedPart) -> str:
-    """The condition of a case as its part calls it."""
-    names = [pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair]
-    condition = _condition_of(case)
-    return ",".join(f"{name}={_show(getattr(condition, name))}" for name in names)
+    """Return the condition of a case in the notation of its part."""
+    return _condition_of(case).describe(pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair)
 
 
 def part_name(lang: str, testbed: str) -> str:
-    """What the cases of a language and testbed are called."""
+    """Return the name of the part of a language and testbed."""
     return f"{lang}_{testbed.replace('-', '_')}"
 
 
 def freeze(layout: Layout, folder: Path) -> Frozen:
-    """Lays out and writes, case by case.
+    """Generate the cases of a testbed and write them to a folder.
 
     Raises:
-        UsageError: Not one case can be asked.
+        UsageError: No case is feasible.
     """
-    tallies: dict[str, PartCounts] = {}
+    counts: dict[str, PartCounts] = {}
     (folder / _CASES).mkdir()
     with ExitStack() as stack:
         sinks: dict[str, IO[bytes]] = {}
         for case in layout.cases():
             name = part_name(case.lang, case.testbed)
-            if name not in tallies:
-                tallies[name] = PartCounts(case.lang, case.testbed)
-                sinks[name] = stack.enter_context(open(_file(folder, name), "wb"))
-            if line := tallies[name].add(case):
+            if name not in counts:
+                counts[name] = PartCounts(case.lang, case.testbed)
+                sinks[name] = stack.enter_context(open(_case_file(folder, name), "wb"))
+            if line := counts[name].add(case):
                 sinks[name].write(line)
-    frozen = describe(layout, [tallied.part() for tallied in tallies.values()])
-    (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
-    return frozen
-
-
-def describe(layout: Layout, parts: Sequence[TestbedPart]) -> Frozen:
-    """A layout and its parts as `testbed.json` has them.
-
-    Raises:
-        UsageError: Not one case can be asked.
-    """
-    if not any(part.cases for part in parts):
-        reasons = sorted({reason for part in parts for reason in part.infeasible})
-        raise UsageError(f"not one case can be laid out: {'; '.join(reasons)}.")
-    return Frozen(
+    frozen = Frozen(
         ragbed=__version__,
         scorers=scorers_hash(),
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
         settings=layout.settings.as_options(),
-        parts=tuple(parts),
+        parts=tuple(part.part() for part in counts.values()),
     )
+    if not any(part.cases for part in frozen.parts):
+        reasons = sorted({reason for part in frozen.parts for reason in part.infeasible})
+        raise UsageError(f"no case is feasible: {'; '.join(reasons)}.")
+    (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
+    return frozen
 
 
 def is_frozen(folder: Path) -> bool:
-    """Whether a folder is a frozen testbed."""
+    """Tell whether a folder is a frozen testbed."""
     return (folder / MANIFEST).is_file()
 
 
 def read_frozen(folder: Path) -> Frozen:
-    """What a frozen testbed says of itself.
+    """Return the manifest of a frozen testbed.
 
     Raises:
-        DataError: It is none, or says what it should not.
+        DataError: The manifest is missing or invalid.
     """
     path = folder / MANIFEST
     try:
@@ -225,42 +219,54 @@ def read_frozen(folder: Path) -> Frozen:
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror}") from error
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is not what `ragbed export` writes: {error}") from error
+        raise DataError(path, f"was not written by `ragbed export`: {error}") from error
 
 
 def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
-    """The cases of a part, checked against its hash.
+    """Yield the cases of a part.
 
     Raises:
-        DataError: They are not those that were frozen; at the latest after the last one.
+        DataError: A line is not a case, or, after the last one, the file does not match its hash.
     """
-    path, digest = _file(folder, part.name), hashlib.sha256()
+    path, digest = _case_file(folder, part.name), hashlib.sha256()
     for number, line in read_lines(path):
         digest.update(line)
         try:
             yield _DECODER.decode(line)
         except MALFORMED_JSON as error:
-            raise DataError(path, f"is no case: {error}", line=number) from error
+            raise DataError(path, f"is not a case: {error}", line=number) from error
     if digest.hexdigest() != part.sha256:
-        raise DataError(path, f"is not the file that {MANIFEST} tells of (sha256); export the testbed again")
+        raise DataError(path, f"does not match its sha256 in {MANIFEST}; export the testbed again")
+
+
+def find_part(folder: Path, name: str) -> TestbedPart:
+    """Return a part by its name, and warn if the scorers differ from those of the export.
+
+    Raises:
+        UnknownName: The testbed has no such part.
+    """
+    frozen = read_frozen(folder)
+    parts = {part.name: part for part in frozen.parts}
+    if name not in parts:
+        raise UnknownName("part of this testbed", name, parts)
+    if frozen.scorers != scorers_hash():
+        warnings.warn(
+            f"{folder} was exported by ragbed {frozen.ragbed} with scorers {frozen.scorers}, but this version has "
+            f"scorers {scorers_hash()}. Compare only scores of the same scorers.",
+            stacklevel=2,
+        )
+    return parts[name]
 
 
 @cache
 def scorers_hash() -> str:
-    """Of the files that the scorers are: where it is the same, so are the scores."""
+    """Return a hash of the source files of the scorers; equal hashes mean equal scores."""
     digest = hashlib.sha256()
-    for name, source in sorted(_sources(files("ragbed") / "scoring", "")):
-        digest.update(f"{name}\0".encode() + source.read_bytes())
+    folder = Path(str(files("ragbed") / "scoring"))
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):
+        digest.update(f"{name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _sources(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".py"):
-            yield f"{prefix}{entry.name}", entry
-
-
-def _file(folder: Path, name: str) -> Path:
+def _case_file(folder: Path, name: str) -> Path:
     return folder / _CASES / f"{name}.jsonl"

@@ -1,7 +1,7 @@
-"""Frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, scored by ragbed's own scorers.
+"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with the scorers of ragbed.
 
-Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio:
-an average over ratios means nothing.
+Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio,
+because an average over ratios is not meaningful.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragbed.interop.exports.records_base import Written
 from ragbed.testbeds import wanted_scores
 
 _INSPECT_FILE = "tasks.py"
-_INSPECT_HEAD = '''"""Tasks of a frozen testbed (testbed.json says of what), for Inspect AI with ragbed installed.
+_INSPECT_HEAD = '''"""Tasks of a frozen testbed (described in testbed.json) for Inspect AI with ragbed installed.
 
     inspect eval {file}@{first} --model openai/gpt-4o-mini
 """
@@ -36,7 +36,7 @@ def {name}() -> Task:
     return frozen_task(HERE, "{name}")
 """
 _LM_EVAL_FILE = "here.py"
-_LM_EVAL_LOADER = '''"""Where the cases of this testbed are, for lm-evaluation-harness with ragbed installed."""
+_LM_EVAL_LOADER = '''"""Load the cases of this testbed for lm-evaluation-harness with ragbed installed."""
 
 from pathlib import Path
 
@@ -46,6 +46,7 @@ from ragbed.interop.harnesses.lm_eval import load_frozen
 def load(part, condition="", **_):
     return load_frozen(Path(__file__).parent, part, condition)
 '''
+# The metrics that harnesses average.
 METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
@@ -55,21 +56,19 @@ METRICS = (
 
 def write_inspect(layout: Layout, folder: Path, name: str) -> Written:
     """Write a testbed and its tasks for Inspect AI into a folder."""
-    written, frozen = Written("cases"), freeze(layout, folder)
-    written.count_parts(frozen.parts)
-    names = [part.name for part in frozen.parts if part.cases]
-    text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=names[0]) + "".join(
-        _INSPECT_TASK.format(name=name) for name in names
-    )
+    frozen = freeze(layout, folder)
+    parts = [part.name for part in frozen.parts if part.cases]
+    tasks = [_INSPECT_TASK.format(name=part) for part in parts]
+    text = _INSPECT_HEAD.format(file=_INSPECT_FILE, first=parts[0]) + "".join(tasks)
     (folder / _INSPECT_FILE).write_text(text, "utf-8")
-    written.notes.append(f"Ask it, as in: inspect eval {name}/{_INSPECT_FILE}@{names[0]} --model openai/gpt-4o-mini")
+    written = Written.from_parts(frozen.parts)
+    written.notes.append(f"To run a task: inspect eval {name}/{_INSPECT_FILE}@{parts[0]} --model openai/gpt-4o-mini")
     return written
 
 
 def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
     """Write a testbed and its tasks for lm-evaluation-harness into a folder."""
-    written, frozen = Written("cases"), freeze(layout, folder)
-    written.count_parts(frozen.parts)
+    frozen = freeze(layout, folder)
     prefix = re.sub(r"\W+", "_", name)
     names = []
     for part in frozen.parts:
@@ -79,22 +78,26 @@ def write_lm_eval(layout: Layout, folder: Path, name: str) -> Written:
             text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
             (folder / f"{names[-1]}.yaml").write_text(text, "utf-8")
     (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8")
+    written = Written.from_parts(frozen.parts)
     written.notes.append(
-        f"Ask it, as in: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "
+        f"To run a task: lm_eval run --model hf --model_args pretrained=… --include_path {name} --tasks {names[0]} "
         "--apply_chat_template --log_samples --output_path results"
     )
     return written
 
 
 class Loader(NamedTuple):
-    """The function that loads the cases of a part."""
+    """The function that loads the cases of a part.
+
+    Attributes:
+        function: Its name in the task file.
+        part: The argument that names the part.
+        metadata: Further metadata for the log, as YAML.
+    """
 
     function: str
-    """Its name in the task file."""
     part: str
-    """The argument that names the part."""
     metadata: str = ""
-    """More metadata for the log, as YAML."""
 
 
 def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:

@@ -1,8 +1,9 @@
-"""MLflow: a JSON object with metrics, params and tags for every model, ready for `mlflow.log_metrics` and the like."""
+"""Export metrics, params and tags of each model as JSON for `mlflow.log_metrics` and similar functions."""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import IO
 
 import msgspec
@@ -14,21 +15,20 @@ from ragbed.interop.exports.frozen import scorers_hash
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
 _TRACK = "robust"
-_FOREIGN = re.compile(r"[^\w./ -]")
-"""What MLflow does not take in a name."""
-_LONGEST = 500
-"""Characters of a param's value that every MLflow server takes."""
+_NOT_ALLOWED = re.compile(r"[^\w./ -]")  # characters that MLflow refuses in names
+_MAX_PARAM_LENGTH = 500  # every MLflow server accepts param values of this length
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Every number of the report's tables, with its interval and counts; failed calls are in `errors`, as in tables."""
+    """Write every number of the report with its interval and counts; `errors` has the failed calls."""
     written = Written("trials")
-    for _ in run.results(written):
-        pass
+    deque(run.results(written), maxlen=0)  # counts the trials
     cells = read_report_cells([run.folder], [_TRACK])
     models = [model for model in run.store.models().values() if run.model in (None, model[0])]
-    params = {_FOREIGN.sub("_", name): value[:_LONGEST] for name, value in sorted(run.store.settings().items())}
-    told = [
+    params = {
+        _NOT_ALLOWED.sub("_", name): value[:_MAX_PARAM_LENGTH] for name, value in sorted(run.store.settings().items())
+    }
+    runs = [
         {
             "run_name": name,
             "params": {"model": name, **params},
@@ -37,28 +37,27 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
         }
         for name, identity in models
     ]
-    sink.write(msgspec.json.format(msgspec.json.encode({"runs": told})) + b"\n")
+    sink.write(msgspec.json.format(msgspec.json.encode({"runs": runs})) + b"\n")
     return written
 
 
 def _metrics(cells: list[Cell]) -> dict[str, float]:
     metrics: dict[str, float] = {}
     for cell in cells:
-        of = cell.estimate
-        if cell.scope == "all" and of.value is not None:
+        estimate = cell.estimate
+        if cell.scope == "all" and estimate.value is not None:
             name = _name(cell)
-            interval = {"low": of.low, "high": of.high}
-            metrics[name] = of.value
-            metrics |= {f"{name}.{which}": bound for which, bound in interval.items() if bound is not None}
-            metrics |= {f"{name}.{which}": getattr(of, which) for which in ("n", "asked", "errors")}
+            metrics[name] = estimate.value
+            values = {key: getattr(estimate, key) for key in ("low", "high", "n", "asked", "errors")}
+            metrics |= {f"{name}.{key}": value for key, value in values.items() if value is not None}
     return metrics
 
 
 def _name(cell: Cell) -> str:
-    """`noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`: MLflow groups charts by what stands before a slash.
+    """Return e.g. `noise/accuracy/en/ragbed-mini-en_base/robust/noise-0.4`; MLflow groups charts by the path.
 
-    A remedy's profile is `robust_quote`, since MLflow takes no plus.
+    The profile of a prompting strategy is e.g. `robust_quote`, because MLflow does not accept a plus sign.
     """
-    place = [f"{name}-{value}" for name, value in cell.place.items() if value not in (None, "related")]
-    parts = [cell.table, cell.estimate.metric, cell.key.lang, cell.key.data, cell.key.profile, *place]
-    return "/".join(_FOREIGN.sub("_", part) for part in parts)
+    condition = [f"{name}-{value}" for name, value in cell.place.items() if value not in (None, "related")]
+    parts = [cell.table, cell.estimate.metric, cell.key.lang, cell.key.data, cell.key.profile, *condition]
+    return "/".join(_NOT_ALLOWED.sub("_", part) for part in parts)

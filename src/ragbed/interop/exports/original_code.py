@@ -1,7 +1,7 @@
-"""The original code's own result files: one of predictions and one of totals for every condition, named as it does.
+"""Export the result files of the original code: predictions and totals of every condition, with its file names.
 
-Its numbers are repeated, faults included: failed calls are not counted, right answers are added to the refusals where
-all documents are noise, and refusals count as corrections (`scorers.totals`).
+The totals have the faults of the original code: failed calls are not counted, correct answers are added to the refusals
+if all documents are noise, and refusals count as corrections (`scoring.original_totals`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from ragbed.schema import Answer, Case
 from ragbed.scoring import code
 from ragbed.scoring.original_totals import original_correction, original_detection, original_rate
 
-_ASKED = ("noise", "rejection", "integration", "counterfactual", "closed-book")
-"""What the original asks."""
+_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")  # those of the original code
 
 
 @dataclass
 class _Condition:
-    """One file of predictions, and what its totals are made of."""
+    """A file of predictions and the values of its totals."""
 
     path: Path
     sink: IO[bytes]
@@ -33,7 +32,6 @@ class _Condition:
     flags: list[bool] = field(default_factory=list)
 
     def add(self, result: StoredResult) -> None:
-        """Writes a prediction and keeps its label."""
         case, reply = result.case, result.completion.reply or ""
         label, flagged = code.label(case, reply), code.flagged(case, reply)
         self.labels.append(label)
@@ -41,7 +39,7 @@ class _Condition:
         line = {
             "id": int(case.item) if case.item.isdecimal() else case.item,
             "query": case.question,
-            "ans": _spelled(case.answer),
+            "ans": _rgb_answer(case.answer),
             "label": label,
             "prediction": reply,
             "docs": [document.text for document in case.documents],
@@ -51,30 +49,29 @@ class _Condition:
         self.sink.write(msgspec.json.encode(line) + b"\n")
 
     def finish(self) -> None:
-        """Closes the file and writes the totals beside it."""
         self.sink.close()
         noise = self.case.noise or 0.0
         rate = original_rate(self.labels, noise)
         totals = {"all_rate": rate.value, "noise_rate": noise, "tt": rate.hits, "nums": rate.of}
         if self.case.fake is not None:
-            found, mended = original_detection(self.flags), original_correction(self.labels, self.flags)
-            totals |= {"fact_check_rate": found.value, "correct_rate": mended.value or 0}
-            totals |= {"fact_tt": found.hits, "correct_tt": mended.hits}
+            detected, corrected = original_detection(self.flags), original_correction(self.labels, self.flags)
+            totals |= {"fact_check_rate": detected.value, "correct_rate": corrected.value or 0}
+            totals |= {"fact_tt": detected.hits, "correct_tt": corrected.hits}
         written = msgspec.json.format(msgspec.json.encode(totals), indent=4)
         self.path.with_name(f"{self.path.stem}_result.json").write_bytes(written + b"\n")
 
 
 def write_folder(run: ExportedRun, folder: Path) -> Written:
-    """The files of every model, dataset and condition that the original knows."""
+    """Write the files of every model, dataset and condition that the original code has."""
     written = Written("trials", leaves_out=True)
     temperature = float(run.store.settings().get("temperature", "0"))
     conditions: dict[str, _Condition] = {}
-    strange = 0
+    skipped = 0
     try:
         for result in run.results(written):
             case = result.case
-            if case.testbed not in _ASKED or case.arm != "related" or case.rotation or result.repeat:
-                strange += 1
+            if case.testbed not in _TESTBEDS or case.arm != "related" or case.rotation or result.repeat:
+                skipped += 1
                 continue
             name = _name(result, temperature)
             if name not in conditions:
@@ -84,9 +81,11 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
     finally:
         for condition in conditions.values():
             condition.finish()
-    if strange:
-        written.count -= strange
-        written.notes.append(f"{strange:,} trials of conditions that the original code does not have are not in it.")
+    if skipped:
+        written.count -= skipped
+        written.notes.append(
+            f"{skipped:,} trials are left out because the original code does not have their conditions."
+        )
     return written
 
 
@@ -100,6 +99,6 @@ def _name(result: StoredResult, temperature: float) -> str:
     )
 
 
-def _spelled(answer: Answer) -> list[str | list[str]]:
-    """As RGB spells answers: a part with one wording is a plain text."""
+def _rgb_answer(answer: Answer) -> list[str | list[str]]:
+    """Return an answer in the notation of RGB: a part with one alias is a string."""
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in answer]

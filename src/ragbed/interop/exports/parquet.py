@@ -1,8 +1,8 @@
-"""Parquet: cases and trials as typed columns, with the fields of their JSON lines; row groups stream through."""
+"""Write cases, trials and items as Parquet files with the fields of their JSON lines, one row group at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import IO, Any, Self
 
 import msgspec
@@ -10,70 +10,65 @@ import msgspec
 from ragbed.data import Dataset
 from ragbed.data.parquet import item_row, item_schema, need_parquet
 from ragbed.interop.exports.records_base import ExportedRun, Written
+from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import to_trial
 from ragbed.schema import Case
 from ragbed.testbeds.prompts import prompt_hash
 
-_ROWS = 1_000
-"""Of a row group: some 10 MB of documents, which is what is held at once."""
+_GROUP_ROWS = 1_000  # rows in memory, about 10 MB of documents
 
 
 def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Every trial a row; one without a reply has its outcome and error, and neither reply nor scores."""
+    """Write one row per trial; a trial without a response has its outcome and error, but no scores."""
     need_parquet()
     written = Written("trials")
-    write_rows((row for _, row in trial_rows(run, written)), trial_schema(), sink)
+    rows = (trial_row(result, canonical=run.canonical) for result in run.results(written))
+    write_rows(rows, trial_schema(), sink)
     return written
 
 
 def write_items(dataset: Dataset, sink: IO[bytes]) -> Written:
-    """Every item a row."""
+    """Write one row per item."""
     need_parquet()
-    written = Written("items")
-
-    def rows() -> Iterator[dict[str, object]]:
-        for item in dataset.items():
-            written.count += 1
-            yield item_row(item)
-
-    write_rows(rows(), item_schema(), sink)
-    return written
+    count = write_rows(map(item_row, dataset.items()), item_schema(), sink)
+    return Written("items", count)
 
 
-def trial_rows(run: ExportedRun, written: Written) -> Iterator[tuple[Case, dict[str, object]]]:
-    """Every trial's case, and the trial as a row."""
-    for result in run.results(written):
-        row = _asked(to_trial(result, canonical=run.canonical))
-        yield result.case, row | {"prompt": prompt_hash(result.case.messages)}
+def trial_row(result: StoredResult, *, canonical: bool) -> dict[str, object]:
+    """Return a trial as a row."""
+    return _row(to_trial(result, canonical=canonical), result.case)
 
 
 def case_row(case: Case) -> dict[str, object]:
-    """A case as a row."""
-    return _asked(msgspec.structs.asdict(case)) | {"prompt": prompt_hash(case.messages)}
+    """Return a case as a row."""
+    return _row(msgspec.structs.asdict(case), case)
 
 
-def _asked(fields: dict[str, object]) -> dict[str, object]:
-    """Only feasible cases are rows, so that these fields tell nothing."""
-    return {name: value for name, value in fields.items() if name not in ("feasible", "reason")}
+def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
+    # All rows are feasible cases, so these fields are left out.
+    kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason")}
+    return kept | {"prompt": prompt_hash(case.messages)}
 
 
-def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Writes rows, a group at a time."""
+def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) -> int:  # noqa: ANN401 - pyarrow has no types
+    """Write rows in groups and return their number."""
+    count = 0
     with RowWriter(sink, schema) as writer:
-        for row in rows:
+        for count, row in enumerate(rows, start=1):  # noqa: B007 - returned
             writer.write(row)
+    return count
 
 
 class RowWriter:
-    """Writes rows as they come, a group at a time.
+    """Writes rows in groups.
 
     Args:
-        sink: Where to.
+        sink: The file.
         schema: The columns.
-        rows: Of a group.
+        rows: The number of rows of a group.
     """
 
-    def __init__(self, sink: Any, schema: Any, rows: int = _ROWS) -> None:  # noqa: ANN401 - pyarrow has no types
+    def __init__(self, sink: Any, schema: Any, rows: int = _GROUP_ROWS) -> None:  # noqa: ANN401 - pyarrow has no types
         from pyarrow import parquet  # noqa: PLC0415 - an extra
 
         self._schema, self._rows = schema, rows
@@ -81,7 +76,7 @@ class RowWriter:
         self._group: list[dict[str, object]] = []
 
     def write(self, row: dict[str, object]) -> None:
-        """Takes a row."""
+        """Add a row."""
         self._group.append(row)
         if len(self._group) >= self._rows:
             self._flush()
@@ -106,7 +101,7 @@ class RowWriter:
 
 
 def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Fails where a value would have no column: pyarrow drops it without a word."""
+    """Raise an error if a value has no column, because pyarrow would drop it silently."""
     scores = {field.name for field in schema.field("scores").type} if "scores" in schema.names else set()
     for row in rows:
         if lost := {*row} - {*schema.names} | {*(row.get("scores") or ())} - scores:
@@ -114,30 +109,30 @@ def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN
 
 
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The columns of a case."""
+    """Return the columns of a case."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     return arrow.schema(_case_fields(arrow))
 
 
 def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The columns of a trial."""
+    """Return the columns of a trial."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
     text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()
     scores = {"code.label": arrow.list_(arrow.int8()), "partial": number, "aligned": number, "verdict": text}
     scores |= {f"{track}.{name}": flag for track in ("code", "paper") for name in ("correct", "refused", "flagged")}
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled"), flag)
-    shares = [f"retrieved_{stance}" for stance in ("supports", "distracts", "contradicts", "unknown")]
+    shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    found = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
+    passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
     usage, messages = arrow.map_(text, arrow.int64()), arrow.list_(arrow.struct([("role", text), ("content", text)]))
     step = {"messages": messages, "reply": text, "usage": usage, "latency_s": number, "cached": flag}
-    told = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
-    told |= {"reasoning": text, "usage": usage, "latency_s": number}
-    told |= {"retrieved": found, "citations": found, "steps": arrow.list_(arrow.struct(list(step.items())))}
-    told |= {"attempts": arrow.int32(), "scores": arrow.struct(list(scores.items()))}
-    return arrow.schema(_case_fields(arrow) + list(told.items()))
+    fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
+    fields |= {"reasoning": text, "usage": usage, "latency_s": number}
+    fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}
+    fields |= {"attempts": arrow.int32(), "scores": arrow.struct(list(scores.items()))}
+    return arrow.schema(_case_fields(arrow) + list(fields.items()))
 
 
 def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow has no types

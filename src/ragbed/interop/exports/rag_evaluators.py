@@ -1,4 +1,4 @@
-"""Input files of RAGAS and RAGChecker.
+"""Export the input files of RAGAS and RAGChecker.
 
 RAGAS: JSON Lines of single-turn samples, as `EvaluationDataset.from_jsonl` reads them. RAGChecker: one JSON object with
 all results, as `RAGResults.from_json` reads it; the query id is the name of the case.
@@ -20,12 +20,8 @@ from ragbed.schema import Case, Completion
 def write_ragas_cases(layout: Layout, sink: IO[bytes]) -> Written:
     """Write samples without a response, for a system that has not answered yet."""
     written = Written("cases")
-    for case in layout.cases():
-        if case.feasible:
-            sink.write(msgspec.json.encode(_ragas_sample(case, _given_contexts(case))) + b"\n")
-            written.count += 1
-        else:
-            written.infeasible[case.reason or ""] += 1
+    for case in written.feasible_cases(layout):
+        sink.write(msgspec.json.encode(_ragas_sample(case, _given_contexts(case))) + b"\n")
     return written
 
 
@@ -46,7 +42,7 @@ def _ragas_sample(case: Case, contexts: list[_Context]) -> dict[str, object]:
         "case": case.case,  # RAGAS ignores this field; it links the sample to its case
         "user_input": case.question,
         "retrieved_contexts": [context.text for context in contexts],
-        # For a corpus, a run stores the passages that were found, not those that should have been.
+        # For a corpus, a run stores the retrieved passages but not the relevant ones.
         "reference_contexts": supporting if case.corpus is None else None,
         "reference": reference_of(case),
     }
@@ -55,16 +51,8 @@ def _ragas_sample(case: Case, contexts: list[_Context]) -> dict[str, object]:
 def write_ragchecker_cases(layout: Layout, sink: IO[bytes]) -> Written:
     """Write results whose response is null, for a system that has not answered yet."""
     written = Written("cases")
-
-    def results() -> Iterable[dict[str, object]]:
-        for case in layout.cases():
-            if case.feasible:
-                written.count += 1
-                yield _ragchecker_result(case, None, _given_contexts(case))
-            else:
-                written.infeasible[case.reason or ""] += 1
-
-    _write_ragchecker(results(), sink)
+    cases = written.feasible_cases(layout)
+    _write_ragchecker((_ragchecker_result(case, None, _given_contexts(case)) for case in cases), sink)
     return written
 
 
@@ -73,8 +61,8 @@ def write_ragchecker_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
     run.need_one_model("RAGChecker input")
     written, contexts = Written("trials", leaves_out=True), _Contexts()
     results = (
-        _ragchecker_result(one.case, one.completion.reply, contexts.of(one.case, one.completion))
-        for one in run.results(written)
+        _ragchecker_result(result.case, result.completion.reply, contexts.of(result.case, result.completion))
+        for result in run.results(written)
     )
     _write_ragchecker(results, sink)
     written.notes += contexts.notes()
@@ -101,43 +89,38 @@ def _write_ragchecker(results: Iterable[dict[str, object]], sink: IO[bytes]) -> 
 
 
 class _Context(NamedTuple):
-    """A text and the name that identifies it."""
-
     id: str
     text: str
 
 
 def _given_contexts(case: Case) -> list[_Context]:
-    """Return the documents of a case."""
     return [_Context(f"{document.item or case.item}/{document.source}", document.text) for document in case.documents]
 
 
 @dataclass
 class _Contexts:
-    """The contexts of a run's trials, with counts of what the run does not store."""
+    """Collects the contexts of trials and counts those that a run does not store.
+
+    Attributes:
+        unreported: Trials whose system does not report the retrieved passages.
+        foreign: Passages that are not in the corpus, of which a run stores only the beginning.
+    """
 
     unreported: int = 0
-    """Trials whose system does not report the passages it found."""
     foreign: int = 0
-    """Passages that are not in the corpus: a run stores only their beginning."""
 
     def of(self, case: Case, completion: Completion) -> list[_Context]:
-        """Return the contexts of one trial, the best first."""
         if case.corpus is None:
             return _given_contexts(case)
         self.unreported += completion.retrieved is None
-        found = completion.retrieved or ()
-        known = [_Context(one.id, one.text) for one in found if one.stance is not None]
-        self.foreign += len(found) - len(known)
+        retrieved = completion.retrieved or ()
+        known = [_Context(passage.id, passage.text) for passage in retrieved if passage.stance is not None]
+        self.foreign += len(retrieved) - len(known)
         return known
 
     def notes(self) -> list[str]:
-        """Return the notes to print for the user."""
-        notes = []
-        if self.unreported:
-            notes.append(
-                f"Trials whose system does not report what it retrieved: {self.unreported:,}. They have no contexts."
-            )
-        if self.foreign:
-            notes.append(f"Retrieved passages that are not in the corpus: {self.foreign:,}. They are left out.")
-        return notes
+        unreported = (
+            f"Trials whose system does not report what it retrieved: {self.unreported:,}. They have no contexts."
+        )
+        foreign = f"Retrieved passages that are not in the corpus: {self.foreign:,}. They are left out."
+        return [note for note, count in ((unreported, self.unreported), (foreign, self.foreign)) if count]

@@ -1,4 +1,4 @@
-"""What an export is made of, and what it says of itself when it is done."""
+"""The input of an export and the summary of its output."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from ragbed.errors import UnknownName, UsageError
-from ragbed.interop.exports.frozen import TestbedPart
+from ragbed.interop.exports.frozen import Layout, TestbedPart
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Case
@@ -17,37 +18,55 @@ from ragbed.testbeds.prompts import REFUSAL
 
 @dataclass
 class Written:
-    """What went into a file or folder, and what did not."""
+    """What an export wrote and what it left out.
+
+    Attributes:
+        what: The counted records: cases, trials or models.
+        infeasible: The number of infeasible cases by reason.
+        failed: The trials without a response, each with its model and the kind of error.
+        leaves_out: Whether the format cannot contain failed trials.
+        notes: Further messages for the user.
+    """
 
     what: str
-    """What is counted: cases, trials, models."""
     count: int = 0
     infeasible: Counter[str] = field(default_factory=Counter)
-    """Cases that could not be laid out, by reason."""
     failed: list[str] = field(default_factory=list)
-    """Trials without a reply, each with its model and kind of error."""
     leaves_out: bool = False
-    """Whether the format has no place for such a trial, so that it is missing there."""
     notes: list[str] = field(default_factory=list)
-    """What else the user should know."""
 
-    def count_parts(self, parts: Iterable[TestbedPart]) -> None:
-        """Counts the parts of a frozen testbed."""
+    @classmethod
+    def from_parts(cls, parts: Iterable[TestbedPart]) -> Self:
+        """Return the summary of a frozen testbed."""
+        written = cls("cases")
         for part in parts:
-            self.count += part.cases
-            self.infeasible.update(part.infeasible)
+            written.count += part.cases
+            written.infeasible.update(part.infeasible)
+        return written
+
+    def feasible_cases(self, layout: Layout) -> Iterator[Case]:
+        """Yield and count the feasible cases, and count the infeasible ones by reason."""
+        for case in layout.cases():
+            if case.feasible:
+                self.count += 1
+                yield case
+            else:
+                self.infeasible[case.reason or ""] += 1
 
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A run to be written."""
+    """A run to export.
+
+    Attributes:
+        model: The only model to export, or None for all.
+        canonical: Whether to sort the records and leave out what differs between equal runs.
+    """
 
     folder: Path
     store: RunStore
     model: str | None = None
-    """The only one that is wanted, where there are several."""
     canonical: bool = False
-    """Sorted, and without what differs between equal runs."""
 
     def __post_init__(self) -> None:
         if self.model is not None and self.model not in self.models:
@@ -55,11 +74,11 @@ class ExportedRun:
 
     @property
     def models(self) -> list[str]:
-        """Names of the models that were asked."""
+        """The names of the evaluated models."""
         return [name for name, _ in self.store.models().values()]
 
     def results(self, written: Written) -> Iterator[StoredResult]:
-        """The results that are wanted; those without a reply are noted, and left out where they have no place."""
+        """Yield the selected results; those without a response are noted, and left out if the format requires it."""
         for result in self.store.results(by_name=self.canonical):
             if self.model not in (None, result.model):
                 continue
@@ -72,18 +91,18 @@ class ExportedRun:
             yield result
 
     def need_one_model(self, to: str) -> None:
-        """Ends where a format has no place for a second model.
+        """Refuse a run of several models for a format that has the responses of one.
 
         Raises:
-            UsageError: Several were asked, and none is named.
+            UsageError: The run has several models, and none is selected.
         """
         if self.model is None and len(self.models) > 1:
-            told = ", ".join(self.models)
-            raise UsageError(f"{to} holds the answers of one model; say by --model which one: {told}.")
+            names = ", ".join(self.models)
+            raise UsageError(f"{to} has the responses of one model, and this run has several. Add --model: {names}.")
 
 
 def reference_of(case: Case) -> str:
-    """The right thing to say, as one text: the answer's parts, or the sentence that declines."""
+    """Return the expected response as one text: the parts of the answer, or the refusal sentence."""
     if case.expect == "refuse":
         return REFUSAL[case.lang]
     return "; ".join(aliases[0] for aliases in case.answer)

@@ -1,6 +1,6 @@
-"""Exports in parts: every record goes to the part that the hash of its key names; the list of the parts comes last.
+"""Write an export in shards: the hash of a record's key determines its shard, and a list of shards is written last.
 
-Parts are written as they come, so that what is larger than this disk can go elsewhere.
+Shards are streamed, so that data larger than this disk can be written to remote storage.
 """
 
 from __future__ import annotations
@@ -19,18 +19,23 @@ from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import part_of, write_whole, write_whole_folder
 from ragbed.io.locations import Place, is_there, naming, open_sink, remove
 
+# Maximum number of shards. All are open at once: systems allow a few thousand open files, and each remote file has a
+# buffer of 5 MB.
 MOST = 512
-"""Parts that are open at once: systems allow some thousand files, and what goes elsewhere is held 5 MB a part."""
 
 Record: TypeAlias = bytes | dict[str, object]
 
 
 class ShardFormat(NamedTuple):
-    """How parts are written."""
+    """The format of a shard.
+
+    Attributes:
+        ending: The ending of its file name.
+        open: Takes a file and returns a context manager with a method `write` for one record.
+    """
 
     ending: str
     open: Callable[[Any], Any]
-    """From a file to a context with something that writes one record at a time."""
 
 
 LINES = ShardFormat(".jsonl", io.BufferedWriter)
@@ -39,17 +44,17 @@ LINES = ShardFormat(".jsonl", io.BufferedWriter)
 def write_shards(
     folder: Place, what: str, count: int, records: Iterable[tuple[str, Record]], kind: ShardFormat
 ) -> None:
-    """Writes records, each with its key, into a new folder.
+    """Write records with their keys into the shards of a new folder.
 
     Args:
-        folder: Here, where it appears when it is whole; or elsewhere, where its list of parts does.
-        what: The records are.
-        count: Of parts.
-        records: Each with what it is divided by.
-        kind: Of the parts.
+        folder: A local folder, which appears when it is complete, or a URL, where the list of shards appears last.
+        what: The name of the records.
+        count: The number of shards.
+        records: The key and the content of each record.
+        kind: The format of the shards.
 
     Raises:
-        UsageError: There is something of that name already.
+        UsageError: The folder exists.
     """
     names = [f"part-{index:05}{kind.ending}" for index in range(count)]
     if isinstance(folder, Path):
@@ -58,12 +63,12 @@ def write_shards(
         return
     for name in (LIST, *names):
         if is_there(folder / name):
-            raise UsageError(f"{folder} is there already: it has {name}; name a new folder.")
+            raise UsageError(f"{folder} already exists and contains {name}; choose a new folder.")
     try:
         _fill(folder, what, names, records, kind)
     except BaseException:
         for name in (LIST, *names):
-            with suppress(RagbedError):  # what went wrong first is told
+            with suppress(RagbedError):  # the first error is reported
                 remove(folder / name)
         raise
 
@@ -76,13 +81,13 @@ def _fill(folder: Place, what: str, names: list[str], records: Iterable[tuple[st
             index = part_of(key, len(names))
             writers[index].write(record)
             files[index].records += 1
-    listed = Shards(what, tuple(file.told(name) for file, name in zip(files, names, strict=True)))
+    listed = Shards(what, tuple(file.summary(name) for file, name in zip(files, names, strict=True)))
     with write_whole(folder / LIST) as sink:
         sink.write(msgspec.json.format(msgspec.json.encode(listed), indent=1) + b"\n")
 
 
 class _PartFile(io.RawIOBase):
-    """A part that is being written: its bytes are counted and hashed as they pass."""
+    """A shard that counts and hashes the bytes written to it."""
 
     def __init__(self, place: Place) -> None:
         super().__init__()
@@ -109,5 +114,5 @@ class _PartFile(io.RawIOBase):
             with naming(self._place, "written"):
                 self._sink.close()
 
-    def told(self, name: str) -> ShardPart:
+    def summary(self, name: str) -> ShardPart:
         return ShardPart(name, self.records, self._size, self._hash.hexdigest())

@@ -1,4 +1,4 @@
-"""What other harnesses load when they ask ragbed's testbeds: each file is called by one of them.
+"""Adapters that other harnesses load to run ragbed's testbeds.
 
-They stand at the edge, as the command line does: they read the environment, and nothing of ours imports them.
+Like the command line, they may read the environment, and no other package of ragbed imports them.
 """

@@ -1,4 +1,4 @@
-"""What Inspect AI runs: tasks over frozen cases, and the scorer that calls ragbed's own."""
+"""Tasks, the scorer and the model `cassette/<file>` for Inspect AI."""
 
 from __future__ import annotations
 
@@ -8,18 +8,29 @@ from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
 from inspect_ai.scorer import Metric, Score, Scorer, Target, grouped, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
+from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
 from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.harnesses.frozen import find_part
-from ragbed.interop.harnesses.inspect_model import CassetteAPI
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
-from ragbed.interop.harnesses.shipped import SHIPPED, lay_out_shipped
-from ragbed.schema import Case
+from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
+from ragbed.models.cassette import Recording
+from ragbed.schema import Case, Completion, Message
 from ragbed.testbeds.prompts import prompt_hash
 
 __all__ = ["CassetteAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
@@ -29,20 +40,19 @@ _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "user": ChatMessageUser,
     "assistant": ChatMessageAssistant,
 }
-_SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)
-"""As `ragbed run` asks by default."""
+_STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "content_filter"}
+_SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `ragbed run`
 
 
 def frozen_task(folder: Path, name: str) -> Task:
-    """A part of an exported testbed."""
+    """Return the task of an exported testbed part."""
     part = find_part(folder, name)
     return _task(name, part, read_part(folder, part))
 
 
 def shipped_task(name: str) -> Task:
-    """A testbed that is known by name."""
-    part, cases = lay_out_shipped(name)
-    return _task(name, part, cases)
+    """Return the task of a built-in testbed."""
+    return _task(name, *make_shipped_cases(name))
 
 
 def _task(name: str, part: TestbedPart, cases: Iterable[Case]) -> Task:
@@ -68,15 +78,14 @@ def _sample(case: Case, part: TestbedPart) -> Sample:
 
 
 def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
-    """Means over all cases, and over those of each condition where there are several."""
-    usual = [mean(), stderr()]
+    """Return means over all cases and, if there are several conditions, over the cases of each."""
     by_condition = [grouped(mean(), "condition", all=False)] if len(part.conditions) > 1 else []
-    return dict.fromkeys(METRICS, usual + by_condition)
+    return {name: [mean(), stderr(), *by_condition] for name in METRICS}
 
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
 def ragbed_scorer() -> Scorer:
-    """Scores as a run of ragbed does, on all tracks; not scored is NaN, Inspect's sign for it, and in no mean."""
+    """Score on all tracks, like a run of ragbed. A missing score is NaN, which Inspect leaves out of means."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion
@@ -92,8 +101,49 @@ def ragbed_scorer() -> Scorer:
     return score
 
 
+@modelapi(name="cassette")
+class CassetteAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed where types are checked
+    """Finds responses by their prompt; a recorded error or a missing response is an error of the sample."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - Inspect's signature
+        **_: object,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self._recording = Recording(Path(model_name))
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's signature
+        tools: list[ToolInfo],  # noqa: ARG002
+        tool_choice: ToolChoice,  # noqa: ARG002
+        config: GenerateConfig,  # noqa: ARG002
+    ) -> ModelOutput:
+        """Return the recorded response to the messages."""
+        found = self._recording.find([Message(role=turn.role, content=turn.text) for turn in input])
+        if found.outcome == "error":
+            raise RuntimeError(found.error)
+        return _output(self.model_name, found)
+
+
+def _output(model: str, found: Completion) -> ModelOutput:
+    # Inspect does not count tokens, and its mock model downloads a tokeniser to do so, so the recorded counts are used.
+    stop = "content_filter" if found.outcome == "refused" else _STOPS.get(found.finish or "", "stop")
+    counts = found.usage or {}
+    read, wrote = counts.get("in", 0), counts.get("out", 0)
+    return ModelOutput(
+        model=model,
+        choices=[ChatCompletionChoice(message=ChatMessageAssistant(content=found.reply or ""), stop_reason=stop)],
+        usage=ModelUsage(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote),
+    )
+
+
 def _register(name: str) -> None:
-    """Makes `inspect eval ragbed/<name>` work."""
+    """Register the task `ragbed/<name>`."""
 
     def make() -> Task:
         return shipped_task(name)

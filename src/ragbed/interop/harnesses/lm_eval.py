@@ -1,4 +1,4 @@
-"""What lm-evaluation-harness calls, by the names that stand in its task files."""
+"""Functions that lm-evaluation-harness calls by the names in its task files."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from pathlib import Path
 from typing import Any
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, read_part, scorers_hash
+from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part, scorers_hash
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.exports.records_base import reference_of
-from ragbed.interop.harnesses.frozen import find_part
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
-from ragbed.interop.harnesses.shipped import lay_out_shipped
+from ragbed.interop.harnesses.shipped import make_shipped_cases
 from ragbed.schema import Case
 from ragbed.testbeds.prompts import prompt_hash
 
 
 def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
-    """The documents of one condition of a part of an exported testbed."""
-    found = find_part(folder, part)
-    return _documents(read_part(folder, found), found, condition)
+    """Return the documents of one condition of an exported testbed part."""
+    testbed = find_part(folder, part)
+    return _documents(read_part(folder, testbed), testbed, condition)
 
 
 def load_shipped(part: str, condition: str = "", **_: object) -> dict[str, Any]:
-    """The documents of one condition of a testbed that is known by name; lm-eval hands in its metadata too."""
-    found, cases = lay_out_shipped(part)
-    return _documents(cases, found, condition)
+    """Return the documents of one condition of a built-in testbed; lm-eval also passes its metadata."""
+    testbed, cases = make_shipped_cases(part)
+    return _documents(cases, testbed, condition)
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """The numbers of one reply; lm-eval averages them."""
-    found = numbers(score_packed(doc["record"], results[0]))
-    return {name: found[name] for name in METRICS if name in found}
+    """Return the scores of one response, which lm-eval averages."""
+    scores = numbers(score_packed(doc["record"], results[0]))
+    return {name: scores[name] for name in METRICS if name in scores}
 
 
 def _documents(cases: Iterable[Case], part: TestbedPart, condition: str) -> dict[str, Any]:
-    from datasets import Dataset  # noqa: PLC0415 - lm-eval brings it
+    from datasets import Dataset  # noqa: PLC0415 - a dependency of lm-eval
 
     rows = [_document(case) for case in cases if condition_of(case, part) == condition]
     return {"test": Dataset.from_list(rows)}

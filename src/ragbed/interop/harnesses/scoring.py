@@ -1,4 +1,4 @@
-"""A reply scored as a run of ragbed scores it, by the same code."""
+"""Score a response in another harness with the scorers of ragbed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def pack(case: Case) -> str:
-    """A case as the text that a harness carries along with its sample, whose prompt it has already."""
+    """Return a case without its prompt as JSON, to be stored in a sample of the harness."""
     return _ENCODER.encode(msgspec.structs.replace(case, messages=())).decode()
 
 
 def score_packed(record: str, reply: str) -> dict[str, Value]:
-    """All values of all tracks."""
+    """Return the values of all tracks."""
     return score(_DECODER.decode(record), reply)
 
 
 def numbers(values: dict[str, Value]) -> dict[str, float]:
-    """Those that are numbers, True as 1; what the case's own answer does not allow to be scored is not among them."""
+    """Return the numeric values, with True as 1; values that cannot be scored (None) are left out."""
     return {name: float(value) for name, value in values.items() if isinstance(value, bool | float)}

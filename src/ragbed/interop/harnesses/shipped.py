@@ -1,23 +1,31 @@
-"""The testbeds that harnesses find by name as soon as ragbed is installed: the paper's conditions."""
+"""Built-in testbeds that harnesses find by name as soon as ragbed is installed: the conditions of the paper.
+
+    python -m ragbed.interop.harnesses.shipped DIR
+
+writes the task files of lm-evaluation-harness. A test compares them with the bundled files.
+"""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
 
 from ragbed.data.catalog import open_data
 from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import Layout, PartCounts, TestbedPart, part_name
+from ragbed.interop.exports.harness_tasks import Loader, task_yaml
 from ragbed.schema import Case, Lang
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.settings import Settings, show_ratio
 
-_FILES: dict[str, dict[str, str]] = {
+# The datasets of each family, which are bundled or downloaded with `ragbed data get`, by the kind of their items.
+_FILES = {
     "mini": {"base": "ragbed-mini-{lang}_base", "int": "ragbed-mini-{lang}_int", "fact": "ragbed-mini-{lang}_fact"},
     "rgb": {"base": "{lang}_refine", "int": "{lang}_int", "fact": "{lang}_fact"},
 }
-"""Data that come with ragbed or that `ragbed data get` brings, by the kind of their items."""
-
 _KINDS = {
     "noise": ("base",),
     "rejection": ("base",),
@@ -25,12 +33,11 @@ _KINDS = {
     "counterfactual": ("fact",),
     "closed-book": ("base", "int", "fact"),
 }
-_LANGS: tuple[Lang, ...] = ("en", "zh")
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """One of them."""
+    """A built-in testbed."""
 
     family: str
     lang: Lang
@@ -38,38 +45,48 @@ class Shipped:
 
     @property
     def name(self) -> str:
-        """`mini_en_noise`: what it is called everywhere."""
+        """The name of the task, e.g. `mini_en_noise`."""
         return f"{self.family}_{part_name(self.lang, self.testbed)}"
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """As its cases tell them apart; known without data."""
+        """The conditions of its cases, known without the data."""
         testbed = TESTBEDS[self.testbed]
         ratios = testbed.noise if isinstance(testbed, Ability) else ()
         return tuple(f"noise={show_ratio(noise)}" for noise in ratios) if len(ratios) > 1 else ("",)
 
-    @property
-    def data(self) -> list[str]:
-        """The datasets it is laid out from."""
-        return [_FILES[self.family][kind].format(lang=self.lang) for kind in _KINDS[self.testbed]]
-
 
 SHIPPED = {
-    one.name: one
-    for one in (Shipped(family, lang, testbed) for family in _FILES for lang in _LANGS for testbed in _KINDS)
+    shipped.name: shipped
+    for shipped in (Shipped(family, lang, bed) for family in _FILES for lang in get_args(Lang) for bed in _KINDS)
 }
 
 
-def lay_out_shipped(name: str) -> tuple[TestbedPart, list[Case]]:
-    """Its cases that can be asked, laid out anew: the same every time, from data that are checked when they come.
+def make_shipped_cases(name: str) -> tuple[TestbedPart, list[Case]]:
+    """Generate the feasible cases of a built-in testbed, which are always the same.
 
     Raises:
-        UsageError: There is no such one, or its data are not here.
+        UsageError: The name is unknown, or the data are not downloaded.
     """
     if name not in SHIPPED:
         raise UnknownName("testbed", name, SHIPPED)
-    one = SHIPPED[name]
-    layout = Layout(open_data(one.data), [TESTBEDS[one.testbed]], Settings(langs=(one.lang,)), named=True)
-    tallied = PartCounts(one.lang, one.testbed)
-    cases = [case for case in layout.cases() if tallied.add(case)]
-    return tallied.part(), cases
+    shipped = SHIPPED[name]
+    datasets = open_data([_FILES[shipped.family][kind].format(lang=shipped.lang) for kind in _KINDS[shipped.testbed]])
+    layout = Layout(datasets, [TESTBEDS[shipped.testbed]], Settings(langs=(shipped.lang,)), named=True)
+    counts = PartCounts(shipped.lang, shipped.testbed)
+    cases = [case for case in layout.cases() if counts.add(case)]
+    return counts.part(), cases
+
+
+def write_files(folder: Path) -> None:
+    """Write the task files of lm-evaluation-harness to a folder."""
+    for name, shipped in SHIPPED.items():
+        # lm-eval has thousands of tasks, so the names of ours start with a prefix.
+        task = name if shipped.family == "rgb" else f"ragbed_{name}"
+        loader = Loader("ragbed.interop.harnesses.lm_eval.load_shipped", name)
+        text = task_yaml(task, shipped.testbed, shipped.conditions, loader)
+        (folder / f"{task}.yaml").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    write_files(Path(sys.argv[1]))

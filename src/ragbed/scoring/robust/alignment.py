@@ -1,7 +1,7 @@
-"""Whether each part of an answer is given to the part of the question that it belongs to.
+"""Check whether each part of an answer is assigned to its own part of the question.
 
-Only answers of one kind can be mixed up: a date is never taken for a name. Of those, a mention belongs to the
-sub-question whose own words stand around it, or else, where no such words do, to the one whose turn it is.
+Only answers of the same kind can be confused: a date is never taken for a name. A mention belongs to the sub-question
+whose distinctive words surround it, or, without such words, to the sub-question at the same position in the order.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.normalise import fold
-from ragbed.scoring.robust.patterns import late
+from ragbed.scoring.robust.patterns import lazy
 
 _ASKING = (
     r"(?:who|whose|whom|what|when|where|which|how|(?:on|in|at|from|by|to|under) (?:what|which|whose)|according to)\b"
 )
-BREAK = {"en": late(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": late("[,;](?:以及|和|还有)?")}
-"""Between the parts of a folded question, where each asks for itself."""
-_WORD = late(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
-_SENTENCE = late(r"[。!?;\n]|\.(?![0-9a-z])")
-_CLAUSE = late(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
+# Separators of the sub-questions of a folded question.
+BREAK = {"en": lazy(rf",? and (?={_ASKING})|[,;] (?={_ASKING})"), "zh": lazy("[,;](?:以及|和|还有)?")}
+_WORD = lazy(r"[a-z]{4,}|[0-9]+|[\u4e00-\u9fff]")
+_SENTENCE = lazy(r"[。!?;\n]|\.(?![0-9a-z])")
+_CLAUSE = lazy(r"[,。!?;\n]|\.(?![0-9a-z])|\band\b|\bwhile\b|而|以及|和")
 
 
 def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
-    """For each part of the answer, whether it is asserted and bound to its own part of the question."""
-    own_words = _own_words(question, lang, len(slots))
-    everything = sorted(mention for mentions in asserted for mention in mentions)
+    """Tell for each part of the answer whether it is asserted and assigned to its own sub-question."""
+    distinctive = _distinctive_words(question, lang, len(slots))
+    all_mentions = sorted(mention for mentions in asserted for mention in mentions)
     aligned = []
     for number, mentions in enumerate(asserted):
         rivals = [
@@ -43,7 +43,7 @@ def find_aligned(
         ]
         aligned.append(
             any(
-                _is_bound(number, mention, rivals, asserted, text_around(text, mention, everything), own_words)
+                _is_bound(number, mention, rivals, asserted, text_around(text, mention, all_mentions), distinctive)
                 for mention in mentions
             )
         )
@@ -56,23 +56,23 @@ def _is_bound(
     rivals: Sequence[int],
     asserted: Sequence[Sequence[Mention]],
     window: str,
-    own_words: tuple[frozenset[str], ...],
+    distinctive: tuple[frozenset[str], ...],
 ) -> bool:
     if not rivals:
         return True
-    if own_words:
-        seen = _words(window)
-        mine = len(own_words[number] & seen)
-        best = max(len(own_words[rival] & seen) for rival in rivals)
-        if mine != best:
-            return mine > best
+    if distinctive:
+        found = _words(window)
+        own = len(distinctive[number] & found)
+        best = max(len(distinctive[rival] & found) for rival in rivals)
+        if own != best:
+            return own > best
     return all((asserted[rival][0].start > mention.start) == (rival > number) for rival in rivals)
 
 
-def text_around(text: str, mention: Mention, everything: Sequence[Mention]) -> str:
-    """What stands around a mention: its sentence before it, its clause after it, no mention itself."""
-    start = max((other.end for other in everything if other.end <= mention.start), default=0)
-    end = min((other.start for other in everything if other.start >= mention.end), default=len(text))
+def text_around(text: str, mention: Mention, mentions: Sequence[Mention]) -> str:
+    """Return the sentence before a mention and the clause after it, without other mentions."""
+    start = max((other.end for other in mentions if other.end <= mention.start), default=0)
+    end = min((other.start for other in mentions if other.start >= mention.end), default=len(text))
     start, end = max(start, mention.start - 200), min(end, mention.end + 100)
     breaks = [match.end() for match in _SENTENCE.finditer(text, start, mention.start)]
     stop = _CLAUSE.search(text, mention.end, end)
@@ -81,12 +81,12 @@ def text_around(text: str, mention: Mention, everything: Sequence[Mention]) -> s
 
 
 @lru_cache(maxsize=16_384)
-def _own_words(question: str, lang: Lang, wanted: int) -> tuple[frozenset[str], ...]:
-    """The words of each sub-question that no other has; nothing where it cannot be taken apart."""
+def _distinctive_words(question: str, lang: Lang, count: int) -> tuple[frozenset[str], ...]:
+    """Return the words of each sub-question that no other has, or nothing if the question cannot be split."""
     parts = [_words(part) for part in BREAK[lang].split(fold(question, lang)) if part.strip()]
-    if len(parts) != wanted:
+    if len(parts) != count:
         return ()
-    return tuple(part - frozenset().union(*parts[:place], *parts[place + 1 :]) for place, part in enumerate(parts))
+    return tuple(part - frozenset().union(*parts[:at], *parts[at + 1 :]) for at, part in enumerate(parts))
 
 
 def _words(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Whether a mention is asserted, or denied, quoted as wrong, or one of several offered."""
+"""Decide whether a response asserts an answer, denies it, quotes it as wrong or offers it as an alternative."""
 
 from __future__ import annotations
 
@@ -6,88 +6,88 @@ import re
 from collections.abc import Sequence
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import FALSE_ZH, NOT_RIGHT, WRONG, late
-from ragbed.scoring.robust.prefilter import NEGATIONS, Seen, words
+from ragbed.scoring.robust.patterns import FALSE_ZH, NEGATIONS, NOT_RIGHT, WRONG, Terms, lazy, words
 
+# Characters to examine on each side of a mention. Sentences are shorter, and the limit keeps the time linear.
 _REACH = 240
-"""Characters looked at on either side of a mention; sentences are shorter, and a bound keeps long replies linear."""
 
-_SENTENCE_END = late(
+_SENTENCE_END = lazy(
     r"[。!?;\n]|(?<![ (][a-z])(?<!\b(?:mr|dr|st|no|vs))(?<!mrs)\.(?![0-9a-z]|[\"')]+ (?:is|are|was|were)\b)"
 )
-_CLAUSE_END = late(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
+_CLAUSE_END = lazy(r"[,:(\"]|\b(?:but|however|while|whereas|although)\b|但|而是|而不是|而非|然而")
 
-_DENIED_BEFORE = late(
+_DENIED_BEFORE = lazy(
     r"(?:\b(?:not|never|neither|nor|no longer|cannot)\b|n't\b)(?! only\b| just\b| merely\b)"
     r"(?:(?!\b(?:is|was|are|were|that|who|which|because|so|answer)\b)[^.])*$"
     r"|\b(?:rather than|instead of|contrary to|other than|as opposed to|whether|unlike)\b[^.]*$"
     rf"|\b(?:{NOT_RIGHT}|not the case|{WRONG}) that\b[^.]*$"
     r"|(?:不是|并非|并不是|不能[说算]|不在|不应|不可能|不等于|是否|没有(?!哪|谁|什么|任何|别|其他|比)|未|不叫|不为|不属于|非(?!常|洲|得))[^。]{0,14}$"
 )
-_LEFT_OUT = late(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
-_BLAMED_BEFORE = late(
+_LEFT_OUT = lazy(r"(?:而不是|而非)[^,.。]{0,16}$|(?:and not|, not|\bnot)\s*(?:(?:in|on|by|at|the)\s+)*$")
+_BLAMED_BEFORE = lazy(
     r"\b(?:incorrectly|wrongly|mistakenly|falsely|erroneously)\b[^.,]{0,80}$"
     r"|(?:错误地|误将|误把|误写|误称|误认|误以为)[^。,]{0,20}$"
 )
-_DENIED_AFTER = late(
+_DENIED_AFTER = lazy(
     r"(?:并不是|不是|并非)"
     r"|[\"')\]]* (?:is|was|are|were)(?: not|n't) (?:the|an?)\b(?! (?:correct|right|actual|true))"
     r"|[\"')\]]* (?:did|does)(?: not|n't)\b"
 )
-_ASKED_AND_DENIED = late(
+_ASKED_AND_DENIED = lazy(
     r"[^.;\n。?]{0,80}\?[\"')\]]* ?"
     rf"(?:no\b(?! (?:doubt|question|wonder))|nope\b|{WRONG}\b"
     r"|(?:\w+ ){0,2}(?:not\b|\w+n't\b)(?! only\b| just\b| merely\b)"
     r"|不(?:是|对|,|。)|并非|没有|否)"
 )
-_ONCE_BELIEVED = late(
+_ONCE_BELIEVED = lazy(
     r"\b(?:formerly|previously|once|originally|initially|at first)\b (?:\w+ )?"
     r"(?:thought|believed|assumed|supposed|presumed|rumou?red|considered)\b[^.]{0,60}$|[原曾本]经?以为[^。]{0,20}$"
 )
+# Answers that are also words of negation.
 _NO = frozenset({"no", "不", "无", "否"})
 _NONE = frozenset({"none", "nothing", "没有"})
-"""Answers that are also the words by which anything is denied."""
-_ALL_SAID = late(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
-_NEGATES = late(
+_COMPLETE_ANSWER = lazy(r" ?(?:[^\w\s-](?! ?[0-9])|- |\n|$)| (?:they|it|he|she|we|there) ")
+_NEGATES = lazy(
     r"(?: [\w']+){0,6}? (?:documents?|passages?|texts?|articles?|sources?|information|known|said|stated|mentioned)\b"
     r"|[^。]{0,12}?(?:信息|文档|资料|文章|材料|提到|提及|说明|依据|足够)"
 )
-_WRONG_AFTER = late(
+_WRONG_AFTER = lazy(
     r"[.\"')\]]*(?:[^.,;。]{0,40}?|, (?:which|that|this|and this) )\b(?:is|was|are|were|'s)\b (?:\w+ )?"
     rf"(?:{WRONG}|{NOT_RIGHT}|an? (?:\w+ )?(?:error|mistake))"
     rf"|[\"')\]]* ?\((?:{WRONG}|not (?:correct|true))"
     rf"|[\"')\]]*[^,。;]{{0,10}}?(?:是|为|属于)?(?:{FALSE_ZH}|不对|是假的)"
 )
-_OTHER_SUBJECT = late(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
-_SOURCE = late(
+_OTHER_SUBJECT = lazy(r"\b(?:documents?|and|but|while|so)\b|文档|但|而")
+_SOURCE = lazy(
     r"\b(?:documents?|passages?|texts?|articles?|sources?|information|statements?|claims?|\[[0-9]\]|they|it)\b[^.]{0,60}?"
     r"\b(?:says?|said|stat(?:es?|ed|ing)|claim(?:s|ed)?|mention(?:s|ed)?|list(?:s|ed)?|suggest(?:s|ed)?|report(?:s|ed)?"
     r"|indicat(?:es?|ed)|contains?)\b|\b(?:according to|based on) (?:the|these|this)\b"
     r"|(?:文档|文中|资料|文章|材料|信息|原文|上文)[^。]{0,20}?(?:说|称|写|提到|提及|指出|显示|认为|表示|给出|中|记载)"
     r"|(?:根据|按照|依据)[^。]{0,6}(?:文档|文章|资料|信息)"
 )
-_CONTRADICTED = late(
+_CONTRADICTED = lazy(
     rf"\b(?:{WRONG}|{NOT_RIGHT}|(?:factual )?errors?|mistakes?|inconsistent with|contradicts?)\b|{FALSE_ZH}|矛盾|不对"
     r"|\b(?:but|however),? (?:actually|in fact|in reality|the (?:actual|correct|right|true))\b"
     r"|但实际|但事实|实际上|事实上|其实|正确的?(?:说法|答案)"
 )
-_CORRECTING = late(
+_CORRECTING = lazy(
     r"\b(?:correct|right|true|actual|real)\b[^.]{0,60}$"
     r"|\b(?:actually|in fact|in reality|should (?:be|have been)|it was)\b[^.]{0,50}$"
     r"|(?:正确|真正|真实|实际|事实上|其实|应(?:该|当)?(?:是|为)|而是)[^。]{0,25}$"
 )
-_OR_BEFORE = late(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
-_OR_AFTER = late(
+_OR_BEFORE = lazy(r"(?:\beither\b[^.]{0,60}|\bor\b (?:(?:in|on|by|at|the) ){0,2}|(?:或者?|还是)(?:是|在|由)?)$")
+_OR_AFTER = lazy(
     r"[\"')]*,? or (?!more|so\b|about|approximately|less|later|earlier|over|nearly|even|otherwise)"
     r"|[\"')]*(?:或者|或(?!许)|还是)"
 )
-_CALLED_RIGHT = late(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
+_CALLED_RIGHT = lazy(r"[\"')\]]* ?(?:(?:是|为)?正确|(?:is|was) (?:\w+ )?(?:correct|right|true)\b)")
 _TERM = r"[$€£¥]?[0-9][0-9.,]*%?(?: ?[^\W\d_]{1,12}){0,2}"
-_TERM_AFTER = late(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
-_TERM_BEFORE = late(rf"{_TERM} ?[-+*/×÷] ?$")
-_MAYBE = late("可能|也许|或许|maybe|perhaps|possibly")
+_TERM_AFTER = lazy(rf"(?: ?[-+*/×÷] ?{_TERM})+ ?=")
+_TERM_BEFORE = lazy(rf"{_TERM} ?[-+*/×÷] ?$")
+_MAYBE = lazy("可能|也许|或许|maybe|perhaps|possibly")
 
-_DOUBT_EN = NEGATIONS | words(
+# Words and characters without which no rule of this file can apply.
+_SIGNALS_EN = NEGATIONS | words(
     "or either rather instead contrary other opposed whether unlike but however maybe perhaps possibly incorrect "
     "wrong false inaccurate mistaken erroneous untrue misleading fictional fabricated incorrectly wrongly "
     "mistakenly falsely erroneously error errors mistake mistakes contradict contradicts inconsistent correct "
@@ -96,44 +96,44 @@ _DOUBT_EN = NEGATIONS | words(
     "indicates indicated contain contains according based nothing nope formerly previously once originally "
     "initially first"
 )
-_DOUBT = _DOUBT_EN | frozenset("不非未没或误错否还矛实可也无以=")
+_SIGNALS = _SIGNALS_EN | frozenset("不非未没或误错否还矛实可也无以=")
 
 
-def is_plain(seen: Seen) -> bool:
-    """Whether a reply has no word on which anything here turns, so that all it mentions is asserted."""
-    return seen.isdisjoint(_DOUBT)
+def is_plain(terms: Terms) -> bool:
+    """Tell whether a response has no word that can deny or qualify, so that all its mentions are asserted."""
+    return terms.isdisjoint(_SIGNALS)
 
 
 def judge_mention(text: str, mention: Mention, same: Sequence[Mention], rivals: Sequence[Mention]) -> str:
-    """What a reply does with a mention: asserted, denied, called wrong, quoted (as wrong), alternative or a sum's term.
+    """Return the status of a mention: asserted, denied, wrong, quoted (as wrong), alternative or term (of a sum).
 
     Args:
-        text: The folded reply.
-        mention: Of an answer.
+        text: The folded response.
+        mention: A mention of an answer.
         same: All mentions of that answer.
         rivals: Mentions of answers that exclude it.
     """
-    before, after = around(text, mention.start, mention.end)
+    before, after = sentence_around(text, mention)
     if _BLAMED_BEFORE.search(before):
         return "wrong"
     if _is_denied(before, after) or _ASKED_AND_DENIED.match(text, mention.end) or _only_denies(text, mention):
         return "denied"
-    blame = _WRONG_AFTER.match(after)
-    if blame and not _OTHER_SUBJECT.search(blame[0]):
+    wrong = _WRONG_AFTER.match(after)
+    if wrong and not _OTHER_SUBJECT.search(wrong[0]):
         return "wrong"
     if _is_alternative(before, after, mention, same):
         return "alternative"
     following = text[mention.end : mention.end + _REACH]
     if _is_attributed(before):
-        answered = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
-        if answered or _CONTRADICTED.search(following):
+        is_replaced = any(mention.end < rival.start < mention.end + _REACH for rival in rivals)
+        if is_replaced or _CONTRADICTED.search(following):
             return "quoted"
     return "term" if _is_term(text, mention) else "asserted"
 
 
 def is_only_reported(text: str, mention: Mention) -> bool:
-    """Whether a mention is put down to the documents and not called right."""
-    before, after = around(text, mention.start, mention.end)
+    """Tell whether a mention is attributed to the documents and not called correct."""
+    before, after = sentence_around(text, mention)
     return _is_attributed(before) and _CALLED_RIGHT.match(after) is None
 
 
@@ -143,28 +143,27 @@ def _is_attributed(before: str) -> bool:
 
 def _is_denied(before: str, after: str) -> bool:
     clause = before[_last_end(before, _CLAUSE_END) :]
-    around_it = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
-    return bool(around_it or _ONCE_BELIEVED.search(clause))
+    denial = _DENIED_BEFORE.search(clause) or _LEFT_OUT.search(before) or _DENIED_AFTER.match(after)
+    return bool(denial or _ONCE_BELIEVED.search(clause))
 
 
 def _only_denies(text: str, mention: Mention) -> bool:
-    """Whether a 'no' or 'none' does not answer but negates what follows: 'there is no information'."""
-    said = text[mention.start : mention.end]
-    if said in _NO:
-        return _ALL_SAID.match(text, mention.end) is None
-    return said in _NONE and _NEGATES.match(text, mention.end) is not None
+    """Tell whether 'no' or 'none' is not an answer but negates the next words, as in 'there is no information'."""
+    answer = text[mention.start : mention.end]
+    if answer in _NO:
+        return _COMPLETE_ANSWER.match(text, mention.end) is None
+    return answer in _NONE and _NEGATES.match(text, mention.end) is not None
 
 
 def is_correcting(text: str, mention: Mention) -> bool:
-    """Whether a mention is put forward as the right answer in place of another."""
-    before, _ = around(text, mention.start, mention.end)
-    return _CORRECTING.search(before) is not None
+    """Tell whether a response presents a mention as the correct answer instead of another."""
+    return _CORRECTING.search(sentence_around(text, mention)[0]) is not None
 
 
-def around(text: str, start: int, end: int) -> tuple[str, str]:
-    """The rest of the sentence before and after a stretch."""
-    before = text[max(0, start - _REACH) : start]
-    after = text[end : end + _REACH]
+def sentence_around(text: str, mention: Mention) -> tuple[str, str]:
+    """Return the parts of the sentence before and after a mention."""
+    before = text[max(0, mention.start - _REACH) : mention.start]
+    after = text[mention.end : mention.end + _REACH]
     stop = _SENTENCE_END.search(after)
     return before[_last_end(before, _SENTENCE_END) :], after[: stop.start()] if stop else after
 
@@ -174,7 +173,7 @@ def _last_end(text: str, pattern: re.Pattern[str]) -> int:
 
 
 def _is_term(text: str, mention: Mention) -> bool:
-    """Whether a number is reckoned with, so that the answer is what comes out: 70 in '70 - 20 = 50'."""
+    """Tell whether a number is a term of a calculation and not its result, e.g. 70 in '70 - 20 = 50'."""
     if not mention.rule.startswith("number"):
         return False
     if _TERM_AFTER.match(text, mention.end):
@@ -184,12 +183,11 @@ def _is_term(text: str, mention: Mention) -> bool:
 
 
 def _is_alternative(before: str, after: str, mention: Mention, same: Sequence[Mention]) -> bool:
-    offered = _OR_AFTER.match(after)
-    if offered:  # 'ESA, or European Space Agency' names one thing twice
-        place = mention.end + offered.end()
-        return not any(place <= other.start <= place + 4 for other in same)
+    following = _OR_AFTER.match(after)
+    if following:  # 'ESA, or European Space Agency' names the same thing twice
+        end = mention.end + following.end()
+        return not any(end <= other.start <= end + 4 for other in same)
     if len(_MAYBE.findall(before)) + len(_MAYBE.findall(after)) > 1:  # 'maybe A, maybe B'
         return True
-    if _OR_BEFORE.search(before):
-        return not any(0 < mention.start - other.end <= 12 for other in same)
-    return False
+    is_last = _OR_BEFORE.search(before) is not None
+    return is_last and not any(0 < mention.start - other.end <= 12 for other in same)

@@ -1,4 +1,4 @@
-"""An answer made ready for matching: each alias read as a date, a quantity or a name."""
+"""Prepare answers for matching: read each alias as a date, a quantity or a name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragbed.schema import Answer, Lang
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.numerals import Digits, digits_of
-from ragbed.scoring.robust.prefilter import look
+from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import LOOSE
 
@@ -26,45 +26,51 @@ _ASKS_WHEN = re.compile(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|�
 _ASKS_WHO = re.compile(
     r"\bwho(?:m|se)?\b|\bwhich (?:director|author|architect|person|artist|designer|player)\b|谁|哪位|哪一位|人是"
 )
-_ASKS_SHARE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
+_ASKS_PERCENTAGE = re.compile(r"%|per ?cent|percentage|share|rate|turnout|百分|率|比例")
 _NO_LETTER = re.compile(r"\W")
 _LONG_WORD = re.compile(r"[a-z]{3,}")
 _COMMA = re.compile("[,，]")
-_NO_DATE = Date(None, None, None, 0, 0)
 _COUNTED = frozenset({"person", "thing", "item"})
 
 
 class Name(NamedTuple):
-    """An alias that is neither a date nor a quantity."""
+    """An alias that is neither a date nor a quantity.
+
+    Attributes:
+        key: Its longest sequence of letters or digits; a text without the key does not contain the name.
+        pattern: The source of its pattern. It is compiled on first use, because compiling takes half of the time of
+            preparing an answer and most responses do not need it.
+        bearers: For a surname that is not an alias: a pattern that finds given names before it in unfolded text.
+        given: The given name of the person.
+    """
 
     key: str
-    """Its longest run of letters or digits: where this is missing, the name is."""
     pattern: str
-    """For `compiled`, which most replies do not need: compiling is half the work of reading an answer."""
     bearers: str | None = None
-    """Of a family name that the data do not list by itself: finds, in unfolded text, the given names before it."""
     given: str = ""
-    """The given name of the one who is meant."""
 
 
 class GoldSlot(NamedTuple):
-    """A part of the answer: the forms of which any will do."""
+    """A part of the answer with its alternative forms.
+
+    Attributes:
+        nouns: The nouns that the quantities count.
+        fullest_date: The parts of all dates together.
+        digits: What a text must contain to express each quantity.
+        forms: The normalised forms, to detect whether another answer means the same.
+    """
 
     names: tuple[Name, ...]
     dates: tuple[Date, ...]
     quantities: tuple[Quantity, ...]
     nouns: frozenset[str]
-    """What the quantities count, in the answer's own words."""
     fullest_date: Date
-    """All that the dates say together."""
     digits: tuple[Digits, ...]
-    """What each quantity looks like at a glance."""
     forms: frozenset[object]
-    """What it says, for telling whether another answer says the same."""
 
     @property
     def kind(self) -> str:
-        """What may be mixed up with it: an answer of the same kind."""
+        """The kind of answer; only answers of the same kind can be confused."""
         if self.dates:
             return "date"
         if self.quantities:
@@ -73,55 +79,49 @@ class GoldSlot(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """All that is known of a case's answers before a reply is read."""
+    """The prepared answers of a case.
+
+    Attributes:
+        question_date: The parts of a date that the question gives.
+        asks_percentage: Whether the question asks for a percentage, so that the sign can be omitted.
+        fake_is_gold: Whether the false answer means the same as the true one and cannot mislead.
+    """
 
     slots: tuple[GoldSlot, ...]
     fakes: tuple[GoldSlot, ...]
-    asked: Date | None
-    """What the question says of a date."""
-    asks_share: bool
-    """Whether the question is about per cent, so that the sign may be left out."""
+    question_date: Date
+    asks_percentage: bool
     fake_is_gold: bool
-    """The false answer says the same as the true one: nobody can be misled by it."""
 
 
-compiled = lru_cache(maxsize=16_384)(re.compile)
-"""A pattern of a name, kept: `re` itself keeps only a few hundred."""
+compiled = lru_cache(maxsize=16_384)(re.compile)  # the cache of `re` has only a few hundred patterns
 
 
 @lru_cache(maxsize=16_384)
 def prepare(question: str, answer: Answer, fake: Answer | None, lang: Lang) -> Gold:
-    """Reads an answer and a false answer; the same case is asked under many conditions, so the work is kept."""
-    asked = fold(question, lang)
-    dates = find_dates(asked, look(asked))[0] + lone_years(asked)
-    known = _together(dates)._replace(day=None)
-    slots = tuple(_slot(aliases, asked, lang) for aliases in answer)
-    fakes = tuple(_slot(aliases, asked, lang) for aliases in fake or ())
+    """Read the true and the false answer; the result is cached because a question occurs under many conditions."""
+    folded = fold(question, lang)
+    dates = find_dates(folded, terms_of(folded))[0] + lone_years(folded)
+    slots = tuple(_slot(aliases, folded, lang) for aliases in answer)
+    fakes = tuple(_slot(aliases, folded, lang) for aliases in fake or ())
     same = any(false.forms & true.forms for false in fakes for true in slots)
     return Gold(
         slots=slots,
         fakes=() if same else fakes,
-        asked=known,
-        asks_share=_ASKS_SHARE.search(asked) is not None,
+        question_date=_merge_dates(dates)._replace(day=None),
+        asks_percentage=_ASKS_PERCENTAGE.search(folded) is not None,
         fake_is_gold=same,
     )
 
 
-def _together(dates: list[Date]) -> Date:
-    """What dates say, where they do not contradict each other."""
-    if not dates:
-        return _NO_DATE
-    year, month, day = (_only({date[place] for date in dates}) for place in range(3))
+def _merge_dates(dates: list[Date]) -> Date:
+    """Return the parts on which all dates agree."""
+    parts = ({date[at] for date in dates} - {None} for at in range(3))
+    year, month, day = (values.pop() if len(values) == 1 else None for values in parts)
     return Date(year, month, day, 0, 0)
 
 
-def _only(values: set[int | None]) -> int | None:
-    """The one value there is; None of several or of none."""
-    told = values - {None}
-    return told.pop() if len(told) == 1 else None
-
-
-def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> GoldSlot:
+def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     names: list[Name] = []
     dates: list[Date] = []
     quantities: list[Quantity] = []
@@ -132,29 +132,32 @@ def _slot(aliases: tuple[str, ...], asked: str, lang: Lang) -> GoldSlot:
         if not folded:
             continue
         forms.add(_NO_LETTER.sub("", folded))
-        if date := _as_date(folded, asked):
+        if date := _as_date(folded, question):
             dates.append(date)
             forms.add(date[:3])
-        elif read := _as_quantities(alias, folded):
-            quantities += _settle(read, quantities)
-            forms |= {(one.value, one.unit) for one in read}
-            nouns |= {one.unit for one in read} | set(_LONG_WORD.findall(folded))
+        elif readings := _as_quantities(alias, folded):
+            values = {
+                quantity.value for quantity in quantities
+            }  # of two readings (5.5 m), prefer that of another alias
+            quantities += [reading for reading in readings if reading.value in values] or readings
+            forms |= {(reading.value, reading.unit) for reading in readings}
+            nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
         elif name := _as_name(alias, folded, lang):
             names.append(name)
-            names += _surname(alias, folded, asked)
+            names += _surname(alias, folded, question)
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
         quantities=tuple(quantities),
         nouns=frozenset(nouns),
-        fullest_date=_together(dates),
-        digits=tuple({digits_of(one.value) for one in quantities}),
+        fullest_date=_merge_dates(dates),
+        digits=tuple({digits_of(quantity.value) for quantity in quantities}),
         forms=frozenset(forms),
     )
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """The aliases; 'A (B)' also as A and as B, and one that lists its own spellings ('J·K·罗琳,J.K.罗琳') apart."""
+    """Return the aliases, the parts of 'A (B)', and the spellings that an alias lists ('J·K·罗琳,J.K.罗琳')."""
     found = list(aliases)
     for alias in aliases:
         if match := _PARENTHESIS.match(alias):
@@ -165,34 +168,26 @@ def _variants(aliases: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _as_date(folded: str, asked: str) -> Date | None:
-    for date in find_dates(folded, look(folded))[0]:
+def _as_date(folded: str, question: str) -> Date | None:
+    for date in find_dates(folded, terms_of(folded))[0]:
         if date.start == 0 and date.end == len(folded):
             return date
     years = lone_years(folded)
-    return years[0] if years and len(folded) == 4 and _ASKS_WHEN.search(asked) else None
+    return years[0] if years and len(folded) == 4 and _ASKS_WHEN.search(question) else None
 
 
 def _as_quantities(alias: str, folded: str) -> list[Quantity]:
-    """The readings of an alias that is a number and what it counts; none for names such as '7 Rings' or 三亚."""
+    """Return the readings of an alias that is a number with a unit; none for names such as '7 Rings' or 三亚."""
     if _CAPITAL_AFTER_NUMBER.match(alias.strip()) or _SCORE.fullmatch(folded):
         return []
-    found = [one for one in find_quantities(folded, look(folded)) if one.start == 0]
-    return [one for one in found if _is_whole(folded[one.end :], one)]
+    quantities = find_quantities(folded, terms_of(folded))
+    return [each for each in quantities if each.start == 0 and _may_be_followed_by(each, folded[each.end :])]
 
 
-def _settle(read: list[Quantity], before: list[Quantity]) -> list[Quantity]:
-    """Of two readings (5.5 m) the one that another alias has; all where none has."""
-    values = {one.value for one in before}
-    return [one for one in read if one.value in values] or read
-
-
-def _is_whole(rest: str, quantity: Quantity) -> bool:
-    if not rest:
-        return True
-    if rest[0] >= "\u4e00":  # 39730名员工: a counting word and its noun
+def _may_be_followed_by(quantity: Quantity, rest: str) -> bool:
+    if rest and rest[0] >= "\u4e00":  # 39730名员工: a counting word and its noun
         return quantity.unit in _COUNTED and len(rest) <= 4
-    return re.fullmatch(r"(?: [a-z]+){1,3}", rest) is not None and quantity.unit in LOOSE
+    return not rest or (quantity.unit in LOOSE and re.fullmatch(r"(?: [a-z]+){1,3}", rest) is not None)
 
 
 def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
@@ -207,9 +202,9 @@ def _as_name(alias: str, folded: str, lang: Lang) -> Name | None:
     parts = [_escape(runs[0][0])]
     for before, run in pairwise(runs):
         between = words[before.end() : run.start()]
-        words_meet = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
-        apart = lang == "en" and words_meet and between.strip("'-")
-        parts += [r"[\W_]{1,3}" if apart else r"[\W_]{0,3}", _escape(run[0])]
+        are_words = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
+        are_separate = lang == "en" and are_words and between.strip("'-")
+        parts += [r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}", _escape(run[0])]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
     return Name(key, _bounded("".join(parts), runs[0][0][0], runs[-1][0][-1]))
 
@@ -218,14 +213,14 @@ def _either_script(number: str) -> str:
     return f"(?:{number}|{'零一二三四五六七八九'[int(number)]})" if len(number) == 1 else number
 
 
-def _surname(alias: str, folded: str, asked: str) -> list[Name]:
-    """The family name of a person, where the question asks for one: the last of two or three words."""
+def _surname(alias: str, folded: str, question: str) -> list[Name]:
+    """Return the surname, the last of two or three words, if the question asks for a person."""
     parts = re.split(r"[ ·]", folded)
-    plain = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
-    if len(parts) not in (2, 3) or not plain or not _ASKS_WHO.search(asked):
+    is_name = all(part.replace(".", "").replace("-", "").isalpha() for part in parts)
+    if len(parts) not in (2, 3) or not is_name or not _ASKS_WHO.search(question):
         return []
     last = parts[-1]
-    if len(last) < 3 or last in asked:
+    if len(last) < 3 or last in question:
         return []
     given, *_, family = re.split(r"[\s·・•]+", alias.strip())
     bearers = rf"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•]{re.escape(family)}"
@@ -237,7 +232,7 @@ def _escape(run: str) -> str:
 
 
 def _bounded(pattern: str, first: str, last: str) -> str:
-    """No letter or digit may touch a Latin word or a number; Chinese has no such borders."""
+    """Add boundaries to Latin words and numbers; Chinese has no word boundaries."""
     before = r"(?<![a-z0-9])" if first.isascii() else ""
     before += r"(?<![0-9][.,])" if first.isdigit() else ""
     after = r"(?![a-z0-9])" if last.isascii() else ""

@@ -1,105 +1,134 @@
-"""Where a reply mentions an answer: the span and the rule that found it."""
+"""Find the mentions of an answer in a response: the span and the matching rule."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, Name, compiled
 from ragbed.scoring.robust.numerals import SIGNS, WORDS
-from ragbed.scoring.robust.prefilter import look, words
+from ragbed.scoring.robust.patterns import Terms, terms_of, words
 from ragbed.scoring.robust.quantities import Quantity, find_quantities
 from ragbed.scoring.robust.units import LOOSE
 
-MOST_MENTIONS = 64
-"""Of one answer that are looked at: a reply that says more has made its point."""
-
+MAX_MENTIONS = 64  # mentions of one answer that are examined
 
 _TITLES = words(
     "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
     "The By And Is Was"
 )
-
-
 _NO_DIGIT = re.compile("[^0-9]+")
 
 
 class Mention(NamedTuple):
-    """A stretch of a folded reply that says an answer."""
+    """A span of a folded response and the rule that found it."""
 
     start: int
     end: int
     rule: str
 
 
-class FoldedResponse:
-    """A folded reply, and what is found in it when first asked for.
+PhraseRule: TypeAlias = tuple[str, frozenset[str], re.Pattern[str]]
+
+
+class PhraseRules:
+    """Rules that find phrases in folded text.
 
     Args:
-        text: The reply, folded.
-        context: Unfolded texts in which people may share a family name: the reply and the documents.
+        rules: The name of each rule, the words and characters of which a text must have one, and the pattern.
+        is_valid: Decides whether a match counts in its context.
+    """
+
+    def __init__(self, rules: Sequence[PhraseRule], is_valid: Callable[[str, re.Match[str]], bool]) -> None:
+        self._rules, self._is_valid = rules, is_valid
+        self._terms = frozenset[str]().union(*(terms for _, terms, _ in rules))
+
+    def find(self, text: str, terms: Terms) -> list[Mention]:
+        """Return the first valid match of each rule."""
+        found: list[Mention] = []
+        if terms.isdisjoint(self._terms):
+            return found
+        for rule, required, pattern in self._rules:
+            if not terms.isdisjoint(required):
+                for match in pattern.finditer(text):
+                    if self._is_valid(text, match):
+                        found.append(Mention(*match.span(), rule))
+                        break
+        return found
+
+
+class FoldedResponse:
+    """A folded response with its dates and quantities, which are found on first use.
+
+    Args:
+        text: The folded response.
+        context: Unfolded texts in which people can share a surname: the response and the documents.
     """
 
     def __init__(self, text: str, context: Sequence[str] = ()) -> None:
-        self.text, self.context, self.seen = text, context, look(text)
+        self.text, self.context, self.terms = text, context, terms_of(text)
 
     @cached_property
     def _dated(self) -> tuple[list[Date], str]:
-        return find_dates(self.text, self.seen)
+        return find_dates(self.text, self.terms)
 
     @property
     def dates(self) -> list[Date]:
-        """Every date."""
+        """All dates."""
         return self._dated[0]
 
     @cached_property
     def years(self) -> list[Date]:
-        """Every bare year."""
+        """All four-digit numbers that may be years."""
         return lone_years(self._dated[1])
 
     @cached_property
     def digits(self) -> str:
-        """Its digits, and nothing between them."""
+        """The digits without anything between them."""
         return _NO_DIGIT.sub("", self.text)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """Every quantity outside the dates."""
-        return find_quantities(self._dated[1], self.seen)
+        """All quantities outside the dates."""
+        return find_quantities(self._dated[1], self.terms)
 
 
-def find_mentions(slot: GoldSlot, gold: Gold, reading: FoldedResponse) -> list[Mention]:
-    """Where a reply says one part of an answer, in any of its forms."""
-    found = [*_names(slot, reading)]
+def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:
+    """Return the mentions of one part of an answer, in any form."""
+    found = [*_names(slot, response)]
     if slot.dates:
-        found += _dates(slot, gold, reading)
-    if slot.quantities and _may_say(slot, reading):
-        found += _quantities(slot, gold, reading)
-    some = sorted(set(found))[:MOST_MENTIONS]
-    return [one for one in some if not any(_contains(other, one) for other in some)]
+        found += _dates(slot, gold, response)
+    if slot.quantities and _may_contain(slot, response):
+        found += _quantities(slot, gold, response)
+    mentions = sorted(set(found))[:MAX_MENTIONS]
+    return _outside(mentions, mentions)
 
 
-def _may_say(slot: GoldSlot, reading: FoldedResponse) -> bool:
-    """Whether at a glance a text may have one of the numbers: in digits, in Chinese numerals or in words."""
-    if not reading.seen.isdisjoint(WORDS) or any(one.run in reading.digits for one in slot.digits):
+def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
+    """Tell whether a text may contain one of the numbers in words, in digits or in Chinese numerals."""
+    terms = response.terms
+    if not terms.isdisjoint(WORDS) or any(digits.run in response.digits for digits in slot.digits):
         return True
-    return not reading.seen.isdisjoint(SIGNS) and any(
-        not any(reading.seen.isdisjoint(signs) for signs in one.signs) for one in slot.digits
+    return not terms.isdisjoint(SIGNS) and any(
+        not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits
     )
 
 
-def drop_contained(owned: list[list[Mention]]) -> list[list[Mention]]:
-    """Leaves out what is only a part of a longer mention of another answer: 70 in 170, 中国 in 中国银行."""
+def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
+    """Remove mentions that are part of a longer mention of another answer, e.g. 70 in 170 or 中国 in 中国银行."""
     kept = []
-    for number, mentions in enumerate(owned):
-        others = [other for place, rest in enumerate(owned) if place != number for other in rest]
-        kept.append([one for one in mentions if not any(_contains(other, one) for other in others)])
+    for number, mentions in enumerate(by_answer):
+        others = [other for at, rest in enumerate(by_answer) if at != number for other in rest]
+        kept.append(_outside(mentions, others))
     return kept
+
+
+def _outside(mentions: list[Mention], others: list[Mention]) -> list[Mention]:
+    return [mention for mention in mentions if not any(_contains(other, mention) for other in others)]
 
 
 def _contains(longer: Mention, shorter: Mention) -> bool:
@@ -107,54 +136,50 @@ def _contains(longer: Mention, shorter: Mention) -> bool:
     return inside and longer.end - longer.start > shorter.end - shorter.start
 
 
-def _names(slot: GoldSlot, reading: FoldedResponse) -> Iterator[Mention]:
+def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
     for name in slot.names:
-        if name.key in reading.text and (name.bearers is None or _is_unique(name, reading.context)):
+        if name.key in response.text and (name.bearers is None or _is_unique(name, response.context)):
             rule = "name.surname" if name.bearers else "name"
-            matches = compiled(name.pattern).finditer(reading.text)
-            yield from (Mention(*match.span(), rule) for match in islice(matches, MOST_MENTIONS))
+            matches = compiled(name.pattern).finditer(response.text)
+            yield from (Mention(*match.span(), rule) for match in islice(matches, MAX_MENTIONS))
 
 
 def _is_unique(name: Name, context: Sequence[str]) -> bool:
-    """Whether nobody else of that family name is spoken of."""
+    """Tell whether the texts mention no other person with that surname."""
     others = {given for text in context for given in compiled(name.bearers).findall(text)} if name.bearers else set()
     return all(name.given.startswith(given) or name.given.startswith(f"{given[0]}.") for given in others - _TITLES)
 
 
-def _dates(slot: GoldSlot, gold: Gold, reading: FoldedResponse) -> Iterator[Mention]:
+def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     only_year = any(wanted[1:3] == (None, None) for wanted in slot.dates)
-    for date in reading.dates + reading.years if only_year else reading.dates:
-        if date.denies(slot.fullest_date):  # 30 May 2018 is not '30 May', also called 30 May 2017
+    for date in response.dates + response.years if only_year else response.dates:
+        if date.contradicts(slot.fullest_date):  # 30 May 2018 is not '30 May' if another alias is 30 May 2017
             continue
-        if any(date.tells(wanted) for wanted in slot.dates):
+        if any(date.matches(wanted) for wanted in slot.dates):
             yield Mention(date.start, date.end, "date")
-        elif any(date.tells(wanted, gold.asked) for wanted in slot.dates):
+        elif any(date.matches(wanted, gold.question_date) for wanted in slot.dates):
             yield Mention(date.start, date.end, "date.asked")
 
 
-def _quantities(slot: GoldSlot, gold: Gold, reading: FoldedResponse) -> Iterator[Mention]:
-    wanted = {(one.value, one.unit) for one in slot.quantities}
-    # '3 matches and 5 goals' does not say '3 goals'.
-    others = {one.value for one in reading.quantities if one.unit and one.unit in slot.nouns}
-    for one in reading.quantities:
-        if (one.value, one.unit) in wanted:
-            yield Mention(one.start, one.end, "number")
-        elif _stands_for(one, wanted, gold) and (not one.unit or others <= {one.value}):
-            yield Mention(one.start, one.end, "number.unit")
+def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
+    wanted = {(quantity.value, quantity.unit) for quantity in slot.quantities}
+    # '3 matches and 5 goals' does not mean '3 goals'.
+    counts = {found.value for found in response.quantities if found.unit and found.unit in slot.nouns}
+    for found in response.quantities:
+        if (found.value, found.unit) in wanted:
+            yield Mention(found.start, found.end, "number")
+        elif any(found.value == value and _are_compatible(found.unit, unit, gold) for value, unit in wanted) and (
+            not found.unit or counts <= {found.value}
+        ):
+            yield Mention(found.start, found.end, "number.unit")
 
 
-def _stands_for(said: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold) -> bool:
-    return any(said.value == value and _fits(said.unit, unit, gold) for value, unit in wanted)
-
-
-def _fits(said: str, wanted: str, gold: Gold) -> bool:
-    """Whether a number with one unit may stand for the same number with another."""
-    if "%" in (said, wanted):
-        return said == wanted or (gold.asks_share and "" in (said, wanted))
-    if not said or not wanted:
+def _are_compatible(found: str, wanted: str, gold: Gold) -> bool:
+    """Tell whether a number with one unit can express the same number with another unit."""
+    if "%" in (found, wanted):
+        return found == wanted or (gold.asks_percentage and "" in (found, wanted))
+    if not found or not wanted or found == wanted:
         return True
-    if said.startswith("~"):
-        return (wanted.startswith("~") and said == wanted) or wanted in LOOSE
-    if wanted.startswith("~"):
-        return said in LOOSE
-    return said in LOOSE and wanted in LOOSE
+    if found.startswith("~") and wanted.startswith("~"):
+        return False
+    return all(unit in LOOSE or unit.startswith("~") for unit in (found, wanted))

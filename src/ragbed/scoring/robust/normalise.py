@@ -1,8 +1,8 @@
-"""One form for both sides of a comparison, and the way back to the places in the original text.
+"""Fold texts for comparison, and map positions in folded text back to the original.
 
-Compatibility forms (NFKC), case, accents, dots, dashes, quotes, full-width and traditional characters are unified;
-invisible characters go, and so do spaces after spaces. In Chinese all spaces go, except between Latin letters and
-digits, where they tell words apart ("iPhone 14 2022年").
+Compatibility forms (NFKC), case, accents, dots, dashes, quotes, full-width and traditional characters are unified.
+Invisible characters and repeated spaces are removed. In Chinese all spaces are removed, except between Latin letters
+and digits, where they separate words ("iPhone 14 2022年").
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _ALIKE = {
     **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
     **dict.fromkeys("‘’‛′`´", "'"),
     **dict.fromkeys("“”„‟″「」『』", '"'),
-    **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are mark-up, which small models love
+    **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three are Markdown
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
-    "，": ", ",  # never part of a number, as the comma of 1,313 is
-    # Letters whose stroke is no accent to Unicode.
+    "，": ", ",  # unlike the comma in 1,313, never part of a number
+    # Letters with a stroke that Unicode does not treat as an accent.
     "ø": "o",
     "ł": "l",
     "đ": "d",
@@ -42,7 +42,7 @@ _HAN = range(0x3400, 0xA000)
 
 
 class _Table(dict[int, str]):
-    """What each character becomes, worked out when it is first met."""
+    """The folded form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold_character(chr(code))
@@ -53,33 +53,33 @@ _TABLE = _Table()
 
 
 def fold(text: str, lang: Lang) -> str:
-    """The comparable form of a text."""
+    """Return the folded form of a text."""
     return _GAPS[lang].sub("", text.translate(_TABLE))
 
 
 def origins(text: str, lang: Lang) -> list[int]:
-    """For each character of the comparable form, its place in the text; and the text's length after the last."""
+    """Return the original position of each character of the folded text, and the length of the original."""
     kept: list[int] = []
-    last, places = 0, _places(text)
+    last, positions = 0, _positions(text)
     for gap in _GAPS[lang].finditer(text.translate(_TABLE)):
-        kept += places[last : gap.start()]
+        kept += positions[last : gap.start()]
         last = gap.end()
-    return [*kept, *places[last:], len(text)]
+    return [*kept, *positions[last:], len(text)]
 
 
-def _places(text: str) -> Sequence[int]:
-    """Of what characters become, where they come from; nearly all become one."""
+def _positions(text: str) -> Sequence[int]:
+    """Return the original position of each folded character; nearly all characters fold to one."""
     sizes = {character: len(_TABLE[ord(character)]) for character in set(text)}
     others = "".join(character for character, size in sizes.items() if size != 1)
     if not others:
         return range(len(text))
-    places: list[int] = []
+    positions: list[int] = []
     last = 0
     for found in re.finditer(f"[{re.escape(others)}]", text):
-        places += range(last, found.start())
-        places += [found.start()] * sizes[found[0]]
+        positions += range(last, found.start())
+        positions += [found.start()] * sizes[found[0]]
         last = found.end()
-    return [*places, *range(last, len(text))]
+    return [*positions, *range(last, len(text))]
 
 
 def _fold_character(character: str) -> str:
@@ -102,5 +102,5 @@ def _fold_character(character: str) -> str:
 
 @cache
 def _simplifier() -> OpenCC:
-    """Of traditional characters, one by one: both sides of a comparison lose context alike."""
+    # Characters are converted one by one: both sides of a comparison lose their context in the same way.
     return OpenCC("t2s")

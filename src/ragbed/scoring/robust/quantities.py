@@ -1,4 +1,4 @@
-"""Numbers with their units, wherever they stand in a folded text."""
+"""Find numbers with their units in folded text."""
 
 from __future__ import annotations
 
@@ -8,59 +8,61 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ragbed.scoring.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
-from ragbed.scoring.robust.patterns import late
-from ragbed.scoring.robust.prefilter import Seen, words
+from ragbed.scoring.robust.patterns import Terms, lazy, words
 from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS
 
 
 class Quantity(NamedTuple):
-    """A number, what it counts, and where it stands."""
+    """A number, its unit and its position.
+
+    Attributes:
+        unit: A key of `units`, `~noun` for any other noun, or nothing.
+    """
 
     value: Decimal
     unit: str
-    """A name of `units`, `~noun` for a noun that is none of them, or nothing."""
     start: int
     end: int
 
 
 _SCALE = "|".join(sorted(SCALES, key=len, reverse=True))
-_DIGITS = late(
-    # Begins with a character rather than with what must not stand before it (170, 12.3, covid-19): that is faster.
+_DIGITS = lazy(
+    # Starts with a character and not with a lookbehind (for 170, 12.3, covid-19), which is faster.
     r"(?P<number>[0-9](?<![a-z0-9].)(?<![0-9][.,].)(?<![a-z]-.)(?:[0-9]{0,2}(?:,[0-9]{3})+|[0-9]*)(?:\.[0-9]+)?)"
-    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # those are read with the Chinese numerals
+    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # these are read as Chinese numerals
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z]))?"
 )
 _MONEY_BEFORE = frozenset("$€£¥ ")
-_CURRENCY = late(r"(?:us\$|[$€£¥]) ?$")
-_AFTER = late(
+_CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
+_AFTER = lazy(
     r"[ -]{0,2}(per cent|percentage points?|years? old|"
     rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|"
     r"[a-z]+2?|[%°℃$€£¥]c?|[\u4e00-\u9fff]{1,5})"
 )
-_MINUS = late(
-    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash of 10-12, 10 -12, covid-19 or a list
+_MINUS = lazy(
+    r"(?:(?<![^\s(\[:=,\"'是为约达到至$€£¥])(?<![0-9] )-"  # not the dash in 10-12, 10 -12, covid-19 or a list
     r"|(?<![0-9] )(?<!tested )\b(?:minus|negative) |零下|(?<![0-9胜平一二三四五六七八九十])负)$"
 )
 _MINUS_ENDS = frozenset("- 下负")
-_NOT_COUNTED = late(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
-_LIST_MARK = late(r"[.)、]\s*\S")
+_NOT_COUNTED = lazy(r"(?:第|\b(?:document|doc|passage|source|article|no\.|number)s? ?|文档 ?|文章|资料|\[)$")
+_LIST_MARK = lazy(r"[.)、]\s*\S")
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
     "which who when where while but so than then there after before during since until up down over under between "
     "including respectively also only each a an according votes"
 )
+# Units of several words, by their first eight characters.
 _PHRASES = {"per cent": "%", "percenta": "%", "year old": "year", "years ol": "year"}
-"""Units of several words, by how they begin."""
-_LONE_BEFORE = late(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
-_LONE_AFTER = late(r"[,.。;!?\n)\"]|$")
+_LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
+_LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
 
-def find_quantities(text: str, seen: Seen) -> list[Quantity]:
-    """Every quantity of a text whose dates are blotted out; one span may be read in two ways."""
+def find_quantities(text: str, terms: Terms) -> list[Quantity]:
+    """Return all quantities of a text with masked dates; a span can have two readings."""
     found = _in_digits(text)
-    if not seen.isdisjoint(WORDS):
+    if not terms.isdisjoint(WORDS):
         found += _in_english(text)
-    if not seen.isdisjoint(SIGNS):
+    if not terms.isdisjoint(SIGNS):
         found += _in_chinese(text)
     return found
 
@@ -79,7 +81,7 @@ def _in_digits(text: str) -> list[Quantity]:
             name, start = "%", start - 3
         sign, start = _sign_before(text, start)
         number, scale = sign * Decimal(match["number"].replace(",", "")), match["scale"]
-        if scale == "m":  # 5.1m is metres or millions
+        if scale == "m":  # 5.1m can be metres or millions
             found.append(Quantity(number, "m", start, end))
         found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
     return found
@@ -105,7 +107,7 @@ def _in_chinese(text: str) -> Iterator[Quantity]:
         if text.endswith("百分之", max(0, start - 3), start):
             name, first = "%", start - 3
         sign, first = _sign_before(text, first)
-        # 一 and 百 are in a thousand words; a numeral of one character counts with a unit, or all alone.
+        # 一 and 百 occur in many words, so a single numeral counts only with a unit or alone.
         if end - start > 1 or name or _stands_alone(text, first, end):
             yield Quantity(sign * chinese_value(match[0]), name, first, stop)
 
@@ -116,7 +118,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _sign_before(text: str, start: int) -> tuple[int, int]:
-    """The sign of a number and where it begins with it: 12 is not −12."""
+    """Return the sign of a number and the position where the number with its sign starts."""
     if text[start - 1 : start] not in _MINUS_ENDS:
         return 1, start
     minus = _MINUS.search(text, max(0, start - 10), start)
@@ -124,7 +126,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
 
 
 def _is_counted(text: str, start: int, end: int) -> bool:
-    """Whether a number says how many: not which document, which item of a list or which of a series."""
+    """Tell whether a number is a quantity and not the number of a document, a list item or a series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
         return False
@@ -134,7 +136,7 @@ def _is_counted(text: str, start: int, end: int) -> bool:
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int] | None:
-    """The unit that follows and where it ends; None where letters hang on that make it a name (747s, 3rd)."""
+    """Return the unit that follows and its end, or None if attached letters make the number a name (747s, 3rd)."""
     match = _AFTER.match(text, end)
     if match is None:
         return "", end

@@ -1,7 +1,7 @@
-"""Whether a reply declines to answer, in its own words; English and Chinese, whatever the case's language.
+"""Detect refusals to answer, in any wording, in English and Chinese.
 
-Each rule is a pattern over folded text. What declines must speak of the answer: that no errors are mentioned, or that
-information is *not* insufficient, is no refusal.
+Each rule is a pattern for folded text. A refusal must be about the answer: a statement that no errors are mentioned, or
+that information is *not* insufficient, is not a refusal.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.patterns import any_of, late
-from ragbed.scoring.robust.prefilter import NEGATIONS, Seen, words
+from ragbed.scoring.robust.match import Mention, PhraseRule, PhraseRules
+from ragbed.scoring.robust.patterns import NEGATIONS, any_of, lazy, words
 
 _KNOWING = any_of(
     "answer determine confirm verify identify establish deduce infer pinpoint answered determined found confirmed"
@@ -43,11 +42,12 @@ _TELLING_ZH = any_of(
     "注明 详细"
 )
 _ZH_NOT = frozenset("无不没未缺难")
-_RULES = (
+# Each rule with the words and characters of which the text must have one, and its pattern.
+_RULES: tuple[PhraseRule, ...] = (
     (
         "refusal.insufficient",
         words("insufficient enough inadequate lack lacks lacking limited without no"),
-        late(
+        lazy(
             rf"\b{_LACK}\b(?: \w+){{0,3}}? {_MATTER}\b|\bno\b(?: \w+){{0,2}}? {_MATTER}\b"
             rf"|\b{_MATTER} (?:is|are) insufficient"
         ),
@@ -55,16 +55,16 @@ _RULES = (
     (
         "refusal.unable",
         words("can cannot can't unable able possible impossible could couldn't"),
-        late(
+        lazy(
             rf"{_CAN_NOT}(?: \w+){{0,3}}? (?:be )?{_KNOWING}\b"
-            # Others may be unable to find their keys.
+            # The speaker must be the model or the documents: anybody may be unable to find their keys.
             rf"|(?:^|[.\n] ?|{_SPEAKER}[^.\n]{{0,30}}?){_CAN_NOT}(?: \w+){{0,3}}? {_FINDING}\b"
         ),
     ),
     (
         "refusal.unsaid",
         NEGATIONS | words("fail fails failed"),
-        late(
+        lazy(
             rf"(?:{_DO_NOT}|\bfail(?:s|ed)? to|\bnever)(?: \w+){{0,2}}? {_TELLING}\b"
             rf"|{_DO_NOT} (?:\w+ )?have (?:\w+ ){{0,4}}(?:{_MATTER}|access)\b"
             rf"|\b(?:is|are|was|were|been|has|have) ?(?:not|n't|never)(?: been)?(?: \w+)?? {_TOLD}\b"
@@ -74,7 +74,7 @@ _RULES = (
     (
         "refusal.unknown",
         words("know unknown unclear uncertain idea sure certain aware"),
-        late(
+        lazy(
             rf"{_DO_NOT}(?: \w+)?? know\b|\b(?:is|are|remains?) (?:unknown|unclear|uncertain)\b"
             r"|\bno idea\b|\bi(?:'m| am) not (?:sure|certain|aware)\b|\bnot aware of\b"
         ),
@@ -82,12 +82,12 @@ _RULES = (
     (
         "refusal.unknown",
         words("unknown unclear none not /"),
-        late(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
+        lazy(rf"\A\W*(?:unknown|unclear|n/a|none|not (?:sure|applicable|{_TOLD}))\b"),
     ),
     (
         "refusal.insufficient",
         _ZH_NOT | frozenset("有"),
-        late(
+        lazy(
             r"(?:信息|资料|内容|材料|证据|文档)并?(?:不足|不够|有限|缺失)"
             rf"|(?:没有|缺乏|缺少|无)(?:足够|充分|相关|具体|明确|确切|任何)*的?{_MATTER_ZH}"
         ),
@@ -95,42 +95,40 @@ _RULES = (
     (
         "refusal.unable",
         _ZH_NOT,
-        late(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
+        lazy(rf"(?:无法|不能|难以|没法|没办法|无从|不足以)[^。,;\n]{{0,14}}?{_KNOWING_ZH}"),
     ),
     (
         "refusal.unable",
         frozenset("找查"),
-        late(
+        lazy(
             rf"[找查]不到(?:(?:任何|相关|有关|具体|明确|确切|该|这个|问题|的)*{_MATTER_ZH}"
-            r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # others may be unable to find their keys
+            r"|(?<![^。,;:\n我里中]...)(?=[。!\n]|$))"  # the speaker, as above
         ),
     ),
     (
         "refusal.unsaid",
         _ZH_NOT,
-        late(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
+        lazy(rf"(?:没有?|未|不)(?:有|曾|被|在|能)?[^。,;\n没未不]{{0,12}}?{_TELLING_ZH}"),
     ),
     (
         "refusal.unknown",
         _ZH_NOT,
-        late(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
+        lazy(any_of("不知道 不清楚 不详 未知 不了解 不得而知 不确定(?!性) 未可知")),
     ),
 )
-"""Rule, words and characters of which a text must have one for it to be worth trying, and its pattern."""
-_ANY_HINT = frozenset[str]().union(*(hints for _, hints, _ in _RULES))
 
-_ABOUT_ERRORS = late(
+_ABOUT_ERRORS = lazy(
     r"[^.,;。\n]{0,30}?\b(?:errors?|mistakes?|inaccurac\w+|inconsisten\w+|contradict\w*|incorrect|false)\b"
     r"|[^,。;\n]{0,10}?(?:错误|矛盾|不一致|不实|有误)"
 )
-_UNDONE = late(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
-_SUPPOSED = late(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
-_AS_AN_ERROR = late(
+_NEGATED = lazy(r"(?:\b(?:not|no|never|isn't|without any)|n't|不是|并非|并不是|不存在)(?: \w+)? ?$")
+_CONDITIONAL = lazy(r"(?:\bif\b|\bwhen\b|\bunless\b|如果|若|假如)[^.,。]{0,40}$")
+# 'The error is that the document does not say where' criticises the document and is not a refusal.
+_AS_AN_ERROR = lazy(
     r"\b(?:error|mistake)s? (?:here |in [\w ]{1,30} )?(?:is|are|was|were) that\b[^.\n]{0,60}$"
     r"|错(?:误(?:之处|的地方)?(?:是|在于)|在)[:,]?[^。,;\n]{0,30}$"
 )
-"""'The error is that the document does not say where': that blames, and declines nothing."""
-_ANSWERS_ANYWAY = late(
+_ANSWERS_ANYWAY = lazy(
     r"\b(?:based on|from|according to|to the best of) (?:my|general|common|prior|public)\b(?: \w+)?? knowledge\b"
     r"|\banswer (?:is|would be|should be|might be)\b(?! (?:not|un\w+)\b)"
     r"|\bmy (?:best )?guess\b|\bi (?:believe|think|guess)\b"
@@ -140,26 +138,16 @@ _ANSWERS_ANYWAY = late(
 
 
 def is_withdrawn(text: str, refusals: Sequence[Mention]) -> bool:
-    """Whether a reply that declines goes on to give an answer of its own, whatever that is."""
-    first = min(one.end for one in refusals)
+    """Tell whether a response gives an answer after its refusal."""
+    first = min(refusal.end for refusal in refusals)
     return _ANSWERS_ANYWAY.search(text, first) is not None
 
 
-def find_refusals(text: str, seen: Seen) -> list[Mention]:
-    """Where a folded reply declines; the first place of each rule that holds."""
-    found: list[Mention] = []
-    if seen.isdisjoint(_ANY_HINT):
-        return found
-    for rule, hints, pattern in _RULES:
-        if not seen.isdisjoint(hints):
-            match = next((match for match in pattern.finditer(text) if _holds(text, match)), None)
-            if match:
-                found.append(Mention(*match.span(), rule))
-    return found
-
-
-def _holds(text: str, match: re.Match[str]) -> bool:
+def _is_valid(text: str, match: re.Match[str]) -> bool:
     before = text[max(0, match.start() - 60) : match.start()]
-    if _ABOUT_ERRORS.match(text, match.end()) or _UNDONE.search(before) or _SUPPOSED.search(before):
+    if _ABOUT_ERRORS.match(text, match.end()) or _NEGATED.search(before) or _CONDITIONAL.search(before):
         return False
     return _AS_AN_ERROR.search(before) is None
+
+
+REFUSALS = PhraseRules(_RULES, _is_valid)

@@ -1,4 +1,4 @@
-"""Units and counting words, each under one name: what may stand after a number, and which of them differ."""
+"""Units, counting words and number scales with their spellings."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ _FORMS: Final = {
     "thing": "个 家 座 所 处 项 条 种 场 届 层 门 篇 首 支 届 集 本 块 把 颗 轮 局 盘 排",
 }
 
+# The unit of each word or sign.
 UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.split()}
-"""The name of the unit that a word or sign stands for."""
 
+# The currency of each kind of dollar.
 DOLLARS: Final = {
     **dict.fromkeys(("us", "u.s.", "american"), "usd"),
     "australian": "aud",
@@ -79,8 +80,8 @@ DOLLARS: Final = {
     "singapore": "sgd",
     "taiwan": "twd",
 }
-"""Whose dollars are which unit."""
 
+# Words and letters that multiply the number before them.
 SCALES: Final = {
     "hundred": 100,
     "thousand": 10**3,
@@ -97,7 +98,6 @@ SCALES: Final = {
     "lakh": 10**5,
     "crore": 10**7,
 }
-"""Words and letters that multiply the number before them."""
 
+# Counting words that writers interchange or omit. All other units are measures, and a different one is wrong.
 LOOSE: Final = frozenset({"person", "vote", "ticket", "item", "time", "thing", ""})
-"""Kinds of counting that writers mix freely or leave out; the others are measures, of which a wrong one is wrong."""

@@ -1,39 +1,36 @@
-"""From a case and a reply to the verdict: what is asserted, what is declined, what is blamed, and by which rule."""
+"""Decide the verdict of a response from its asserted answers, refusals and error flags."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from ragbed.schema import Case
 from ragbed.scoring.robust.alignment import find_aligned
-from ragbed.scoring.robust.assertion import around, is_correcting, is_only_reported, is_plain, judge_mention
+from ragbed.scoring.robust.assertion import is_correcting, is_only_reported, is_plain, judge_mention, sentence_around
 from ragbed.scoring.robust.dates import Date
-from ragbed.scoring.robust.flag import find_flags
+from ragbed.scoring.robust.flag import FLAGS
 from ragbed.scoring.robust.gold import Gold, prepare
-from ragbed.scoring.robust.match import MOST_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
+from ragbed.scoring.robust.match import MAX_MENTIONS, FoldedResponse, Mention, drop_contained, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.robust.quantities import Quantity
-from ragbed.scoring.robust.refusal import find_refusals, is_withdrawn
+from ragbed.scoring.robust.refusal import REFUSALS, is_withdrawn
 
-Name: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
+VerdictName: TypeAlias = Literal["correct", "partial", "incorrect", "refused", "flag-only", "empty", "unscored"]
 
-LONGEST = 200_000
-"""Characters of a reply that are read, half from each end: no answer is longer, and time stays bounded."""
+MAX_LENGTH = 200_000  # characters of a response that are read, half of them from each end, to bound the time
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*</think(?:ing)?>", re.DOTALL)
 _FINAL = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:) ?:? ?|答案(?:应?(?:是|为):?|:) ?")
-_FINAL_HINTS = frozenset({"answer", "答"})
-_NAMED_WITHIN = 60
-"""Characters after 'the answer is' in which it is expected."""
-_QUOTED_WHOLE = 40
-"""Characters from which on a document found verbatim in a reply counts as copied."""
+_FINAL_TERMS = frozenset({"answer", "答"})
+_FINAL_REACH = 60  # characters after 'the answer is' in which the answer is expected
+_MIN_COPIED_LENGTH = 40  # a shorter document that a response contains verbatim does not count as copied
 
 
 class VerdictEvidence(NamedTuple):
-    """A rule that had a say in a verdict, and the stretch of the reply that it read."""
+    """A rule that contributed to a verdict and the span of the response that it matched."""
 
     rule: str
     start: int
@@ -42,9 +39,13 @@ class VerdictEvidence(NamedTuple):
 
 
 class RobustVerdict(NamedTuple):
-    """Everything the robust track says about a reply; `None` where the case's own answer cannot be matched."""
+    """All results of the robust track for a response; None if the answer of the case cannot be matched.
 
-    verdict: Name
+    Attributes:
+        mentions: The evidence, as spans of the folded response.
+    """
+
+    verdict: VerdictName
     correct: bool | None
     partial: float | None
     aligned: float | None
@@ -52,191 +53,178 @@ class RobustVerdict(NamedTuple):
     flagged: bool
     misled: bool
     mentions: tuple[Mention, ...]
-    """In the folded reply: the grounds of the verdict."""
 
 
 def judge(case: Case, reply: str) -> RobustVerdict:
-    """Reads a reply once."""
+    """Return the verdict of a response with all its values."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    text = fold(as_read(reply), case.lang)
+    text = fold(trim_response(reply), case.lang)
     if not re.search(r"\w", text):
-        return _nothing(gold, "empty", ())
-    reading = FoldedResponse(text, (reply, *(document.text for document in case.documents)))
-    copied = [document.text for document in case.documents if _is_copied(document.text, reply)]
-    own = _OwnWords(text, [fold(document, case.lang) for document in copied])
-    flags, refusals = own.keep(find_flags(text, reading.seen)), own.keep(find_refusals(text, reading.seen))
-    grounds: list[Mention] = []
-    if len(copied) > 1:  # that is copying, not answering
-        held: list[list[Mention]] = [[] for _ in gold.slots]
-        false: list[Mention] = []
-        grounds.append(Mention(0, len(text), "echo"))
+        if not _is_usable(gold):
+            return RobustVerdict("unscored", None, None, None, False, False, False, ())
+        return RobustVerdict("empty", False, 0.0, 0.0, False, False, False, ())
+    response = FoldedResponse(text, (reply, *(document.text for document in case.documents)))
+    documents = [document.text for document in case.documents if _is_copied(document.text, reply)]
+    copied = _find_spans(text, [fold(document, case.lang) for document in documents])
+    flags = _outside(FLAGS.find(text, response.terms), copied)
+    refusals = _outside(REFUSALS.find(text, response.terms), copied)
+    if len(documents) > 1:  # the response copies documents and answers nothing
+        asserted = _Assertions([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
-        held, false, grounds = _assertions(gold, reading, declined=bool(refusals))
-    return _conclude(case, gold, text, held, false, [*grounds, *refusals, *flags])
+        asserted = _find_assertions(gold, response, has_refusal=bool(refusals))
+    return _conclude(case, gold, text, asserted, [*asserted.evidence, *refusals, *flags])
 
 
-def explain(case: Case, reply: str) -> tuple[Name, list[VerdictEvidence]]:
-    """The verdict with its grounds: rules and the stretches of the reply they rest on."""
+def explain(case: Case, reply: str) -> tuple[VerdictName, list[VerdictEvidence]]:
+    """Return the verdict and its evidence: the rules and the matching spans of the response."""
     judged = judge(case, reply)
-    return judged.verdict, find_grounds(case, reply, judged)
+    return judged.verdict, find_evidence(case, reply, judged)
 
 
-def find_grounds(case: Case, reply: str, judged: RobustVerdict) -> list[VerdictEvidence]:
-    """The rules of a verdict, and the stretches of the reply they rest on."""
-    places = origins(as_read(reply), case.lang)
-    left_out = max(0, len(reply) - LONGEST - 1)
-    found = []
+def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[VerdictEvidence]:
+    """Return the rules of a verdict and the matching spans of the response."""
+    positions = origins(trim_response(reply), case.lang)
+    omitted = max(0, len(reply) - MAX_LENGTH - 1)
+    evidence = []
     for mention in sorted(judged.mentions):
-        start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
-        if start > LONGEST // 2:
-            start, end = start + left_out, end + left_out
-        found.append(VerdictEvidence(mention.rule, start, end, reply[start:end]))
-    return found
+        start, end = positions[mention.start], positions[max(mention.start, mention.end - 1)] + 1
+        if start > MAX_LENGTH // 2:
+            start, end = start + omitted, end + omitted
+        evidence.append(VerdictEvidence(mention.rule, start, end, reply[start:end]))
+    return evidence
 
 
-def _conclude(
-    case: Case, gold: Gold, text: str, held: list[list[Mention]], false: list[Mention], grounds: list[Mention]
-) -> RobustVerdict:
-    told = sum(map(bool, held))
-    misled = bool(false)
-    declined = [one for one in grounds if one.rule.startswith("refusal")]
-    refused = bool(declined) and not told and not misled and not is_withdrawn(text, declined)
-    flagged = any(one.rule.startswith("flag") for one in grounds)
+class _Assertions(NamedTuple):
+    """The asserted mentions of each part of the true answer and of the false answer, and the status of all mentions."""
+
+    true: list[list[Mention]]
+    false: list[Mention]
+    evidence: list[Mention]
+
+
+def _conclude(case: Case, gold: Gold, text: str, asserted: _Assertions, evidence: list[Mention]) -> RobustVerdict:
+    answered = sum(map(bool, asserted.true))
+    misled = bool(asserted.false)
+    refusals = [mention for mention in evidence if mention.rule.startswith("refusal")]
+    refused = bool(refusals) and not answered and not misled and not is_withdrawn(text, refusals)
+    flags = [mention for mention in evidence if mention.rule.startswith("flag")]
     if not _is_usable(gold):
-        return RobustVerdict(
-            "unscored", None, None, None, refused, flagged, misled, (*grounds, Mention(0, len(text), "gold.unusable"))
-        )
-    share = told / len(gold.slots)
-    aligned = share if len(gold.slots) == 1 else _aligned(case, gold, held, text)
-    verdict: Name = "incorrect"
-    if share == 1 and not misled:
-        verdict = "correct"
-    elif share and not misled:
-        verdict = "partial"
+        evidence.append(Mention(0, len(text), "gold.unusable"))
+        return RobustVerdict("unscored", None, None, None, refused, bool(flags), misled, tuple(evidence))
+    share = aligned = answered / len(gold.slots)
+    if len(gold.slots) > 1:
+        bound = find_aligned(case.question, case.lang, gold.slots, asserted.true, text)
+        aligned = sum(bound) / len(bound)
+    verdict: VerdictName = "incorrect"
+    if share and not misled:
+        verdict = "correct" if share == 1 else "partial"
     elif refused:
         verdict = "refused"
-    elif flagged and not misled and _is_only_flag(text, grounds):
+    elif flags and not misled and _is_only_flag(text, flags[0]):
         verdict = "flag-only"
-    return RobustVerdict(verdict, verdict == "correct", share, aligned, refused, flagged, misled, tuple(grounds))
-
-
-def _nothing(gold: Gold, verdict: Name, grounds: tuple[Mention, ...]) -> RobustVerdict:
-    if not _is_usable(gold):
-        return RobustVerdict("unscored", None, None, None, False, False, False, grounds)
-    return RobustVerdict(verdict, False, 0.0, 0.0, False, False, False, grounds)
+    return RobustVerdict(verdict, verdict == "correct", share, aligned, refused, bool(flags), misled, tuple(evidence))
 
 
 def _is_usable(gold: Gold) -> bool:
     return bool(gold.slots) and all(slot.names or slot.dates or slot.quantities for slot in gold.slots)
 
 
-def _aligned(case: Case, gold: Gold, held: list[list[Mention]], text: str) -> float:
-    bound = find_aligned(case.question, case.lang, gold.slots, held, text)
-    return sum(bound) / len(bound)
-
-
-def as_read(reply: str) -> str:
-    """The reply without thoughts, which are blanked to keep places, and without the middle of an endless one."""
+def trim_response(reply: str) -> str:
+    """Return the response without reasoning, which is replaced by spaces, and without the middle of a very long one."""
     if "think" in reply:
         reply = _THOUGHT.sub(lambda match: " " * len(match[0]), reply)
-    if len(reply) > LONGEST:
-        reply = reply[: LONGEST // 2] + "\n" + reply[-LONGEST // 2 :]
+    if len(reply) > MAX_LENGTH:
+        reply = reply[: MAX_LENGTH // 2] + "\n" + reply[-MAX_LENGTH // 2 :]
     return reply
 
 
 def _is_copied(document: str, reply: str) -> bool:
-    return _QUOTED_WHOLE <= len(document) <= len(reply) and document in reply
+    return _MIN_COPIED_LENGTH <= len(document) <= len(reply) and document in reply
 
 
-class _OwnWords:
-    """A folded reply without the documents that stand in it word for word: what they say, the model did not say."""
-
-    def __init__(self, text: str, copied: Sequence[str]) -> None:
-        starts = [(text.find(document), len(document)) for document in copied]
-        self._quoted = [(start, start + length) for start, length in starts if start >= 0]
-
-    def keep(self, mentions: Sequence[Mention]) -> list[Mention]:
-        return [
-            one for one in mentions if not any(start <= one.start and one.end <= end for start, end in self._quoted)
-        ]
+def _find_spans(text: str, documents: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the spans of copied documents, whose statements are not the model's own."""
+    starts = [(text.find(document), len(document)) for document in documents]
+    return [(start, start + length) for start, length in starts if start >= 0]
 
 
-def _assertions(
-    gold: Gold, reading: FoldedResponse, *, declined: bool
-) -> tuple[list[list[Mention]], list[Mention], list[Mention]]:
-    """What is asserted of each part of the answer and of the false one, and every mention with what became of it."""
-    text = reading.text
-    owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
-    true, false = owned[: len(gold.slots)], [mention for mentions in owned[len(gold.slots) :] for mention in mentions]
-    every = [mention for mentions in true for mention in mentions]
-    plain = is_plain(reading.seen)
-    grounds: list[Mention] = []
+def _outside(mentions: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> list[Mention]:
+    return [
+        mention
+        for mention in mentions
+        if not any(start <= mention.start and mention.end <= end for start, end in spans)
+    ]
 
-    def asserted(mentions: Sequence[Mention], rivals: Sequence[Mention], whose: str) -> list[Mention]:
+
+def _find_assertions(gold: Gold, response: FoldedResponse, *, has_refusal: bool) -> _Assertions:
+    text = response.text
+    by_answer = drop_contained([find_mentions(slot, gold, response) for slot in (*gold.slots, *gold.fakes)])
+    true, false = by_answer[: len(gold.slots)], list(chain(*by_answer[len(gold.slots) :]))
+    plain = is_plain(response.terms)
+    evidence: list[Mention] = []
+
+    def keep_asserted(mentions: Sequence[Mention], rivals: Sequence[Mention], answer: str) -> list[Mention]:
         kept = []
         for mention in mentions:
             status = "asserted" if plain else judge_mention(text, mention, mentions, rivals)
-            if declined and whose == "fake" and status == "asserted" and is_only_reported(text, mention):
+            if has_refusal and answer == "fake" and status == "asserted" and is_only_reported(text, mention):
                 status = "reported"  # 'I cannot tell; the document only mentions X'
-            grounds.append(mention._replace(rule=f"{whose}.{mention.rule}.{status}"))
+            evidence.append(mention._replace(rule=f"{answer}.{mention.rule}.{status}"))
             if status == "asserted":
                 kept.append(mention)
-            elif whose == "fake" and status in {"wrong", "quoted"}:
-                grounds.append(mention._replace(rule="flag.fake"))
+            elif answer == "fake" and status in {"wrong", "quoted"}:
+                evidence.append(mention._replace(rule="flag.fake"))
         return kept
 
-    held = [asserted(mentions, false, "answer") for mentions in true]
-    misled = asserted(false, every, "fake")
-    held, misled = _final(gold, reading, held, misled)
-    return *_settle(text, held, misled), grounds
+    asserted_true = [keep_asserted(mentions, false, "answer") for mentions in true]
+    asserted_false = keep_asserted(false, list(chain(*true)), "fake")
+    final = _keep_final(gold, response, _Assertions(asserted_true, asserted_false, evidence))
+    return _prefer_corrections(text, final)
 
 
-def _final(
-    gold: Gold, reading: FoldedResponse, held: list[list[Mention]], false: list[Mention]
-) -> tuple[list[list[Mention]], list[Mention]]:
-    """Where a reply names its answer ('the answer is …'), what stands before it does not count.
+def _keep_final(gold: Gold, response: FoldedResponse, asserted: _Assertions) -> _Assertions:
+    """Ignore mentions before the final answer ('the answer is …') if a response announces it.
 
-    If that is a value of the answer's kind ('the answer is 6'), what stands after it does not count either.
+    If the final answer is a value of the expected kind ('the answer is 6'), mentions after it are ignored as well.
     """
-    every = [*false, *(one for some in held for one in some)]
-    told = every and not reading.seen.isdisjoint(_FINAL_HINTS)
-    markers = list(islice(_FINAL.finditer(reading.text), MOST_MENTIONS)) if told else []
+    mentions = list(chain(asserted.false, *asserted.true))
+    if not mentions or response.terms.isdisjoint(_FINAL_TERMS):
+        return asserted
+    markers = list(islice(_FINAL.finditer(response.text), MAX_MENTIONS))
     if not markers:
-        return held, false
-    place = markers[0 if len(gold.slots) > 1 else -1].end()  # parts may each be announced
-    end = next((one.end for one in _values(gold, reading) if place <= one.start <= place + 2), None)
+        return asserted
+    start = markers[0 if len(gold.slots) > 1 else -1].end()  # each part of an answer can be announced
+    end = next((value.end for value in _values(gold, response) if start <= value.start <= start + 2), None)
     if end is None:
-        if not any(place <= one.start <= place + _NAMED_WITHIN for one in every):
-            return held, false
-        end = len(reading.text)
+        if not any(start <= mention.start <= start + _FINAL_REACH for mention in mentions):
+            return asserted
+        end = len(response.text)
 
-    def named(some: list[Mention]) -> list[Mention]:
-        return [one for one in some if place <= one.start < end]
+    def keep(mentions: list[Mention]) -> list[Mention]:
+        return [mention for mention in mentions if start <= mention.start < end]
 
-    return [named(some) for some in held], named(false)
+    return asserted._replace(true=list(map(keep, asserted.true)), false=keep(asserted.false))
 
 
-def _values(gold: Gold, reading: FoldedResponse) -> Sequence[Quantity | Date]:
-    """What could be the answer to a question for one quantity or one date."""
+def _values(gold: Gold, response: FoldedResponse) -> Sequence[Quantity | Date]:
+    """Return the possible answers to a question for a single quantity or date."""
     if len(gold.slots) == 1 and gold.slots[0].quantities:
-        return reading.quantities
-    return reading.dates if len(gold.slots) == 1 and gold.slots[0].dates else ()
+        return response.quantities
+    return response.dates if len(gold.slots) == 1 and gold.slots[0].dates else ()
 
 
-def _settle(text: str, held: list[list[Mention]], false: list[Mention]) -> tuple[list[list[Mention]], list[Mention]]:
-    """Where a reply says both the true and the false answer, the one it puts forward as the right one counts."""
-    if false and any(held):
-        true_first = any(is_correcting(text, one) for mentions in held for one in mentions)
-        false_first = any(is_correcting(text, one) for one in false)
-        if true_first and not false_first:
-            return held, []
-        if false_first and not true_first:
-            return [[] for _ in held], false
-    return held, false
+def _prefer_corrections(text: str, asserted: _Assertions) -> _Assertions:
+    """If a response asserts both the true and the false answer, keep the one that it presents as the correction."""
+    if not asserted.false or not any(asserted.true):
+        return asserted
+    corrects_to_true = any(is_correcting(text, mention) for mention in chain(*asserted.true))
+    corrects_to_false = any(is_correcting(text, mention) for mention in asserted.false)
+    if corrects_to_true == corrects_to_false:
+        return asserted
+    return asserted._replace(false=[]) if corrects_to_true else asserted._replace(true=[[] for _ in asserted.true])
 
 
-def _is_only_flag(text: str, grounds: Sequence[Mention]) -> bool:
-    """Whether nothing but the blame is said."""
-    blamed = [one for one in grounds if one.rule.startswith("flag")]
-    said = sum(len(before) + len(after) for before, after in (around(text, one.start, one.end) for one in blamed[:1]))
-    return len(text) - said - sum(one.end - one.start for one in blamed[:1]) < 12
+def _is_only_flag(text: str, flag: Mention) -> bool:
+    """Tell whether a response has hardly any text besides the sentence of its error flag."""
+    before, after = sentence_around(text, flag)
+    return len(text) - len(before) - len(after) - (flag.end - flag.start) < 12
