@@ -40,7 +40,7 @@ async def opened(
 ) -> AsyncIterator[Model]:
     """Open the model behind the servers."""
     environ = {"B_BASE_URL": ",".join(urls)}
-    config = partial(ModelConfig, environ=environ, patience=patience or RetryPolicy(), connections=connections)
+    config = partial(ModelConfig, environ=environ, retry_policy=patience or RetryPolicy(), connections=connections)
     model = open_model("openai-api/b/m", config)
     try:
         yield model
@@ -156,10 +156,10 @@ async def narrow() -> None:
         begun = int(time.monotonic())
         async with opened(url) as model:
             await ask_all(model, cases_until(begun + 20), lambda _: None)
-            lanes = model._transport._pace.lanes  # type: ignore[attr-defined]
+            lanes = model._transport._pacer.lanes  # type: ignore[attr-defined]
         told = await talk(url, "stats")
     ok = between(told, "ok", begun + 10, begun + 19)
-    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].width.open} calls at once")
+    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].concurrency.open} calls at once")
 
 
 async def dead() -> None:

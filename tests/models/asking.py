@@ -31,7 +31,9 @@ def case(number: int = 0) -> Case:
 def model_at(*urls: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **wishes: Any) -> Model:
     environ = {"T_BASE_URL": ",".join(urls), "T_API_KEY": KEY, "OLLAMA_BASE_URL": ",".join(urls)}
     environ |= {"ANTHROPIC_BASE_URL": urls[0], "ANTHROPIC_API_KEY": KEY}
-    return open_model(spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, patience=patience, **wishes))
+    return open_model(
+        spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, retry_policy=patience, **wishes)
+    )
 
 
 def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:

@@ -71,9 +71,9 @@ def test_what_was_not_asked_is_an_error_with_a_name(cassette: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("both.cassette", "holds the replies of scripted/gullible, scripted/oracle; record one"),
+        ("both.cassette", "has responses of several models: scripted/gullible, scripted/oracle. Export one"),
         ("none.cassette", "no such file"),
-        ("recorded/run.sqlite", "is no cassette"),
+        ("recorded/run.sqlite", "is not a cassette"),
     ],
 )
 def test_files_that_cannot_answer_are_refused(cassette: Path, name: str, problem: str) -> None:

@@ -78,7 +78,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
     corpora = {asked.corpus.id: asked.corpus}
-    wish = ModelConfig(f"searching_system:{function}", {}, patience=RetryPolicy(attempt_s=limit_s), corpora=corpora)
+    wish = ModelConfig(f"searching_system:{function}", {}, retry_policy=RetryPolicy(attempt_s=limit_s), corpora=corpora)
     return asyncio.run(open_model(f"python/{wish.model}", lambda _: wish).complete(asked.case))
 
 
@@ -87,7 +87,7 @@ def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[
 
     async def talk() -> Completion:
         async with server:
-            wish = ModelConfig(server.url, {"HTTP_API_KEY": KEY}, patience=patience, corpora=corpora)
+            wish = ModelConfig(server.url, {"HTTP_API_KEY": KEY}, retry_policy=patience, corpora=corpora)
             model = open_model(f"http/{server.url}", lambda _: wish)
             return await with_model(model, lambda one: one.complete(asked.case))
 
@@ -150,14 +150,14 @@ def test_a_reply_without_passages_has_no_share_of_noise(told: dict[str, object],
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (_answer(retrieved="all of them"), "protocol: 'retrieved' is a list of passages; this is str 'all of them'"),
-        (_answer(retrieved={"a": 1}), "protocol: 'retrieved' is a list of passages; this is dict"),
-        (_answer(retrieved=[7]), "protocol: a passage in 'retrieved' is an id, a text, or an object with 'id' or"),
-        (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' is an id"),
-        (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' is an id"),
-        (_answer(answer=None, retrieved=[]), "protocol: an answer is a text"),
-        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages; at most 1,000 are read"),
-        (reply(b"data: {\n\ndata: garb"), "protocol: the reply is no JSON"),
+        (_answer(retrieved="all of them"), "protocol: 'retrieved' must be a list of passages, not str 'all of them'"),
+        (_answer(retrieved={"a": 1}), "protocol: 'retrieved' must be a list of passages, not dict"),
+        (_answer(retrieved=[7]), "protocol: a passage in 'retrieved' must be an id, a text, or an object with 'id' or"),
+        (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' must be an id"),
+        (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' must be an id"),
+        (_answer(answer=None, retrieved=[]), "protocol: an answer must be a string"),
+        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages, but the maximum is 1,000"),
+        (reply(b"data: {\n\ndata: garb"), "protocol: the response is not JSON"),
         (raw(b"\x00\x01 garbage"), "protocol: the response is not valid HTTP"),
         (endless, "protocol: "),
         (reset_in_body, "network: "),
@@ -173,7 +173,7 @@ def test_a_system_that_misbehaves_ends_in_a_named_error(fault: Fault, error: str
 
 def test_a_system_that_hangs_meets_the_deadline(asked: Asked) -> None:
     done, _ = _post(asked, hang, patience=HASTY)
-    assert (done.error or "").startswith("timeout: no whole reply within 0.4 s")
+    assert (done.error or "").startswith("timeout: no complete response within 0.4 s")
 
 
 def test_a_system_that_names_the_key_as_a_passage_does_not_bring_it_to_the_disk(asked: Asked) -> None:
@@ -199,7 +199,7 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
 
 @pytest.mark.usefixtures("here")
 def test_a_function_that_takes_no_corpus_is_refused_before_anything_is_asked(asked: Asked) -> None:
-    with pytest.raises(UsageError, match=r"called by keyword, as \(question=…, corpus=…, k=…, lang=…\), and cannot be"):
+    with pytest.raises(UsageError, match=r"cannot be called with the keyword arguments \(question=…, corpus=…, k=…, lang=…\)"):
         _call("unprepared", asked)
 
 

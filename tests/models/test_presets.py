@@ -142,7 +142,7 @@ def test_an_unknown_preset_is_named_with_the_nearest() -> None:
 def test_who_has_no_use_for_a_preset_says_so() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
     assert done.code == 2
-    assert "--preset is for hf, ollama, openai, openai-api, vllm; leave it away for scripted/oracle." in done.err
+    assert "--preset is not supported by scripted/oracle, only by hf, ollama, openai, openai-api, vllm." in done.err
 
 
 def test_a_run_tells_the_presets_sampling_unless_options_say_otherwise(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_anthropics_messages(name: str) -> None:
 @pytest.mark.parametrize("body", [b"<html>Please log in</html>", b'{"result": "Paris"}'])
 def test_what_speaks_otherwise_leads_to_the_question_of_the_address(body: bytes) -> None:
     done, _ = ask(reply(body))
-    assert "is the address that of an OpenAI-compatible API, as http://host:8000/v1?" in (done.error or "")
+    assert "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])

@@ -89,7 +89,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _call(function: str, limit_s: float = 30) -> Completion:
     model = open_model(
-        f"python/made_system:{function}", lambda name: ModelConfig(name, {}, patience=RetryPolicy(attempt_s=limit_s))
+        f"python/made_system:{function}",
+        lambda name: ModelConfig(name, {}, retry_policy=RetryPolicy(attempt_s=limit_s)),
     )
     return asyncio.run(model.complete(make_case(0)))
 
@@ -123,7 +124,7 @@ def test_a_function_gets_question_documents_and_language() -> None:
         ("cancels", "server: RuntimeError: CancelledError: "),
         ("gives_up", "server: TimeoutError: upstream said 504"),
         ("blocks", "timeout: no answer within 0.2 s"),
-        ("numbers", "protocol: an answer is a text, or an object with one as 'answer'; this is int '42'"),
+        ("numbers", "protocol: an answer must be a string or an object with a string 'answer', not int '42'"),
         ("hangs", "timeout: no answer within 0.2 s"),
     ],
 )
@@ -136,19 +137,19 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("nowhere:f", "No module named 'nowhere'; it is looked for in this folder"),
+        ("nowhere:f", "No module named 'nowhere' in this folder"),
         ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function missing"),
         ("made_system:constant", "made_system has no function constant"),
         ("made_system", "write python/<module>:<function>"),
         ("made_system.py:good", "without .py; write python/made_system:good"),
-        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed here"),
+        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
             "made_system:positional",
-            r"called by keyword, as \(question=…, documents=…, lang=…\), and cannot be: missing a",
+            r"cannot be called with the keyword arguments \(question=…, documents=…, lang=…\): missing a",
         ),
-        ("made_system:wants_more", "cannot be: missing a required argument: 'index'"),
+        ("made_system:wants_more", "lang=…\\): missing a required argument: 'index'"),
     ],
 )
 def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: str, said: str) -> None:
@@ -200,10 +201,10 @@ def test_the_example_server_answers_like_the_function(here: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (b"<html>busy</html>", "protocol: the reply is no JSON"),
-        (b'{"text": "x"}', "protocol: an answer is a text, or an object with one as 'answer'; this is dict"),
-        (b'{"answer": null}', "protocol: an answer is a text"),
-        (b"[1]", "protocol: an answer is a text, or an object with one as 'answer'; this is list '[1]'"),
+        (b"<html>busy</html>", "protocol: the response is not JSON"),
+        (b'{"text": "x"}', "protocol: an answer must be a string or an object with a string 'answer', not dict"),
+        (b'{"answer": null}', "protocol: an answer must be a string"),
+        (b"[1]", "protocol: an answer must be a string or an object with a string 'answer', not list '[1]'"),
     ],
 )
 def test_an_address_that_answers_in_other_shapes_is_named(body: bytes, error: str) -> None:

@@ -1,4 +1,4 @@
-"""What a reasoning model thinks before it answers, taken apart from the answer."""
+"""Separate the reasoning of a model from its answer."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 def split_thinking(text: str) -> tuple[str | None, str]:
-    """Thought and answer of a reply that begins with `<think>`.
+    """Return the reasoning and the answer of a response that starts with `<think>`.
 
-    Some chat templates put the opening tag into the prompt, so a reply may have the closing one only. A thought
-    that never ends was cut short: then there is no answer.
+    Some chat templates put the opening tag into the prompt, so that a response may have only the closing tag.
+    Reasoning without a closing tag was truncated; the answer is then empty.
     """
     start = text.lstrip()
-    if not start.startswith(_OPEN):
-        if _OPEN in text or _CLOSE not in text:
-            return None, text
-        thought, _, answer = text.partition(_CLOSE)
-        return thought.strip() or None, answer.lstrip()
+    if not start.startswith(_OPEN) and (_OPEN in text or _CLOSE not in text):
+        return None, text
     thought, _, answer = start.removeprefix(_OPEN).partition(_CLOSE)
     return thought.strip() or None, answer.lstrip()

@@ -195,7 +195,7 @@ def test_what_stands_behind_the_question_mark_of_a_base_stays() -> None:
 WRONG = {
     "no key": ("openai/m", {}, "OPENAI_API_KEY is not set"),
     "an empty key": ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
-    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "holds characters that no key has"),
+    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "has characters that no API key has"),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
     "no model": ("openai-api/x", {}, "write openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
@@ -213,10 +213,10 @@ def test_a_wrong_wish_is_refused_before_anything_is_asked(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m) and the address (http://host/v1)."
+        "Check the key (T_API_KEY), the model's name (m) and the URL (http://host/v1)."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask by hand; docs/own-system.md says" in system
+    assert "to https://host/ask with curl; docs/own-system.md describes" in system
     assert "the model's name" not in system
 
 
@@ -245,7 +245,7 @@ def test_what_asks_over_http_is_quick_to_load() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not the address of a proxy|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not the URL of a proxy|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 

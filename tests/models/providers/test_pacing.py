@@ -75,7 +75,7 @@ async def ask_for(seconds: int, pace: Pacer, server: Server) -> None:
                 passed = False
                 try:
                     passed = await server.is_passed()
-                    (lane.replied if passed else lane.refused)(pace.clock())
+                    (lane.responded if passed else lane.refused)(pace.clock())
                 except TimeoutError:
                     lane.failed(pace.clock(), late=True)
                 finally:
@@ -119,7 +119,7 @@ def test_refusals_that_have_nothing_to_do_with_the_rate_do_not_slow_it_down() ->
 
 def test_a_few_calls_that_hang_do_not_slow_it_down() -> None:
     server, pace = play(20, chance=0.05, hangs=0.01)
-    assert pace.lanes[0].width.open == 64
+    assert pace.lanes[0].concurrency.open == 64
     assert server.rates(8, 19)[0] > 200
 
 
@@ -131,19 +131,19 @@ def test_where_all_is_refused_one_call_a_second_goes() -> None:
 @pytest.mark.parametrize(("slots", "least", "most"), [(4, 4, 12), (8, 8, 14), (24, 20, 40), (1000, 64, 64)])
 def test_as_many_calls_at_once_are_kept_as_help(slots: int, least: int, most: int) -> None:
     server, pace = play(60, slots=slots, latency_s=0.1)
-    assert least <= pace.lanes[0].width.open <= most
+    assert least <= pace.lanes[0].concurrency.open <= most
     assert server.rates(20, 39)[0] >= 0.9 * min(slots, 64) / 0.1
 
 
 def test_late_replies_make_it_narrower() -> None:
     lane = Pacer(64, adaptive=True).lanes[0]
     lane.failed(0.0, late=True)
-    assert lane.width.open == 22
-    lane.replied(1.0)
+    assert lane.concurrency.open == 22
+    lane.responded(1.0)
     for second in range(2, 20):
-        lane.replied(second)
+        lane.responded(second)
     lane.failed(20.0, late=True)
-    assert lane.width.open == 22  # one in twenty is none too many
+    assert lane.concurrency.open == 22  # one in twenty is none too many
 
 
 async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:
@@ -167,7 +167,7 @@ def test_tokens_a_minute_are_guessed_then_learned() -> None:
     async def scene() -> list[float]:
         pace = Pacer(64, tokens_per_s=300, clock=asyncio.get_running_loop().time)
         first = await start(pace, 2, size=1000)  # guessed: 300 tokens, a second's worth
-        pace.spent(1000, 600)
+        pace.correct_tokens(1000, 600)
         return first + await start(pace, 1, size=1000)
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 1, 3])

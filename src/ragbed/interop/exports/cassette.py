@@ -19,7 +19,16 @@ from ragbed.analysis.diagnosis.reruns import FOLDER as DIAGNOSES
 from ragbed.analysis.judging.judge_run import FOLDER as JUDGES
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.interop.exports.records_base import ExportedRun, Written
-from ragbed.io.cassette import VERSION, CassetteResult, CassetteWriter, FilePart, Head, RunPart, decode_head, read_tape
+from ragbed.io.cassette import (
+    VERSION,
+    CassetteResult,
+    CassetteWriter,
+    FilePart,
+    Head,
+    RunPart,
+    decode_head,
+    read_cassette,
+)
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
@@ -137,7 +146,7 @@ def replay(path: Path, folder: Path) -> Replayed:
         UsageError: The folder is not new, or there is no such file.
         DataError: The cassette is damaged or was changed.
     """
-    for _ in read_tape(path):  # to its seal, before a line of it is believed
+    for _ in read_cassette(path):  # to its seal, before a line of it is believed
         pass
     make_folder(folder.parent)
     with write_whole_folder(folder) as inside:
@@ -149,7 +158,7 @@ class _Player:
 
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder
-        self._tape, self._number = read_tape(path), 0
+        self._tape, self._number = read_cassette(path), 0
         self._decoder = msgspec.json.Decoder(CassetteResult | RunPart | FilePart)
         self.replayed = Replayed()
 

@@ -57,8 +57,8 @@ class HFModel:
         preset: Preset | None = None,
         window: int | None = None,
     ) -> None:
-        if preset is not None and preset.closed_to_hf:
-            raise UsageError(f"hf/{source.name}: {preset.closed_to_hf}.")
+        if preset is not None and preset.hf_problem:
+            raise UsageError(f"hf/{source.name}: {preset.hf_problem}.")
         self.name = f"hf/{source.name}" + (f"@{source.revision}" if source.revision else "")
         self.concurrency = window or _WINDOW
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset

@@ -16,7 +16,7 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.providers.connect import proxy_for
+from ragbed.models.providers.http.connect import proxy_for
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
 from tests.servers.faulty_model import Fault, FaultServer, chat, close_at_once, raw, well
@@ -27,7 +27,7 @@ _PLAIN = b"HTTP/1.1 200 OK\r\n"
 
 async def _ask(url: str, times: int = 1, **environ: str) -> list[Completion]:
     told = environ | {"T_BASE_URL": url, "T_API_KEY": KEY}
-    model = open_model("openai-api/t/m", lambda name: ModelConfig(name, told, patience=QUICK))
+    model = open_model("openai-api/t/m", lambda name: ModelConfig(name, told, retry_policy=QUICK))
 
     async def ask_all(asked: Any) -> list[Completion]:
         return [await asked.complete(case()) for _ in range(times)]
@@ -80,7 +80,7 @@ def test_a_certificate_that_does_not_hold_ends_it_without_sending_the_key(fault:
     async def talk() -> None:
         async with servers[fault]() as server:
             (done,) = await _ask(server.url)
-        assert (done.error or "").startswith(f"tls: the certificate of {URL(server.url).origin()} does not hold: ")
+        assert (done.error or "").startswith(f"tls: the certificate of {URL(server.url).origin()} is not valid: ")
         assert "SSL_CERT_FILE" in (done.error or "")
         assert (done.attempts, server.seen) == (1, [])
 
@@ -188,7 +188,7 @@ def test_a_proxy_that_refuses_is_no_connection_and_its_password_is_not_told(auth
         async with _encrypted(authority) as server, await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as between:
             port = between.sockets[0].getsockname()[1]
             (done,) = await _ask(server.url, https_proxy=f"http://me:secret-password@127.0.0.1:{port}")
-        told = f"connect: the proxy http://127.0.0.1:{port} does not put us through: HTTP/1.1 407 Who are you?"
+        told = f"connect: the proxy http://127.0.0.1:{port} refused the connection: HTTP/1.1 407 Who are you?"
         assert done.error == told
 
     asyncio.run(talk())
@@ -223,12 +223,12 @@ def test_the_environment_names_the_proxy(url: str, environ: dict[str, str], prox
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret-password@p:1", "https://p:1", "socks5h://p"])
 def test_a_proxy_that_speaks_no_plain_http_is_a_usage_error_that_names_the_variable(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^HTTPS_PROXY names .* only http:// proxies are supported") as told:
+    with pytest.raises(UsageError, match=r"^HTTPS_PROXY has a .* only http:// proxies are supported") as told:
         proxy_for(URL("https://a.test/v1"), {"HTTPS_PROXY": proxy})
     assert "secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("proxy", ["http://", "http://p:port"])
 def test_what_is_not_the_address_of_a_proxy_is_a_usage_error(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^http_proxy is not the address of a proxy"):
+    with pytest.raises(UsageError, match=r"^http_proxy is not the URL of a proxy"):
         proxy_for(URL("http://a.test/v1"), {"http_proxy": proxy})
