@@ -26,6 +26,7 @@ MEMBERS = {
     "install": "benches.install",
     "judge": "benches.judge",
     "labels": "benches.labels",
+    "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
     "page_reading": "benches.page_reading",
@@ -45,7 +46,7 @@ MEMBERS = {
     "viewer": "benches.viewer",
 }
 """Each module has `main`, and the first line of its docstring says what it measures."""
-SINGLE_THREADED = ("encoders", "full_build", "ranking")
+SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")
 """They compare CPU time, which must not depend on the number of cores."""
 
 

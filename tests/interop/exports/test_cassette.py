@@ -223,7 +223,7 @@ def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: P
     for words in (("import", str(path), "--from", "cassette", "--out", str(tmp_path / "out")),
                   ("run", "-m", f"cassette/{path}", "-d", "figure1", "--out", str(tmp_path / "out"))):  # fmt: skip
         done = type_command(*words)
-        assert (done.code, "MiB, which no recorded run does for its size" in done.err) == (1, True), done.err
+        assert (done.code, "MiB, far more than a recorded run of its size" in done.err) == (1, True), done.err
     assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 
