@@ -25,8 +25,7 @@ from ragbed.models.base import Sampling
 from ragbed.models.local.hf import loading
 from ragbed.models.local.hf.attention import has_kernel
 from ragbed.models.local.hf.batch_engine import BatchEngine
-from ragbed.models.local.hf.runner import Runner
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Runner, Sequence, StopCondition
 
 NEW_TOKENS = 128
 SHORTEST, LONGEST = 500, 2200

@@ -361,7 +361,9 @@ def test_at_least_one_attempt_is_made() -> None:
         RetryPolicy(attempts=0)
 
 
-@pytest.mark.parametrize("text", [f"{_SECRET} ", f"{_SECRET[:20]}", "The capital of France is Paris, founded in 250 BC. "])
+@pytest.mark.parametrize(
+    "text", [f"{_SECRET} ", f"{_SECRET[:20]}", "The capital of France is Paris, founded in 250 BC. "]
+)
 def test_a_response_of_4_mb_is_scrubbed_in_less_than_half_a_second(text: str) -> None:
     scrubber = Scrubber([ApiKey(_SECRET)])
     response = text * ((4 << 20) // len(text)) + _SECRET

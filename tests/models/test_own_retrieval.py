@@ -199,7 +199,9 @@ def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, er
 
 @pytest.mark.usefixtures("here")
 def test_a_function_that_takes_no_corpus_is_refused_before_anything_is_asked(asked: Asked) -> None:
-    with pytest.raises(UsageError, match=r"cannot be called with the keyword arguments \(question=…, corpus=…, k=…, lang=…\)"):
+    with pytest.raises(
+        UsageError, match=r"cannot be called with the keyword arguments \(question=…, corpus=…, k=…, lang=…\)"
+    ):
         _call("unprepared", asked)
 
 

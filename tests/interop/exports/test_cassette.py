@@ -148,7 +148,7 @@ def test_a_line_that_was_changed_with_care_is_named(cassette: Path, tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize(("kept", "problem"), [(0.5, "is truncated or damaged"), (0.999, "is cut or damaged")])
+@pytest.mark.parametrize(("kept", "problem"), [(0.5, "is truncated or damaged"), (0.999, "is truncated or damaged")])
 def test_a_cut_file_is_named(cassette: Path, tmp_path: Path, kept: float, problem: str) -> None:
     whole = cassette.read_bytes()
     cassette.write_bytes(whole[: int(len(whole) * kept)])

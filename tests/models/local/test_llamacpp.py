@@ -102,7 +102,7 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaM
     count = loop.do(model.count_tokens(body))
     reply = loop.do(model.complete(case_of("word " * 8200)))
     assert reply.outcome == "error"
-    expected = f"too-long: {count:,} tokens and 8 for the reply do not fit into the 8,192 that the model reads"
+    expected = f"too-long: {count:,} tokens and 8 for the response do not fit into the context of 8,192 tokens"
     assert reply.error == expected
     # One that fits but for the reply is not cut either.
     spare = 8192 - 8 - loop.do(model.count_tokens(model.request(case_of("word"))))
@@ -156,7 +156,7 @@ def test_after_a_crash_the_next_case_is_asked_of_a_new_engine(loop: Loop) -> Non
         loop.do(model.close())
     assert (broken.outcome, broken.error) == (
         "error",
-        "server: llama.cpp broke off: it was ended by SIGKILL, most likely for want of memory",
+        "server: llama.cpp stopped: it was ended by SIGKILL, probably because the memory was full",
     )
 
 
@@ -166,7 +166,7 @@ def test_a_case_that_takes_too_long_ends_in_an_outcome(loop: Loop) -> None:
         reply = loop.do(model.complete(case_of("word " * 4000)))
     finally:
         loop.do(model.close())
-    assert reply.error == "timeout: no reply within 0.2 s; --timeout gives it more"
+    assert reply.error == "timeout: no response within 0.2 s; increase --timeout"
 
 
 def test_a_run_sorts_the_cases_and_is_taken_up_again(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_file_that_the_engine_does_not_take_is_named_with_its_reason(
 def test_a_file_that_was_cut_in_the_middle_of_its_weights_is_named(tmp_path: Path) -> None:
     with open(find_weights("smollm2"), "rb") as whole:
         (tmp_path / "half.gguf").write_bytes(whole.read(9_000_000))
-    with pytest.raises(UsageError, match=r"half\.gguf .*not within the file bounds.*Check that the file is whole"):
+    with pytest.raises(UsageError, match=r"half\.gguf .*not within the file bounds.*Check that the file is complete"):
         opened(f"llamacpp/{tmp_path / 'half.gguf'}")
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from ragbed.models.base import Sampling
 from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.loading import choose_runner
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Batching, Sequence, StopCondition
 
 GREEDY = Sampling(temperature=0.0)
 NEVER = StopCondition(frozenset())

@@ -12,8 +12,7 @@ import torch
 from ragbed.models.base import Sampling
 from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.loading import choose_runner
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Batching, Sequence, StopCondition
 from tests.models.local.hf.engines import GREEDY, NEVER, answer_all, some_prompts
 from tests.models.local.hf.small import ARCHITECTURES, make_network
 

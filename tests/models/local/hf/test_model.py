@@ -116,7 +116,7 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_goes_on(tmp_path: 
     assert done.code == 3
     told = replies(tmp_path / "run")
     assert {outcome for outcome, _ in told} == {"error"}
-    assert all(error.startswith("too-long: ") and "takes 150 in all" in error for _, error in told)
+    assert all(error.startswith("too-long: ") and "the context of 150 tokens" in error for _, error in told)
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -172,11 +172,11 @@ def broken(folder: Path, how: str) -> None:
         ("no config", "has no config.json"),
         ("config no JSON", "config.json: cannot be read"),
         ("unknown architecture", "(architecture gpt-9) cannot be loaded by transformers"),
-        ("no writer", "is no model that writes text (BertForMaskedLM)"),
+        ("no writer", "(BertForMaskedLM) is not a causal language model"),
         ("no weights", "has no weights that are safe to load"),
         ("damaged weights", "cannot be loaded"),
-        ("weights of fewer layers", "lacks weights (model.layers.2."),
-        ("no tokenizer", "has no tokenizer that can be read"),
+        ("weights of fewer layers", "lacks 12 weights, e.g. model.layers.2."),
+        ("no tokenizer", "has no valid tokenizer"),
         ("no template", "has no chat template"),
     ],
 )

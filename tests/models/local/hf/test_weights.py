@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.local.hf.weights import WeightSource, bring, fingerprint, parse_source
+from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder, parse_source
 from tests.models.local.hf.hub import REVISION, Hub, serve
 from tests.models.local.hf.small import save_model
 
@@ -15,7 +15,7 @@ PINNED = WeightSource("org/model", REVISION)
 
 
 def from_hub(hub: Hub, cache: Path, source: WeightSource) -> Path:
-    return bring(source, {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache)})
+    return get_folder(source, {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache)})
 
 
 def test_a_repository_is_brought_without_code_and_without_pickles(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_code_is_brought_only_when_trusted(tmp_path: Path) -> None:
 
 def test_what_the_hub_does_not_have_is_said(tmp_path: Path) -> None:
     with serve(save_model(tmp_path / "made")) as hub:
-        with pytest.raises(RagbedError, match="no folder and no public repository org/other"):
+        with pytest.raises(RagbedError, match="hf/org/other is not a folder or a public repository"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/other"))
         with pytest.raises(RagbedError, match="has no revision ffff"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/model", "f" * 40))
-    with pytest.raises(RagbedError, match=r"cannot be brought.*A folder works without"):
+    with pytest.raises(RagbedError, match=r"cannot be downloaded.*use a folder: hf/./folder"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model"))
 
 
@@ -77,12 +77,12 @@ def test_a_fingerprint_changes_with_weights_and_template_and_not_with_the_folder
 @pytest.mark.parametrize(
     ("text", "trusts_code", "complaint"),
     [
-        ("./nowhere", False, "there is no folder ./nowhere"),
-        ("org/model@main", False, "a revision is a commit's 40 hexadecimal digits, not 'main'"),
+        ("./nowhere", False, "the folder ./nowhere does not exist"),
+        ("org/model@main", False, "a revision must be the 40 hexadecimal digits of a commit, not 'main'"),
         ("org/model", True, "pin it: hf/org/model@<40 digits of a commit>"),
-        ("/", True, "--trust-remote-code needs code that cannot change"),
-        ("a/b/c", False, "neither a folder nor a repository"),
-        ("org/mo del", False, "neither a folder nor a repository"),
+        ("/", True, "--trust-remote-code needs a pinned revision"),
+        ("a/b/c", False, "not a folder or a repository"),
+        ("org/mo del", False, "not a folder or a repository"),
     ],
 )
 def test_bad_names_are_refused_before_anything_is_loaded(text: str, trusts_code: bool, complaint: str) -> None:
