@@ -18,7 +18,7 @@ from ragbed.data.shards import LIST, ShardedDataset, open_shards
 from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.shards import LINES, write_shards
 from ragbed.io.jsonl import part_of
-from ragbed.io.locations import Place, Url, brought, open_sink, remove
+from ragbed.io.locations import Place, Url, local_copy, open_sink, remove
 from ragbed.schema import Item
 from tests.io.test_locations import in_memory, serve_folder
 from tests.items import base_item
@@ -130,7 +130,7 @@ def test_a_folder_that_is_none_says_why(tmp_path: Path, content: str | None, mes
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     for folder in (tmp_path / "made", in_memory()):
         _write(folder)
-        with pytest.raises(UsageError, match=r"is there already.*; name a new folder"):
+        with pytest.raises(UsageError, match=r"(already exists|is there already).*; name a new folder"):
             _write(folder)
 
 
@@ -141,7 +141,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
     with pytest.raises(UsageError, match=r"is there already: it has part-00002\.jsonl; name a new folder"):
         _write(folder)
     assert [Path(name).name for name in fsspec.filesystem("memory").find(folder.text)] == ["part-00002.jsonl"]
-    with brought(folder / "part-00002.jsonl") as here:
+    with local_copy(folder / "part-00002.jsonl") as here:
         assert here.read_bytes() == b"somebody's"
 
 

@@ -19,7 +19,7 @@ from fsspec import AbstractFileSystem
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import Url, brought, is_there, open_regular, open_sink, parse_place, remove
+from ragbed.io.locations import Url, is_there, local_copy, open_regular, open_sink, parse_place, remove
 
 
 class _Guarded(SimpleHTTPRequestHandler):
@@ -102,7 +102,7 @@ def test_a_file_elsewhere_appears_when_it_is_whole() -> None:
     assert not is_there(place)
     with write_whole(place) as sink:
         sink.write(b"whole")
-    with brought(place) as here:
+    with local_copy(place) as here:
         assert here.read_bytes() == b"whole"
     assert not here.exists()
     remove(place)
@@ -119,18 +119,18 @@ def test_a_file_of_this_machine_has_an_address_too(tmp_path: Path) -> None:
 def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a" * 3_000_000)
     with serve_folder(tmp_path) as address:
-        with brought(Url(f"{address}/a.txt")) as here:
+        with local_copy(Url(f"{address}/a.txt")) as here:
             assert here.read_bytes() == b"a" * 3_000_000
-        with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), brought(Url(f"{address}/b.txt")):
+        with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), local_copy(Url(f"{address}/b.txt")):
             pass
-        with pytest.raises(UsageError, match="cannot be written: its scheme has no way to do so"):
+        with pytest.raises(UsageError, match="cannot be written: its scheme does not support this"):
             open_sink(Url(f"{address}/c.txt"))
 
 
 def test_a_bucket_or_folder_that_is_not_there_is_told_who_writes_to_it() -> None:
     """In /proc nobody makes folders."""
     with (
-        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: there is no such bucket or folder"),
+        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: the bucket or folder does not exist"),
         write_whole(Url("file:///proc/x/a.txt")) as sink,
     ):
         sink.write(b"a")
@@ -138,15 +138,15 @@ def test_a_bucket_or_folder_that_is_not_there_is_told_who_writes_to_it() -> None
 
 def test_what_nobody_may_read_is_told_so(tmp_path: Path) -> None:
     with serve_folder(tmp_path) as address:
-        told = r"/secret\.txt cannot be read: no permission \(403.*\)\. Give its package what it takes"
-        with pytest.raises(RagbedError, match=told), brought(Url(f"{address}/secret.txt")):
+        told = r"/secret\.txt cannot be read: no permission \(403.*\)\. Set up credentials for its package"
+        with pytest.raises(RagbedError, match=told), local_copy(Url(f"{address}/secret.txt")):
             pass
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
     with (
         pytest.raises(RagbedError, match=r"http://127\.0\.0\.1:9/a\.txt cannot be read: "),
-        brought(Url("http://127.0.0.1:9/a.txt")),
+        local_copy(Url("http://127.0.0.1:9/a.txt")),
     ):
         pass
 
@@ -154,7 +154,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_a_missing_package_is_named_with_its_command() -> None:
     with pytest.raises(UsageError, match=r"s3:// needs a package that is not installed: pip install s3fs$"):
         is_there(Url("s3://bucket/a"))
-    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known are .*file.*memory"):
+    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known schemes: .*file.*memory"):
         is_there(Url("nowhere://bucket/a"))
     with patch.dict(sys.modules, {"fsspec": None}), pytest.raises(UsageError, match=r"pip install 'ragbed\[remote\]'$"):
         is_there(Url("s3://bucket/a"))

@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 from ragbed.data import Dataset, Line, read_file
 from ragbed.errors import DataError, NoSuchFile, UsageError
 from ragbed.io.jsonl import part_of
-from ragbed.io.locations import Place, brought, naming
+from ragbed.io.locations import Place, local_copy, report_errors
 
 LIST = "shards.json"
 """Written last: a folder without it is not whole."""
@@ -63,7 +63,7 @@ def read_shards(folder: Place) -> Shards:
     """What a folder's list says."""
     place = folder / LIST
     try:
-        with brought(place) as here:
+        with local_copy(place) as here:
             return msgspec.json.decode(here.read_bytes(), type=Shards)
     except msgspec.MsgspecError as error:
         raise DataError(place, f"is no list of shards ({error}); export them again") from None
@@ -85,11 +85,11 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
     """
     with ExitStack() as stack:
         try:
-            here = stack.enter_context(brought(place))
+            here = stack.enter_context(local_copy(place))
         except NoSuchFile:
             told = f"is missing, and {LIST} lists it; copy it again, or export the dataset again"
             raise DataError(place, told) from None
-        with naming(place, "read"), open(here, "rb") as source:
+        with report_errors(place, "read"), open(here, "rb") as source:
             found = hashlib.file_digest(source, "sha256").hexdigest()
         if found != part.sha256:
             told = f"has other bytes than {LIST} says (sha256 {found[:12]}…, not {part.sha256[:12]}…)"

@@ -19,7 +19,7 @@ from ragbed.builder.web.fetch_errors import FetchFailed
 from ragbed.builder.web.host_pacing import HostPacer
 from ragbed.builder.web.limits import USER_AGENT
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.io.http import asked_pause_s
+from ragbed.io.http import retry_after
 from ragbed.schema import Hit
 
 _FORMAT = 1
@@ -191,9 +191,9 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
     if status in _SPENT:
         raise SearchFailed("quota", f"{said}: the account is used up")
     if status == 429:
-        raise SearchFailed("rate", said, passing=True, pause_s=asked_pause_s(response))
+        raise SearchFailed("rate", said, passing=True, pause_s=retry_after(response))
     if status >= 500 or status == 408:
-        raise SearchFailed("server", said, passing=True, pause_s=asked_pause_s(response))
+        raise SearchFailed("server", said, passing=True, pause_s=retry_after(response))
     raise SearchFailed("request", said)
 
 

@@ -17,7 +17,7 @@ from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.fetch_errors import FetchFailed, FetchOutcome
 from ragbed.builder.web.host_pacing import HostPacer
 from ragbed.builder.web.limits import USER_AGENT, FetchLimits
-from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_cut, asked_pause_s, next_hop, parse_url
+from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_interruption, next_hop, parse_url, retry_after
 
 
 class Client:
@@ -105,7 +105,7 @@ def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Ends at any status but 200."""
     if response.status != 200:
         said = f"the server answered {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed("status", said, passing=response.status in PASSING, pause_s=asked_pause_s(response))
+        raise FetchFailed("status", said, passing=response.status in PASSING, pause_s=retry_after(response))
 
 
 def _ended(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
@@ -126,7 +126,7 @@ def _ended(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
         case aiohttp.InvalidURL():
             return FetchFailed("address", "this is no address that can be asked")
         case aiohttp.ClientResponseError():
-            return FetchFailed("protocol", str(as_cut(error)))
+            return FetchFailed("protocol", str(as_interruption(error)))
         case _:
             outcome = "cut"
-    return FetchFailed(outcome, str(as_cut(error)), passing=True)
+    return FetchFailed(outcome, str(as_interruption(error)), passing=True)

@@ -17,7 +17,7 @@ from ragbed.data import Dataset
 from ragbed.data.shards import LIST, open_shards
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import check_file
-from ragbed.io.locations import naming, parse_place
+from ragbed.io.locations import parse_place, report_errors
 from ragbed.text import storable_name
 
 
@@ -229,7 +229,7 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
 def _check_file(path: Path) -> None:
     """Refuses what nobody can read, and the folder of a world or a build, whose files are datasets of their own."""
     if path.is_dir():
-        with naming(path, "read"):
+        with report_errors(path, "read"):
             inside = sorted(str(one) for one in path.iterdir() if one.name.endswith(_FILES))
         inside = [one for one in inside if not one.endswith(".json")] or inside  # those tell of the build beside them
         named = f": {', '.join(inside[:_NAMED])}{', …' if len(inside) > _NAMED else ''}" if inside else ""

@@ -17,7 +17,7 @@ from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_fo
 from ragbed.errors import DownloadError, RagbedError
 from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import open_regular
-from ragbed.io.pins import is_right, pin_of
+from ragbed.io.pins import matches_pin, pin_of
 
 if TYPE_CHECKING:
     from ragbed.io.downloads import DownloadLimits, Watcher
@@ -111,12 +111,12 @@ def _copy_file(file: CatalogFile, origin: Path, folder: Path) -> Arrival:
         return Arrival(file.name, "missing", f"{origin}: no such file")
     if origin.name != file.name:
         return Arrival(file.name, "missing", f"{origin} is not called {file.name}")
-    if not is_right(origin, file.pin, file.size):
+    if not matches_pin(origin, file.pin, file.size):
         return Arrival(file.name, "failed", _describe_wrong(origin, file))
     with open(origin, "rb") as original, write_whole(folder / file.name) as sink:
         shutil.copyfileobj(original, sink)
         sink.flush()
-        if not is_right(Path(sink.name), file.pin, file.size):
+        if not matches_pin(Path(sink.name), file.pin, file.size):
             raise DownloadError(f"{origin} changed while it was copied; nothing of it was kept")
     return Arrival(file.name, "brought")
 
@@ -132,7 +132,7 @@ def _unpack(file: CatalogFile, archive: Path, folder: Path) -> Arrival:
         with opened.open(member) as original, write_whole(folder / file.name) as sink:
             shutil.copyfileobj(original, sink)
             sink.flush()
-            if not is_right(Path(sink.name), file.pin, file.size):
+            if not matches_pin(Path(sink.name), file.pin, file.size):
                 raise DownloadError(wrong)
     return Arrival(file.name, "brought")
 
@@ -146,7 +146,9 @@ def _describe_wrong(path: Path, file: CatalogFile) -> str:
 
 def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
     folders = (*package_folders(entry), folder)
-    return [file for file in entry.files if not any(is_right(one / file.name, file.pin, file.size) for one in folders)]
+    return [
+        file for file in entry.files if not any(matches_pin(one / file.name, file.pin, file.size) for one in folders)
+    ]
 
 
 def _set_aside(path: Path) -> str | None:

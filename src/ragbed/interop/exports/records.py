@@ -19,7 +19,7 @@ from ragbed.interop.exports.parquet import RowWriter, trial_rows, trial_schema
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.interop.exports.shards import LINES, Record, ShardFormat
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import brought
+from ragbed.io.locations import local_copy
 from ragbed.runs.sharding import key_of
 from ragbed.runs.trials import trial_line, trial_lines
 
@@ -55,7 +55,7 @@ def item_rows(dataset: Dataset, written: Written) -> Keyed:
 
 def any_lines(dataset: Dataset, written: Written) -> Keyed:
     """The lines of any JSONL file, as the steps of a build: by their id where they have one, else by themselves."""
-    with brought(dataset.path) as here:
+    with local_copy(dataset.path) as here:
         for number, line in read_lines(here, dataset.path):
             written.count += 1
             named = decode_line(_NAMED, dataset.path, number, line)

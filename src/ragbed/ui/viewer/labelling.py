@@ -15,7 +15,7 @@ from ragbed.analysis.judging.judge_run import needs_judge
 from ragbed.analysis.judging.labels import Label, LabelledUnit
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
-from ragbed.io.locations import check_regular, naming, open_regular
+from ragbed.io.locations import check_regular, open_regular, report_errors
 from ragbed.runs.store import StoredResult
 
 NAME = "labels.jsonl"
@@ -105,7 +105,7 @@ def _locked(run: Path) -> Iterator[None]:
         RagbedError: Another process still has it after the wait.
     """
     path = run / _LOCK
-    with naming(path, "opened"):
+    with report_errors(path, "opened"):
         file = open_regular(path, "ab")
     with file:
         ends = time.monotonic() + _WAIT_S
@@ -118,7 +118,7 @@ def _locked(run: Path) -> Iterator[None]:
 
 def _take(path: Path, handle: int) -> bool:
     """Return whether the lock could be taken at once."""
-    with naming(path, "locked"):
+    with report_errors(path, "locked"):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
