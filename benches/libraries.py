@@ -119,7 +119,7 @@ class OnnxE5:
         for text in texts:
             found = self._tokenizer.encode(f"passage: {text}").ids
             ids = np.array([self._file.begin, *(self._ids[at] for at in found), self._file.end])[:512]
-            embedded = self._file.embed(ids) + self._file.places[: len(ids)]
+            embedded = self._file.embed(ids) + self._file.position_embeddings[: len(ids)]
             (states,) = self._session.run(None, {"x": embedded})
             vectors.append(states.mean(axis=0))
         return to_unit(np.array(vectors, np.float32))

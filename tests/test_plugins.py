@@ -119,10 +119,10 @@ def test_two_packages_with_one_name_are_both_named(site: Path) -> None:
     for package in ("left", "right"):
         _write_package(site, package, "encoders", "same", f"same_{package}", "def part(): ...")
     assert _plugins() == {
-        "left encoders same": "not used: right brings one of the same name; uninstall one of them",
-        "right encoders same": "not used: left brings one of the same name; uninstall one of them",
+        "left encoders same": "not used: right has one with the same name; uninstall one of them",
+        "right encoders same": "not used: left has one with the same name; uninstall one of them",
     }
-    with pytest.raises(UsageError, match="encoder 'same' is brought by left and right; uninstall all but one"):
+    with pytest.raises(UsageError, match="encoder 'same' is provided by left and right; uninstall all but one"):
         open_encoder("same")
 
 

@@ -52,7 +52,7 @@ def test_every_text_has_a_row_of_length_one_and_none_is_cut(encoded: Encoded) ->
     assert encoded.vectors.shape == (len(TEXTS), 384)
     assert encoded.vectors.dtype == np.float32
     assert np.linalg.norm(encoded.vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
-    assert encoded.cut == ()
+    assert encoded.truncated == ()
 
 
 def test_no_texts_give_no_rows(weights: E5Weights) -> None:
@@ -75,10 +75,10 @@ def test_a_long_text_is_read_to_its_end(weights: E5Weights) -> None:
     long = "The harbour was calm that morning. " * 70
     ended = long + "Then the volcano erupted."
     found = E5(weights).encode([long, ended], "passage")
-    assert found.cut == ()
+    assert found.truncated == ()
     assert found.vectors[0] @ found.vectors[1] < 0.9999
     tokens = E5Tokens(weights).encode_tokens([ended], "passage").tokens[0]
-    assert len(tokens) == len(weights.vocabulary.cut(ended)) > 512
+    assert len(tokens) == len(weights.vocabulary.encode(ended)) > 512
 
 
 @pytest.mark.parametrize("make", [E5, E5Tokens, E5Static])
@@ -98,7 +98,7 @@ def test_the_passage_that_answers_comes_first(
 
 def test_tokens_are_of_length_one_and_without_prefix_and_marks(weights: E5Weights) -> None:
     found = E5Tokens(weights).encode_tokens(TEXTS, "passage").tokens
-    assert [len(matrix) for matrix in found] == [len(weights.vocabulary.cut(text)) for text in TEXTS]
+    assert [len(matrix) for matrix in found] == [len(weights.vocabulary.encode(text)) for text in TEXTS]
     assert np.linalg.norm(np.concatenate(found), axis=1) == pytest.approx(1, abs=1e-5)
 
 
@@ -129,5 +129,5 @@ def test_another_version_of_the_file_is_refused(tmp_path: Path) -> None:
     shutil.copyfile(packaged_file(), other)
     with open(other, "r+b") as target:
         target.write(b"E5S2")
-    with pytest.raises(DataError, match="begins with b'E5S2'"):
+    with pytest.raises(DataError, match="starts with b'E5S2'"):
         E5File(other)

@@ -37,7 +37,7 @@ def test_equal_scores_keep_the_order_of_the_passages() -> None:
 
 
 def test_a_passage_that_was_cut_is_named() -> None:
-    assert rank("a", ["abc", "cccc", "aaaa"], Letters(), top=1).cut == (1, 2)
+    assert rank("a", ["abc", "cccc", "aaaa"], Letters(), top=1).truncated == (1, 2)
 
 
 @pytest.mark.parametrize(("passages", "top"), [([], 30), (["a"], 0)])

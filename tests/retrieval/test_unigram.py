@@ -20,11 +20,11 @@ PIECES = {
 
 
 def make(pieces: dict[str, float] = PIECES, fold: dict[int, str] | None = None) -> Unigram:
-    return Unigram(pieces, unknown=0, fold=fold or {}, marks={0})
+    return Unigram(pieces, unknown=0, fold=fold or {}, special={0})
 
 
 def spell(vocabulary: Unigram, text: str) -> list[str]:
-    return [list(PIECES)[piece] for piece in vocabulary.cut(text)]
+    return [list(PIECES)[piece] for piece in vocabulary.encode(text)]
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_after_a_crash_the_next_case_is_asked_of_a_new_engine(loop: Loop) -> Non
         broken = loop.do(crash())
         mended = loop.do(model.complete(case_of("Say yes.")))
         assert mended.outcome == "ok"
-        model._ends = 2
+        model._failures = 2
         model._engine._process.kill()
         model._engine._process.wait()
         with pytest.raises(RagbedError, match=r"llama\.cpp ended 3 times without a reply.* the same command goes on"):

@@ -58,8 +58,8 @@ def test_every_text_has_a_row_of_length_one(encoder: Encoder) -> None:
 
 
 def test_a_text_too_long_for_the_model_is_named(encoder: Encoder) -> None:
-    assert encoder.encode(TEXTS, "passage").cut == (5,)
-    assert rank("Who?", TEXTS, encoder, top=2).cut == (5,)
+    assert encoder.encode(TEXTS, "passage").truncated == (5,)
+    assert rank("Who?", TEXTS, encoder, top=2).truncated == (5,)
 
 
 def test_no_texts_give_no_rows(encoder: Encoder) -> None:
@@ -86,5 +86,5 @@ def test_identity_hangs_on_the_weights(tmp_path: Path, encoder: Encoder) -> None
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match=r"no model could be loaded from .*Name a folder"):
+    with pytest.raises(RagbedError, match=r"cannot be loaded: .*Name the folder"):
         open_encoder(f"st/{tmp_path / 'nothing'}")
