@@ -97,7 +97,6 @@ class _Download:
         self.part = self.request.path.with_name(f"{self.request.path.name}.part")
 
     async def run(self) -> None:
-        """Download until the part matches the pin, then rename it."""
         try:
             async with asyncio.timeout(self.limits.total_s):
                 await self._complete_part()
@@ -139,7 +138,6 @@ class _Download:
         return None
 
     async def _transfer(self) -> None:
-        """Send one request and add the bytes of the response to the part."""
         request, url = self.request, parse_url(self.request.url)
         if url.host in self.dead_hosts:
             raise RequestRefused(f"{url.host} could not be reached before")

@@ -171,12 +171,10 @@ def _baseline(config: ModelConfig) -> Model:
 
 
 def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
-    from ragbed.models.local.llamacpp import SLOTS, LlamaConfig, LlamaModel, find_weights
+    from ragbed.models.local.llamacpp import LlamaModel, find_weights
 
     path = find_weights(config.model, config.data_root) if provider == "bundled" else Path(config.model)
-    slots = config.connections or SLOTS
-    llama = LlamaConfig(config.sampling, config.retry_policy, config.environ, slots, config.loads)
-    return LlamaModel(f"{provider}/{config.model}", path, llama)
+    return LlamaModel(f"{provider}/{config.model}", path, config)
 
 
 def _http(config: ModelConfig) -> Model:

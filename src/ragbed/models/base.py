@@ -62,6 +62,16 @@ class Model(Protocol):
         """Release all resources."""
 
 
+class StatelessModel:
+    """The common part of models without resources, e.g. baselines."""
+
+    concurrency = 64
+    advice = ""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
 @runtime_checkable
 class Parking(Protocol):
     """A model that sets cases aside while its server asks to wait, so that other cases can be sent.

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.cassette import CassetteResult, FilePart, RunPart, cassette_hash, decode_head, read_cassette
-from ragbed.models.base import canonical
+from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Case, Completion, Message
 from ragbed.testbeds.prompts import prompt_hash
 from ragbed.text import storable_name
@@ -87,10 +87,9 @@ def _responses(completion: Completion, prompt: str) -> Iterator[tuple[str, Compl
     yield prompt_hash(last.messages), structs.replace(completion, **changes)
 
 
-class CassetteModel:
+class CassetteModel(StatelessModel):
     """A recording as a model."""
 
-    concurrency = 64
     advice = "A cassette has only the responses of its run: use the same data and the same options for cases."
 
     def __init__(self, path: Path) -> None:
@@ -107,6 +106,3 @@ class CassetteModel:
     async def identity(self) -> str:
         """Return the hash of the file."""
         return cassette_hash(self._recording.path)
-
-    async def close(self) -> None:
-        """Do nothing."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from ragbed.models.base import canonical
+from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Case, Completion
 from ragbed.text import to_terms
 
@@ -38,12 +38,10 @@ def answer_lexically(question: str, documents: Sequence[str]) -> str:
     return sentences[max(range(len(sentences)), key=score)]
 
 
-class LexicalModel:
+class LexicalModel(StatelessModel):
     """The model `baseline/lexical`."""
 
     name = "baseline/lexical"
-    concurrency = 64
-    advice = ""
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
         """Return the best sentence of the documents."""
@@ -57,6 +55,3 @@ class LexicalModel:
     async def identity(self) -> str:
         """Return the only setting."""
         return f"length-share={LENGTH_SHARE}"
-
-    async def close(self) -> None:
-        """Do nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from ragbed.models.base import canonical
+from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Answer, Case, Completion
 from ragbed.testbeds.prompts import REFUSAL
 
@@ -38,11 +38,8 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
 }
 
 
-class ScriptedModel:
+class ScriptedModel(StatelessModel):
     """The model `scripted/<script>`."""
-
-    concurrency = 64
-    advice = ""
 
     def __init__(self, script: str) -> None:
         self.name = f"scripted/{script}"
@@ -59,6 +56,3 @@ class ScriptedModel:
     async def identity(self) -> str:
         """Return the version of the scripts."""
         return "2"
-
-    async def close(self) -> None:
-        """Do nothing."""

@@ -44,9 +44,6 @@ class ApiKey:
         """Return the secret for the header that needs it."""
         return self._value
 
-    def __repr__(self) -> str:
-        return "ApiKey(…)"
-
 
 class Scrubber:
     """Remove keys from texts of servers, which may quote the key, a piece of it or an encoding of it."""
@@ -55,6 +52,7 @@ class Scrubber:
         self._forms: dict[str, int] = {}
         for key in keys:
             self._forms |= _forms(key.reveal())
+        self.has_keys = bool(self._forms)
         self._pieces: dict[int, set[str]] = {}  # by length
         self._distinctive, self._samples = set[str](), set[str]()
         self._other_forms: list[str] = []
@@ -69,14 +67,6 @@ class Scrubber:
             self._samples.update(form[start : start + half] for start in starts)
             if not distinctive or not _LONG_WORD.fullmatch(form):
                 self._other_forms.append(form)
-
-    def __repr__(self) -> str:
-        return "Scrubber(…)"
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether there is anything to hide."""
-        return bool(self._forms)
 
     def clean(self, message: str) -> str:
         """Return an error message without any piece of a key, on one line of printable characters."""
@@ -122,7 +112,7 @@ class Scrubber:
         A piece consists of pairs of neighbouring characters that occur in a key. The check of all pairs with numpy
         takes about 10 ns per character.
         """
-        if len(text) <= _LONG_TEXT or not self._forms:
+        if len(text) <= _LONG_TEXT or not self.has_keys:
             return [(0, len(text))]
         import numpy as np  # noqa: PLC0415 - takes 0.1 s, and long responses are rare
 

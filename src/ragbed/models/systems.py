@@ -20,7 +20,7 @@ import msgspec
 
 from ragbed.data.corpus import Corpus, Named
 from ragbed.errors import UsageError
-from ragbed.models.base import canonical
+from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.failures import Failure, failed
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
@@ -118,18 +118,10 @@ class HttpSystem(HttpModel):
         return ""
 
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
-        def parse(content: bytes) -> Completion:
-            try:
-                value = decode_json(content, _DECODER)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                start = content[:60].decode("utf-8", "replace")
-                raise Failure("protocol", f"the response is not JSON ({error}): {start!r}", again=True) from None
-            return read_answer(value, case, self._corpora)
-
-        return parse
+        return lambda content: read_answer(decode_json(content, _DECODER, "JSON"), case, self._corpora)
 
 
-class PythonSystem:
+class PythonSystem(StatelessModel):
     """`python/<module:function>`: a function that is called as `function(question=…, documents=[…], lang=…)`.
 
     If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`.
@@ -174,9 +166,6 @@ class PythonSystem:
     async def identity(self) -> str:
         """Return nothing: a function has no known identity."""
         return ""
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 def _await_result(result: object) -> object:

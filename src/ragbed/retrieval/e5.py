@@ -99,7 +99,6 @@ class _E5Encoder:
         self._weights = weights
 
     def identity(self) -> str:
-        """Return what determines the vectors."""
         return f"{self.name} {self._weights.identity()}"
 
 

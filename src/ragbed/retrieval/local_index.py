@@ -101,7 +101,6 @@ class LocalIndex:
         return added
 
     def _add_batch(self, entries: list[IndexedPassage]) -> int:
-        """Add all or none of the documents."""
         with self._reporting(), self._transaction():
             fresh = {entry.url: entry for entry in entries if self._is_fresh(entry)}
             vectors = self._vectors([text for entry in fresh.values() for text in entry.passages])

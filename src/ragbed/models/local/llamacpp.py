@@ -5,42 +5,31 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import aiohttp
 import msgspec
 
 from ragbed.data.catalog import CATALOG, default_root, files_here
 from ragbed.errors import RagbedError, UnknownName, UsageError
-from ragbed.models.base import Sampling, canonical
+from ragbed.models.base import canonical
 from ragbed.models.failures import Failure, failed, from_status
 from ragbed.models.local.gguf import read_weights
 from ragbed.models.local.llama_process import LlamaProcess, LlamaProcessFailed, LlamaSetup
 from ragbed.models.providers.openai import parse_chat
-from ragbed.models.retry_policy import RetryPolicy
 from ragbed.schema import Case, Completion, Message
+
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
 
 # Concurrent cases by default. Two would share the work of writing, but read common prefixes twice; docs/local-models.md
 # has the measurements.
-SLOTS = 1
+_SLOTS = 1
 # The run ends after this many processes in a row that end without a response.
 _MAX_RESTARTS = 3
 # An invisible character that breaks the text of a control token in a document.
 _BREAK = "\u200c"
-
-
-@dataclass(frozen=True)
-class LlamaConfig:
-    """The settings of a local model; `loads` is False if only the requests are needed."""
-
-    sampling: Sampling
-    retry_policy: RetryPolicy
-    environ: Mapping[str, str]
-    slots: int = SLOTS
-    loads: bool = True
 
 
 class LlamaModel:
@@ -58,13 +47,13 @@ class LlamaModel:
     reuses_prefixes: Literal[True] = True
     advice = "Check that the file is complete and that there is enough memory."
 
-    def __init__(self, name: str, path: Path, config: LlamaConfig) -> None:
-        self.name, self.concurrency, self._config = name, config.slots, config
+    def __init__(self, name: str, path: Path, config: ModelConfig) -> None:
+        self.name, self.concurrency, self._config = name, config.connections or _SLOTS, config
         self.weights = read_weights(path)
         self.languages = self.weights.languages
         controls = self.weights.controls
         self._controls = re.compile("|".join(map(re.escape, controls)) if controls else r"(?!)")
-        self._setup = LlamaSetup(self.weights, config.slots, config.environ)
+        self._setup = LlamaSetup(self.weights, self.concurrency, config.environ)
         if config.loads:
             self._engine = _start(self._setup)
         self._session: aiohttp.ClientSession | None = None

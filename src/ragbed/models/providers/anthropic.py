@@ -72,11 +72,7 @@ def parse_message(content: bytes) -> Completion:
     Raises:
         Failure: It is not a message, has no text, or was filtered.
     """
-    try:
-        message = decode_json(content, _DECODER)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        start = content[:60].decode("utf-8", "replace")
-        raise Failure("protocol", f"the response is not a message ({error}): {start!r}", again=True) from None
+    message = decode_json(content, _DECODER, "a message")
     usage = parse_usage(message.usage, "input_tokens", "output_tokens")
     stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":

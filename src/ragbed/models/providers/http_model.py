@@ -56,11 +56,12 @@ class HttpModel(ABC):
         self._bases = [_read_url(url) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
+        self.make_room: Callable[[], object] = lambda: None
         keys = [] if service.key is None else [service.key]
         proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
-        self._transport = Transport(
-            proxies, self._headers, keys, service.pacer, service.retry_policy, self._allow_concurrency
-        )
+        self._transport = Transport(proxies, self._headers, keys, service.pacer, service.retry_policy)
+        self._transport.probe.when_open = self._allow_concurrency
+        self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
         """Call the server, with retries."""
@@ -87,15 +88,6 @@ class HttpModel(ABC):
         """The number of cases that wait because the server asked for it."""
         return self._transport.parked
 
-    @property
-    def make_room(self) -> Callable[[], object]:
-        """Called when a case is set aside."""
-        return self._transport.make_room
-
-    @make_room.setter
-    def make_room(self, call: Callable[[], object]) -> None:
-        self._transport.make_room = call
-
     def _allow_concurrency(self) -> None:
         """Accept as many cases as the pacer allows.
 
@@ -109,8 +101,7 @@ class HttpModel(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
-        """Return the function that parses the response to a case."""
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
 
 
 def below(base: URL, path: str) -> URL:

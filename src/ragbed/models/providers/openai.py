@@ -121,12 +121,7 @@ def parse_chat(content: bytes) -> Completion:
     Raises:
         Failure: It is not a chat completion, has no text, or was filtered.
     """
-    try:
-        completion = decode_json(content, _DECODER)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        start = content[:60].decode("utf-8", "replace")
-        problem = f"the response is not a chat completion ({error}): {start!r}; {_HINT}"
-        raise Failure("protocol", problem, again=True) from None
+    completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     usage = parse_usage(completion.usage, "prompt_tokens", "completion_tokens")
     if not completion.choices:
         raise _without_choices(completion)

@@ -158,7 +158,6 @@ class Pacer:
         return free[0] if free else None
 
     def _serve(self) -> None:
-        """Start the calls that may start, in order, and set a timer for the next."""
         now = self.clock()
         while self._waiting:
             waiter = self._waiting[0]

@@ -104,7 +104,6 @@ class RateLimiter:
         self.rate = None if is_loose else rate
 
     def _span(self, now: float) -> float:
-        """Return the seconds that the counts cover."""
         return min((_BUCKETS - 1) * _BUCKET_S + now % _BUCKET_S, max(_MIN_SPAN_S, now - self._first))
 
     def _advance(self, now: float) -> None:

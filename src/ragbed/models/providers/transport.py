@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from yarl import URL
 
 from ragbed.models.failures import FATAL, PAID, Failure, Kind, failed, from_status, retry_after_s
+from ragbed.models.providers.http.connect import Server
 from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
-from ragbed.models.providers.http.pool import Server
 from ragbed.models.providers.pacing import Pacer, ServerLane
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
@@ -32,39 +32,34 @@ _MAX_PARKED = 8
 _MARGIN_S = 0.01
 
 
-class ServerProbe:
+class _ServerProbe:
     """Wait for the first response before calls are sent concurrently: a wrong key then costs few calls.
 
-    Args:
-        when_open: Called once, after the first response or if it is slow.
+    `when_open` is called once, after the first response or if it is slow.
     """
 
-    def __init__(self, when_open: Callable[[], object]) -> None:
+    def __init__(self) -> None:
         self.is_open = False
-        self._when_open = when_open
+        self.when_open: Callable[[], object] = lambda: None
         self._timer: asyncio.TimerHandle | None = None
 
     def sending(self) -> None:
-        """Start the timer with the first call."""
         if not self.is_open and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SLOW_S, self.open)
 
     def answered(self, failure: Kind | None) -> None:
-        """Handle the outcome of a call: None, or the kind of its failure."""
         if failure in FATAL:
             self.close()
         else:
             self.open()
 
     def open(self) -> None:
-        """Allow concurrent calls."""
         self.close()
         if not self.is_open:
             self.is_open = True
-            self._when_open()
+            self.when_open()
 
     def close(self) -> None:
-        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -79,12 +74,11 @@ class Transport:
         keys: Secrets that must not appear in messages or responses.
         pacer: The pacer of all calls.
         policy: Time limits and numbers of attempts.
-        when_open: Called when concurrent calls are allowed.
     """
 
     def __init__(
         self, proxies: Mapping[URL, URL | None], headers: Callable[[], Mapping[str, str]], keys: Sequence[ApiKey],
-        pacer: Pacer, policy: RetryPolicy, when_open: Callable[[], object],
+        pacer: Pacer, policy: RetryPolicy,
     ) -> None:  # fmt: skip
         self._urls = dict(zip(pacer.lanes, proxies, strict=True))
         self._servers = {url.origin(): Server(url.origin(), proxy, policy.connect_s) for url, proxy in proxies.items()}
@@ -92,8 +86,8 @@ class Transport:
         urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
         self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
         self._parked = 0
-        self.make_room: Callable[[], object] = lambda: None
-        self.probe = ServerProbe(when_open)
+        self.when_parked: Callable[[], object] = lambda: None
+        self.probe = _ServerProbe()
 
     @property
     def parked(self) -> int:
@@ -172,7 +166,7 @@ class Transport:
         self._parked += 1
         try:
             if self._parked <= _MAX_PARKED * self._pacer.most:
-                self.make_room()
+                self.when_parked()
             await asyncio.sleep(pause)
         finally:
             self._parked -= 1
@@ -205,7 +199,7 @@ class Transport:
             lane.heard = True
 
     def _without_keys(self, completion: Completion) -> Completion:
-        """Hide keys that the server quotes in a response, which is stored."""
+        # A server may quote the key in a response, which is stored.
         if not self._scrubber.has_keys:
             return completion
         passages = (*(completion.retrieved or ()), *(completion.citations or ()))

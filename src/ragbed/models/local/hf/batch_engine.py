@@ -79,7 +79,6 @@ class BatchEngine:
         return not self._closing
 
     def _advance(self) -> None:
-        """Read one batch, or write one token to each running sequence."""
         try:
             batch = self._runner.admit(self._waiting, len(self._running))
         except Failure as failure:
@@ -130,7 +129,6 @@ class BatchEngine:
         sequence.done(sequence)
 
     def _abandon(self) -> None:
-        """Call `done` of all remaining sequences."""
         with suppress(Empty):
             while True:
                 sequence = self._incoming.get(block=False)

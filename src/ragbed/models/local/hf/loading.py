@@ -150,13 +150,12 @@ def _try_ragged(model: Any) -> KVCache | None:
 
 
 def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
-    """Return whether logits are equal within their precision; the order of sums differs."""
+    # Sums in another order differ within the precision.
     allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
     return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 
 
 def _load(kind: Any, folder: Path, source: WeightSource, **options: Any) -> Any:
-    """Load from a folder only, and report what the library cannot load."""
     try:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
     except Exception as error:  # the library raises many types for damaged files and unknown architectures

@@ -59,8 +59,6 @@ class HFModel:
         self.concurrency = window or _WINDOW
         self._source, self._environ, self._sampling, self._preset = source, environ, sampling, preset
         self._encoding = ThreadPoolExecutor(1)  # a tokenizer is not safe for several threads
-        self._tokenizer: loading.LoadedTokenizer
-        self._encoder: PromptEncoder
         self._engine: BatchEngine | None = None
 
     def request(self, case: Case) -> bytes:

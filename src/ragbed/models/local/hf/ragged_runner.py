@@ -128,7 +128,6 @@ class _Graphs:
         self._can_record = True
 
     def run(self, numbers: list[list[int]]) -> torch.Tensor:
-        """Return the logits of each row."""
         rows = len(numbers[0])
         size = -(-rows // _GRAPH_STEP) * _GRAPH_STEP if rows > _GRAPH_STEP else 1 << (rows - 1).bit_length()
         filling = ([0], [0], [SPARE], [SPARE], [1])

@@ -1,4 +1,4 @@
-"""Connect to a server: name lookup, proxies and TLS."""
+"""Connect to a server (name lookup, proxies, TLS), keep its connections open, and write requests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import ssl
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -16,9 +17,10 @@ from typing import TypeAlias
 from aiohappyeyeballs import AddrInfoType, start_connection
 from yarl import URL
 
+from ragbed import __version__
 from ragbed.errors import UsageError
 from ragbed.models.failures import Failure
-from ragbed.models.providers.http.connection import Connection
+from ragbed.models.providers.http.connection import Connection, HttpResponse, ResponseLimits
 from ragbed.models.secrets import encode_user_info, without_secrets
 from ragbed.models.threads import in_daemon_thread
 
@@ -26,6 +28,8 @@ _Addresses: TypeAlias = list[AddrInfoType]
 # The delay before the other of IPv4 and IPv6 is tried, by RFC 8305.
 _HAPPY_EYEBALLS_S = 0.25
 _MAX_PROXY_BYTES = 16 << 10
+# A connection that was idle for longer is not used again: the server may be closing it.
+_KEEP_S = 15.0
 _TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
 
 
@@ -79,19 +83,12 @@ def _lower_or_upper(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     return used, environ.get(used) or ""
 
 
-class Connector:
-    """Connect to one server, directly or through a proxy."""
-
+class _Connector:
     def __init__(self, origin: URL, proxy: URL | None) -> None:
         self._origin, self._proxy = origin, proxy
         self._addresses: asyncio.Future[_Addresses] | None = None
 
     async def connect(self, within_s: float) -> Connection:
-        """Open a connection.
-
-        Raises:
-            Failure: The connection failed.
-        """
         server = without_secrets(self._origin)
         try:
             async with asyncio.timeout(within_s):
@@ -135,7 +132,7 @@ class Connector:
 
     async def _tunnel(self, sock: socket.socket, proxy: URL) -> None:
         target = f"{self._origin.host_subcomponent}:{self._origin.port}"
-        head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{proxy_authorization(proxy)}\r\n"
+        head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{_proxy_authorization(proxy)}\r\n"
         loop, answer = asyncio.get_running_loop(), b""
         await loop.sock_sendall(sock, head.encode("latin-1"))
         while b"\r\n\r\n" not in answer and len(answer) < _MAX_PROXY_BYTES:
@@ -154,11 +151,77 @@ class Connector:
         return context
 
 
-def proxy_authorization(proxy: URL) -> str:
-    """Return the authorization header for a proxy; empty if its URL has no user."""
-    return "" if proxy.user is None else f"Proxy-Authorization: {basic_authorization(proxy)}\r\n"
+def _proxy_authorization(proxy: URL) -> str:
+    return "" if proxy.user is None else f"Proxy-Authorization: Basic {encode_user_info(proxy)}\r\n"
 
 
-def basic_authorization(url: URL) -> str:
-    """Return the value of an authorization header for the user and the password of a URL."""
-    return f"Basic {encode_user_info(url)}"
+class Server:
+    """A server and its connections.
+
+    Args:
+        origin: Its URL without a path.
+        proxy: The proxy in front of it.
+        connect_s: Time limit for a connection.
+    """
+
+    def __init__(self, origin: URL, proxy: URL | None, connect_s: float) -> None:
+        self._connector, self._connect_s = _Connector(origin, proxy), connect_s
+        self._idle: list[Connection] = []
+        self._all: set[Connection] = set()
+        self._is_relayed = proxy is not None and origin.scheme == "http"
+        # Responses are short: compressing them would cost more than it saves.
+        self._head = (
+            f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
+            "Accept: application/json\r\nAccept-Encoding: identity\r\n"
+        )
+        if self._is_relayed and proxy is not None:
+            self._head += _proxy_authorization(proxy)
+
+    async def send(
+        self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: ResponseLimits
+    ) -> HttpResponse:
+        """Send a POST request to a URL of this server, or a GET request if the body is None.
+
+        Raises:
+            Failure: There is no valid response.
+            TimeoutError: The response was not complete in time.
+        """
+        connection = self._take_idle()
+        if connection is None:
+            async with asyncio.timeout_at(limits.end):
+                connection = await self._connector.connect(self._connect_s)
+            self._all.add(connection)
+        try:
+            return await connection.send(self._write(url, headers, body), limits)
+        finally:
+            if connection.is_open:
+                connection.idle_since = time.monotonic()
+                self._idle.append(connection)
+            else:
+                self._all.discard(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._all:
+            connection.close()
+
+    def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()  # the last one used is the least likely to be closed
+            if connection.is_open and time.monotonic() - connection.idle_since < _KEEP_S:
+                return connection
+            connection.close()
+            self._all.discard(connection)
+        return None
+
+    def _write(self, url: URL, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        path = url.raw_path_qs
+        if self._is_relayed:
+            path = f"{url.scheme}://{url.host_port_subcomponent}{path}"
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        if url.user is not None and "Authorization" not in headers:
+            lines += f"Authorization: Basic {encode_user_info(url)}\r\n"
+        if body is None:
+            return f"GET {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1")
+        lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return f"POST {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1") + body

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, cast
 
 import httptools
 import msgspec
 
+from ragbed.errors import MALFORMED_JSON
 from ragbed.models.failures import Failure, Kind
 
 # Bytes that are read at once; most responses are a tenth of it.
@@ -243,24 +245,29 @@ def read_message(response: HttpResponse) -> str:
         return ""
 
 
-def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
+def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
     """Decode the JSON of a response; accept defects in fields that are not needed.
 
     Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. Numbers out of range, NaN and raw control
     characters are accepted.
 
+    Args:
+        content: The body of the response.
+        decoder: The decoder of the expected type.
+        expected: The name of the expected type in messages.
+        hint: What the user can check.
+
     Raises:
-        msgspec.MsgspecError: It is not JSON, or a field that is needed has a wrong type.
-        UnicodeDecodeError: It is neither UTF-8 nor JSON.
-        RecursionError: It is nested too deeply.
+        Failure: It is not JSON, is nested too deeply, or a field that is needed has a wrong type.
     """
     try:
         return decoder.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        try:
+    except MALFORMED_JSON as error:
+        with suppress(ValueError, *MALFORMED_JSON):
             return msgspec.convert(_decode_leniently(content.decode("utf-8", "replace")), decoder.type)
-        except (ValueError, msgspec.MsgspecError):
-            raise error from None
+        start = content[:60].decode("utf-8", "replace")
+        problem = f"the response is not {expected} ({error}): {start!r}{hint}"
+        raise Failure("protocol", problem, again=True) from None
 
 
 def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send anything
