@@ -10,6 +10,7 @@ import msgspec
 
 from ragbed.schema import Case, Completion, Lang
 
+_THINK, _END_THINK = "<think>", "</think>"
 # The codes of a language in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
@@ -129,3 +130,16 @@ def lacks_language(model: Model, lang: Lang) -> bool:
 def canonical(body: object) -> bytes:
     """Return JSON with sorted keys, so that equal requests have equal bytes."""
     return msgspec.json.encode(body, order="sorted")
+
+
+def split_thinking(text: str) -> tuple[str | None, str]:
+    """Return the reasoning and the answer of a response that starts with `<think>`.
+
+    Some chat templates put the opening tag into the prompt, so that a response may have only the closing tag.
+    Reasoning without a closing tag was truncated; the answer is then empty.
+    """
+    start = text.lstrip()
+    if not start.startswith(_THINK) and (_THINK in text or _END_THINK not in text):
+        return None, text
+    thought, _, answer = start.removeprefix(_THINK).partition(_END_THINK)
+    return thought.strip() or None, answer.lstrip()

@@ -99,39 +99,30 @@ def _parse_date(value: str) -> datetime | None:
     return date.replace(tzinfo=date.tzinfo or UTC)
 
 
-_QUOTA = (
-    "insufficient_quota",
-    "exceeded your current quota",
-    "credit balance",
-    "insufficient balance",
-    "billing_hard_limit",
-)
-_FILTER = (
-    "content_filter", "content filter", "content management policy", "safety system", "data_inspection_failed",
-    "content_policy_violation", "responsibleaipolicy", "flagged by moderation", "input was flagged",
-)  # fmt: skip
-_TOO_LONG = (
-    "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
-    "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
-)  # fmt: skip
-_MISSING = ("model_not_found", "model_not_exist", "does not exist", "unknown model", "no such model")
-_SETTINGS = (
-    "unsupported_parameter",
-    "unsupported_value",
-    "unsupported parameter",
-    "unsupported value",
-    "not supported with",
-)
-
+# Phrases in the body of an error, for statuses that several problems share.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    ("quota", frozenset({400, 402, 403, 429}), _QUOTA),
-    ("filter", frozenset({400, 403, 422, 451}), _FILTER),
+    ("quota", frozenset({400, 402, 403, 429}), (
+        "insufficient_quota", "exceeded your current quota", "credit balance", "insufficient balance",
+        "billing_hard_limit",
+    )),
+    ("filter", frozenset({400, 403, 422, 451}), (
+        "content_filter", "content filter", "content management policy", "safety system", "data_inspection_failed",
+        "content_policy_violation", "responsibleaipolicy", "flagged by moderation", "input was flagged",
+    )),
     # Older llama.cpp sends 500 for a prompt that does not fit, OpenAI 429 for one above the tokens per minute.
-    ("too-long", frozenset({400, 413, 422, 500}), _TOO_LONG),
+    ("too-long", frozenset({400, 413, 422, 500}), (
+        "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
+        "too long", "request too large", "exceeds the limit of", "input length", "must have less than",
+    )),
     ("too-long", frozenset({429}), ("request too large",)),
-    ("missing", frozenset({400, 422}), _MISSING),
-    ("settings", frozenset({400, 422}), _SETTINGS),
-)
+    ("missing", frozenset({400, 422}), (
+        "model_not_found", "model_not_exist", "does not exist", "unknown model", "no such model",
+    )),
+    ("settings", frozenset({400, 422}), (
+        "unsupported_parameter", "unsupported_value", "unsupported parameter", "unsupported value",
+        "not supported with",
+    )),
+)  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "auth", 402: "quota", 403: "auth", 404: "missing", 405: "missing", 408: "timeout", 409: "server",
     410: "missing", 413: "too-long", 425: "server", 429: "rate",

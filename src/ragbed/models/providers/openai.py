@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 from yarl import URL
 
-from ragbed.models.base import canonical
+from ragbed.models.base import canonical, split_thinking
 from ragbed.models.failures import Failure, from_status
 from ragbed.models.presets import Preset
 from ragbed.models.providers.http.connection import decode_json
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig, below, parse_usage
-from ragbed.models.reasoning import split_thinking
 from ragbed.schema import Case, Completion
 
 _HINT = "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1"

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ragbed.models.base import Sampling
-from ragbed.models.local.hf.sampling import choose
+from ragbed.models.local.hf.batch_engine import choose
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
 

@@ -6,6 +6,6 @@ prompt, against 0.26 s for `generate` in batches of 128 and 0.64 s for the conti
 (`python -m benches gpu` measures ours). For a server on GPUs use vLLM (`vllm/<model>`).
 
 `model` implements the protocol, `weights` finds and downloads the files, `loading` loads and checks them, `prompt`
-encodes cases, and `batch_engine` runs batches in a thread. `ragged_runner` (with `attention`, `triton_kernel` and
-`kv_cache`) and `padded_runner` are two ways to run a batch. `sampling` selects the next tokens.
+encodes cases, and `batch_engine` runs batches in a thread and samples. `ragged_runner` (with `attention`,
+`triton_kernel` and `kv_cache`) and `padded_runner` are two ways to run a batch.
 """

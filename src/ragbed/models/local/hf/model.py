@@ -15,7 +15,7 @@ import torch
 import transformers
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.base import Sampling, canonical
+from ragbed.models.base import Sampling, canonical, split_thinking
 from ragbed.models.failures import Failure, failed
 from ragbed.models.local.hf import loading
 from ragbed.models.local.hf.batch_engine import BatchEngine
@@ -23,7 +23,6 @@ from ragbed.models.local.hf.prompt import PromptEncoder
 from ragbed.models.local.hf.sequence import Sequence, StopCondition
 from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder
 from ragbed.models.presets import Preset
-from ragbed.models.reasoning import split_thinking
 from ragbed.models.threads import in_daemon_thread, resolve
 from ragbed.schema import Case, Completion
 

@@ -55,21 +55,19 @@ class PromptEncoder:
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of tokens."""
-        text: str = self._tokenizer.decode(tokens, skip_special_tokens=True)
-        return text
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _render(self, turns: list[dict[str, str]]) -> str:
         from jinja2 import TemplateError  # noqa: PLC0415  # a dependency of chat templates
 
         try:
-            text: str = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+            return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
         except TemplateError as error:
             if turns[0]["role"] != "system":
                 raise RagbedError(f"the chat template of {self._name} does not accept a user turn: {error}.") from error
             system, user, *others = turns
             merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
             return self._render([merged, *others])
-        return text
 
     def _mark(self, text: str, found: list[str]) -> str:
         def mark(match: re.Match[str]) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ragbed.models.failures import Failure
 
 if TYPE_CHECKING:
     import torch
 
-Finish: TypeAlias = Literal["stop", "length"]
 # The next token if the logits are not numbers.
 NOT_A_NUMBER = -1
 
@@ -55,7 +54,7 @@ class Sequence:
     rng: Random
     done: Callable[[Sequence], None] = lambda _sequence: None
     written: list[int] = field(default_factory=list)
-    finish: Finish | None = None
+    finish: Literal["stop", "length"] | None = None
     failure: Failure | None = None
     _number: int | None = None
 
