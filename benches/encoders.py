@@ -275,7 +275,7 @@ def _version(package: str) -> str | None:
 def _processor() -> str:
     """The processor's own name, which Python does not know on Linux."""
     try:
-        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+        output = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in told.splitlines() if line.startswith("Model name")), "")
+    return next((line.split(":")[1].strip() for line in output.splitlines() if line.startswith("Model name")), "")

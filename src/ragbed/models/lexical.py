@@ -29,10 +29,10 @@ def answer_lexically(question: str, documents: Sequence[str]) -> str:
     terms = [set(to_terms(sentence)) for sentence in sentences]
     frequency = Counter(term for found in terms for term in found)
     mean = sum(map(len, terms)) / len(terms) or 1.0
-    asked = sorted(set(to_terms(question)))
+    question_terms = sorted(set(to_terms(question)))
 
     def score(at: int) -> tuple[float, int]:
-        weight = sum(log(1 + len(terms) / frequency[term]) for term in asked if term in terms[at])
+        weight = sum(log(1 + len(terms) / frequency[term]) for term in question_terms if term in terms[at])
         return weight / (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms[at]) / mean), -at
 
     return sentences[max(range(len(sentences)), key=score)]

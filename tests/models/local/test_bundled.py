@@ -1,4 +1,4 @@
-"""Bundled weights are found where a package or a download put them, and missed with the command that brings them."""
+"""Test that bundled weights are found in a package or a download, and missing ones named with the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU's attention kernel, run on the CPU by Triton's interpreter."""
+"""Test the attention kernel on the CPU with Triton's interpreter."""
 
 from __future__ import annotations
 
