@@ -28,7 +28,7 @@ _HIDDEN = "[key]"
 _COVERED = re.compile(rb"\x01+")
 _HIDDEN_VALUE = "***"
 # The scan in Python takes about 0.3 µs per character. In longer texts numpy first finds the spans to scan.
-_LONG_TEXT = 1 << 16
+_LONG_TEXT = 1 << 18
 # A response with more characters in such spans is not an answer and is hidden completely, which bounds the work.
 _MAX_SCANNED = 1 << 18
 _MAX_MESSAGE = 4096

@@ -107,7 +107,7 @@ def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaM
     # One that fits but for the reply is not cut either.
     spare = 8192 - 8 - loop.do(model.count_tokens(model.request(case_of("word"))))
     reply = loop.do(model.complete(case_of("word" + " word" * (spare + 1))))
-    assert (reply.error or "").startswith("too-long: 8,185 tokens and 8 for the reply")
+    assert (reply.error or "").startswith("too-long: 8,185 tokens and 8 for the response")
 
 
 def test_control_tokens_in_a_document_are_read_as_text(model: LlamaModel, loop: Loop) -> None:
