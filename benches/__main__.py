@@ -29,6 +29,7 @@ MEMBERS = {
     "judge": "benches.judge",
     "labels": "benches.labels",
     "language_detection": "benches.language_detection",
+    "libraries": "benches.libraries",
     "llamacpp": "benches.llamacpp",
     "pacing": "benches.pacing",
     "page_reading": "benches.page_reading",
@@ -47,7 +48,7 @@ MEMBERS = {
     "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
-SINGLE_THREADED = ("encoders", "full_build", "ranking")  # they compare CPU time, independent of the number of cores
+SINGLE_THREADED = ("encoders", "full_build", "libraries", "ranking")  # CPU time must not depend on the cores
 
 
 def main() -> int | None:

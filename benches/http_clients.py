@@ -3,7 +3,7 @@
     python -m benches http_clients [--calls 1000] [--latency 0.05] [--slots 64]
 
 Each library runs in a process of its own, three times, against the same mock server with prompts
-as long as RGB's. A library that is not installed is left out. Prints the table of docs/runner.md.
+as long as RGB's. A library that is not installed is skipped. Prints the table of docs/runner.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUNDS = 3
 
 
 def prompts(calls: int) -> Iterator[list[dict[str, str]]]:
-    """Five documents and a question in Chinese: about 4 kB each, as RGB's are."""
+    """Yield prompts with five Chinese documents: about 4 kB each, as RGB's."""
     for number in range(calls):
         yield [
             {"role": "system", "content": "你是一个准确可靠的AI助手。"},
@@ -34,8 +34,8 @@ def prompts(calls: int) -> Iterator[list[dict[str, str]]]:
         ]
 
 
-async def spread(calls: int, slots: int, ask: Callable[[list[dict[str, str]]], Awaitable[str]]) -> None:
-    """So many workers take prompt after prompt."""
+async def call_all(calls: int, slots: int, ask: Callable[[list[dict[str, str]]], Awaitable[str]]) -> None:
+    """Call a model for all prompts with this many workers."""
     todo = prompts(calls)
 
     async def work() -> None:
@@ -54,7 +54,7 @@ async def with_aiohttp(url: str, calls: int, slots: int) -> None:
             async with session.post(f"{url}/chat/completions", data=_body(messages)) as response:
                 return _text(await response.read())
 
-        await spread(calls, slots, ask)
+        await call_all(calls, slots, ask)
 
 
 async def with_httpx2(url: str, calls: int, slots: int) -> None:
@@ -66,7 +66,7 @@ async def with_httpx2(url: str, calls: int, slots: int) -> None:
             response = await client.post(f"{url}/chat/completions", content=_body(messages))
             return _text(response.content)
 
-        await spread(calls, slots, ask)
+        await call_all(calls, slots, ask)
 
 
 async def with_openai(url: str, calls: int, slots: int) -> None:
@@ -77,19 +77,19 @@ async def with_openai(url: str, calls: int, slots: int) -> None:
             reply = await client.chat.completions.create(model="m", messages=messages)
             return str(reply.choices[0].message.content)
 
-        await spread(calls, slots, ask)
+        await call_all(calls, slots, ask)
 
 
 async def with_ragbed(url: str, calls: int, slots: int) -> None:
-    """Our own client, with all that it does besides."""
-    pace: Any = importlib.import_module("benches.pacing")
-    async with pace.opened(url, connections=slots) as model:
-        await pace.ask_all(model, (pace.make_case(number) for number in range(calls)), lambda _: None)
+    """Use our own client, with pacing, retries and scrubbing."""
+    pacing: Any = importlib.import_module("benches.pacing")
+    async with pacing.opened(url, connections=slots) as model:
+        await pacing.call_all(model, (pacing.make_case(number) for number in range(calls)), lambda _: None)
 
 
 LIBRARIES = {"aiohttp": with_aiohttp, "ragbed": with_ragbed, "httpx2": with_httpx2, "openai": with_openai}
+# Modules to import before the measurement, if not only the library.
 _LOADED = {"ragbed": ("benches.pacing", "ragbed.models.providers.openai")}
-"""What is loaded before the clock starts, where it is not just the library."""
 
 
 def _body(messages: list[dict[str, str]]) -> bytes:
@@ -101,7 +101,7 @@ def _text(content: bytes) -> str:
 
 
 def measure(library: str, options: argparse.Namespace) -> dict[str, float]:
-    """One round, in a process of its own with an endpoint of its own."""
+    """Return the figures of one round, in its own process with its own server."""
     with mock_model(Behaviour(options.latency, options.slots)) as url:
         child = [sys.executable, "-m", "benches", "http_clients", "--calls", str(options.calls)]
         child += ["--slots", str(options.slots), "--library", library, "--url", url]
@@ -110,8 +110,8 @@ def measure(library: str, options: argparse.Namespace) -> dict[str, float]:
 
 
 def run_child(options: argparse.Namespace) -> None:
-    """Asks with one library and prints what it took."""
-    begun, library = time.perf_counter(), LIBRARIES[options.library]
+    """Call the server with one library and print the figures."""
+    started, library = time.perf_counter(), LIBRARIES[options.library]
     for module in _LOADED.get(options.library, (options.library,)):
         importlib.import_module(module)
     loaded = time.perf_counter()
@@ -121,13 +121,13 @@ def run_child(options: argparse.Namespace) -> None:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     print(
         json.dumps(
-            {"s": took, "cpu_ms": busy / options.calls * 1e3, "load_s": loaded - begun, "mb": usage.ru_maxrss / 1024}
+            {"s": took, "cpu_ms": busy / options.calls * 1e3, "load_s": loaded - started, "mb": usage.ru_maxrss / 1024}
         )
     )
 
 
 def main() -> None:
-    """Reads the command line and prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--latency", type=float, default=0.05)
@@ -147,7 +147,7 @@ def main() -> None:
             continue
         rounds = [measure(library, options) for _ in range(_ROUNDS)]
         took, cpu, load, mb = (
-            statistics.median(one[name] for one in rounds) for name in ("s", "cpu_ms", "load_s", "mb")
+            statistics.median(figures[name] for figures in rounds) for name in ("s", "cpu_ms", "load_s", "mb")
         )
         name = f"{library} {importlib.import_module(library).__version__}"
         print(f"| {name} | {took:.2f} | {took / limit:.2f} | {cpu:.2f} ms | {load:.2f} s | {mb:.0f} MB |")

@@ -1,9 +1,9 @@
 """Measure what a run costs beside llama.cpp itself, and how much shared prefixes save.
 
-python -m benches llamacpp [--items N] [--model FILE.gguf]
+    python -m benches llamacpp [--items N] [--model FILE.gguf]
 
-The same cases are asked twice: by a run, and in a bare loop over the engine in this process, with the same settings
-and in the same order. The two take turns case by case, so that whatever else the machine does hits both.
+The same cases are run twice: by a run, and in a bare loop with the engine in this process, with the same settings and
+in the same order. The two alternate case by case, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KEY = "bench"
 
 @dataclass
 class Bare:
-    """The engine in this process, asked in a plain loop."""
+    """The engine in this process, called in a plain loop."""
 
     server: Any
     requests: list[dict[str, Any]]
@@ -54,20 +54,20 @@ class Bare:
     cached: int = 0
     done: int = 0
 
-    def ask_next(self, *_: object) -> None:
-        """Asks what the run has just asked."""
-        begun = time.perf_counter()
+    def call_next(self, *_: object) -> None:
+        """Send the request that the run has just sent."""
+        started = time.perf_counter()
         reply = self.server.handle_chat_completions(self.requests[self.done])
-        self.seconds += time.perf_counter() - begun
+        self.seconds += time.perf_counter() - started
         self.done += 1
         self.written += reply["usage"]["completion_tokens"]
         self.read += reply["usage"]["prompt_tokens"]
         self.cached += reply["timings"]["cache_n"]
 
     def tokens(self, request: bytes) -> list[int]:
-        """A prompt as the model reads it."""
-        told = self._post("apply-template", request)["prompt"]
-        body = json.dumps({"content": told, "add_special": True, "parse_special": True}).encode()
+        """Return the tokens of a prompt."""
+        prompt = self._post("apply-template", request)["prompt"]
+        body = json.dumps({"content": prompt, "add_special": True, "parse_special": True}).encode()
         return list(self._post("tokenize", body)["tokens"])
 
     def _post(self, path: str, body: bytes) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Bare:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=4, help="of each kind; 13 cases for one of each")
+    parser.add_argument("--items", type=int, default=4, help="items of each dataset; one of each gives 13 cases")
     parser.add_argument("--model", type=Path, default=find_weights("smollm2"))
     options = parser.parse_args()
     sampling = Sampling(max_tokens=MAX_TOKENS)
@@ -92,10 +92,8 @@ def main() -> None:
 
 def _cases(items: int) -> list[Case]:
     datasets = open_datasets([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
-    laid = (
-        one for data in datasets for bed in DEFAULT_TESTBEDS for one in TESTBEDS[bed].cases(data, Settings(limit=items))
-    )
-    return [case for case in laid if case.feasible]
+    cases = (case for data in datasets for bed in DEFAULT_TESTBEDS for case in TESTBEDS[bed].cases(data, Settings(limit=items)))
+    return [case for case in cases if case.feasible]
 
 
 def _measure(model: LlamaModel, cases: Sequence[Case], folder: Path) -> tuple[Bare, float, list[dict[str, int]]]:
@@ -107,13 +105,13 @@ def _measure(model: LlamaModel, cases: Sequence[Case], folder: Path) -> tuple[Ba
         order = [ask.case for ask in store.pending(1, 1, by_prompt=True)]
     bare = Bare(server, [json.loads(model.request(case)) for case in order])
 
-    def take_turns(_: str, progress: CallProgress) -> None:
-        bare.ask_next()
+    def alternate(_: str, progress: CallProgress) -> None:
+        bare.call_next()
         print(f"\r{progress.done} of {progress.total}", end="", flush=True)
 
-    begun = time.perf_counter()
-    run(job, take_turns)
-    seconds = time.perf_counter() - begun - bare.seconds
+    started = time.perf_counter()
+    run(job, alternate)
+    seconds = time.perf_counter() - started - bare.seconds
     with open_store(folder, create=False) as store:
         replies = [result.completion for result in store.results()]
     assert all(reply.outcome == "ok" for reply in replies), [reply.error for reply in replies]
@@ -123,20 +121,20 @@ def _measure(model: LlamaModel, cases: Sequence[Case], folder: Path) -> tuple[Ba
 def _report(model: LlamaModel, cases: Sequence[Case], bare: Bare, seconds: float, usage: list[dict[str, int]]) -> None:
     written, read = sum(one["out"] for one in usage), sum(one["in"] for one in usage)
     cached = sum(one["cached"] for one in usage)
-    print(f"\r{len(cases)} cases, {read:,} tokens to read, {written:,} written, {count_cores()} threads")
+    print(f"\r{len(cases)} cases, {read:,} prompt tokens, {written:,} new tokens, {count_cores()} threads")
     print(f"the same as in the bare loop: {(bare.read, bare.cached, bare.written) == (read, cached, written)}")
     speeds = [(read - cached + written) / took for took in (bare.seconds, seconds)]
     print(f"bare loop {bare.seconds:.1f} s, {speeds[0]:.1f} tokens/s; run {seconds:.1f} s, {speeds[1]:.1f} tokens/s")
-    print(f"run / bare loop: {speeds[1] / speeds[0]:.1%} (asked: ≥ 95 %)")
+    print(f"run / bare loop: {speeds[1] / speeds[0]:.1%} (target: ≥ 95 %)")
     prompts = [bare.tokens(model.request(case)) for case in cases]
-    # No order saves more: sorted, every beginning that prompts share is read once.
+    # No order saves more: if prompts are sorted, every common prefix is read once.
     allowed, planned = _shared(sorted(prompts)), _shared(prompts)
-    print(f"of {read:,} tokens the common prefixes allow {allowed:,} to be read once ({allowed / read:.1%});")
-    print(f"in the order of the plan {planned / allowed:.1%} of that, sorted {cached / allowed:.1%} (asked: ≥ 90 %)")
+    print(f"of {read:,} tokens the common prefixes allow {allowed:,} to be skipped ({allowed / read:.1%});")
+    print(f"in the order of the plan {planned / allowed:.1%} of that, sorted {cached / allowed:.1%} (target: ≥ 90 %)")
 
 
 def _shared(prompts: list[list[int]]) -> int:
-    """Tokens that each prompt has in common with the one before, from the beginning on."""
+    """Return the number of tokens that each prompt shares with the start of the one before."""
     return sum(
         len(list(takewhile(lambda two: two[0] == two[1], zip(*pair, strict=False)))) for pair in pairwise(prompts)
     )

@@ -25,7 +25,7 @@ from tests.servers.mock_model import Behaviour, mock_model
 
 
 def make_case(number: int) -> Case:
-    """A prompt as long as one of RGB's."""
+    """Return a case with a prompt as long as RGB's."""
     return Case(
         case=f"bench/{number}", data="bench", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
         noise_real=0.0, k=5, correct=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
@@ -40,7 +40,7 @@ async def opened(
 ) -> AsyncIterator[Model]:
     """Open the model behind the servers."""
     environ = {"B_BASE_URL": ",".join(urls)}
-    config = partial(ModelConfig, environ=environ, patience=patience or RetryPolicy(), connections=connections)
+    config = partial(ModelConfig, environ=environ, retry_policy=patience or RetryPolicy(), connections=connections)
     model = open_model("openai-api/b/m", config)
     try:
         yield model
@@ -48,32 +48,32 @@ async def opened(
         await model.close()
 
 
-async def ask_all(model: Model, cases: Iterator[Case], told: Callable[[Completion], None]) -> None:
-    """Asks as the runner does."""
+async def call_all(model: Model, cases: Iterator[Case], record: Callable[[Completion], None]) -> None:
+    """Call a model for all cases, as the runner does."""
     workers, parking = 0, model if isinstance(model, Parking) else None
     async with asyncio.TaskGroup() as group:
 
         async def work() -> None:
             nonlocal workers
             for case in cases:
-                told(await model.complete(case))
+                record(await model.complete(case))
                 if parking is not None and workers > model.concurrency + parking.parked:
                     break
             workers -= 1
 
-        def hire() -> None:
+        def start_workers() -> None:
             nonlocal workers
             while workers < model.concurrency + (0 if parking is None else parking.parked):
                 workers += 1
                 group.create_task(work())
 
         if parking is not None:
-            parking.make_room = hire
-        hire()
+            parking.make_room = start_workers
+        start_workers()
 
 
 def cases_until(end: float) -> Iterator[Case]:
-    """Cases without end, until a moment."""
+    """Yield cases until a time."""
     number = 0
     while time.monotonic() < end:
         yield make_case(number)
@@ -82,95 +82,95 @@ def cases_until(end: float) -> Iterator[Case]:
 
 async def talk(url: str, path: str, body: str | None = None) -> dict[str, object]:
     """Send a request to the server without the measured client."""
-    import aiohttp  # noqa: PLC0415 - not to be loaded where our client is measured
+    import aiohttp  # noqa: PLC0415 - not imported while our client is measured
 
     method = "GET" if body is None else "POST"
     async with aiohttp.ClientSession() as session, session.request(method, f"{url}/{path}", data=body) as response:
-        told: dict[str, object] = json.loads(await response.read())
-        return told
+        stats: dict[str, object] = json.loads(await response.read())
+        return stats
 
 
-def between(told: dict[str, object], what: str, since: float, until: float) -> float:
-    """How many a second there were, from second to second."""
-    seen = told[what]
+def between(stats: dict[str, object], kind: str, since: float, until: float) -> float:
+    """Return the rate of a kind of response between two seconds."""
+    seen = stats[kind]
     assert isinstance(seen, dict)
     return sum(int(count) for second, count in seen.items() if since <= int(second) < until) / (until - since)
 
 
 async def steady() -> None:
-    """50 a second are allowed."""
+    """Allow 50 calls per second."""
     with mock_model(Behaviour(0.1, rate=50)) as url:
-        begun = int(time.monotonic())
+        started = int(time.monotonic())
         async with opened(url) as model:
-            await ask_all(model, cases_until(begun + 60), lambda _: None)
-        told = await talk(url, "stats")
-    ok, refused = (between(told, what, begun + 10, begun + 59) for what in ("ok", "refused"))
+            await call_all(model, cases_until(started + 60), lambda _: None)
+        stats = await talk(url, "stats")
+    ok, refused = (between(stats, kind, started + 10, started + 59) for kind in ("ok", "refused"))
     print(f"steady: {ok:.1f} of 50/s ({ok / 50:.0%}), {refused / (ok + refused):.1%} refused, after 10 s of warm-up")
 
 
 async def lifted() -> None:
-    """50 a second are allowed for 20 s, then all."""
+    """Allow 50 calls per second for 20 s, then all."""
     with mock_model(Behaviour(0.1, rate=50)) as url:
-        begun = int(time.monotonic())
+        started = int(time.monotonic())
         async with opened(url) as model:
-            asking = asyncio.create_task(ask_all(model, cases_until(begun + 60), lambda _: None))
+            calls = asyncio.create_task(call_all(model, cases_until(started + 60), lambda _: None))
             await asyncio.sleep(20)
             await talk(url, "limit", "0")
-            await asking
-        told = await talk(url, "stats")
-    full = max(between(told, "ok", begun + second, begun + second + 1) for second in range(21, 59))
-    back = next(s for s in range(20, 59) if between(told, "ok", begun + s, begun + s + 1) >= 0.9 * full)
+            await calls
+        stats = await talk(url, "stats")
+    full = max(between(stats, "ok", started + second, started + second + 1) for second in range(21, 59))
+    back = next(s for s in range(20, 59) if between(stats, "ok", started + s, started + s + 1) >= 0.9 * full)
     print(f"lifted: {full:.0f}/s reached, 90 % of it {back - 20} s after the limit was lifted")
 
 
 async def parked() -> None:
-    """50 a second are allowed, and every refusal asks for 89 s."""
+    """Allow 50 calls per second; every refusal asks to wait 89 s."""
     with mock_model(Behaviour(0.1, rate=50, retry_after_s=89)) as url:
-        begun = int(time.monotonic())
+        started = int(time.monotonic())
         outcomes: Counter[str] = Counter()
         async with opened(url) as model:
-            await ask_all(model, cases_until(begun + 60), lambda done: outcomes.update([done.outcome]))
-        told = await talk(url, "stats")
-    slowest = min(between(told, "ok", begun + second, begun + second + 5) for second in range(10, 55))
-    ok = between(told, "ok", begun + 10, begun + 59)
-    print(f"parked: {ok:.1f} of 50/s, never below {slowest:.1f}/s over 5 s; {dict(outcomes)}, {told['early']} early")
+            await call_all(model, cases_until(started + 60), lambda done: outcomes.update([done.outcome]))
+        stats = await talk(url, "stats")
+    slowest = min(between(stats, "ok", started + second, started + second + 5) for second in range(10, 55))
+    ok = between(stats, "ok", started + 10, started + 59)
+    print(f"parked: {ok:.1f} of 50/s, never below {slowest:.1f}/s over 5 s; {dict(outcomes)}, {stats['early']} early")
 
 
 async def faults() -> None:
-    """5 % 429 with Retry-After, 5 % 500, 1 % hang."""
+    """Send 5 % 429 with Retry-After and 5 % 500; 1 % hang."""
     behaviour = Behaviour(0.05, refused=0.05, failed=0.05, hung=0.01, retry_after_s=1)
     with mock_model(behaviour) as url:
         outcomes: Counter[str] = Counter()
-        begun = time.monotonic()
+        started = time.monotonic()
         async with opened(url, patience=RetryPolicy(attempt_s=5)) as model:
             cases = (make_case(number) for number in range(1000))
-            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
-        spent = time.monotonic() - begun
-        told = await talk(url, "stats")
-    print(f"faults: {outcomes.total()} of 1000 in {spent:.1f} s, {dict(outcomes)}, {told['early']} early")
+            await call_all(model, cases, lambda done: outcomes.update([done.outcome]))
+        spent = time.monotonic() - started
+        stats = await talk(url, "stats")
+    print(f"faults: {outcomes.total()} of 1000 in {spent:.1f} s, {dict(outcomes)}, {stats['early']} early")
 
 
 async def narrow() -> None:
-    """A server with 8 slots: how many calls at once are kept."""
+    """Use a server with 8 slots, and find the concurrency."""
     with mock_model(Behaviour(0.05, slots=8)) as url:
-        begun = int(time.monotonic())
+        started = int(time.monotonic())
         async with opened(url) as model:
-            await ask_all(model, cases_until(begun + 20), lambda _: None)
-            lanes = model._transport._pace.lanes  # type: ignore[attr-defined]
-        told = await talk(url, "stats")
-    ok = between(told, "ok", begun + 10, begun + 19)
-    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].width.open} calls at once")
+            await call_all(model, cases_until(started + 20), lambda _: None)
+            lanes = model._transport._pacer.lanes  # type: ignore[attr-defined]
+        stats = await talk(url, "stats")
+    ok = between(stats, "ok", started + 10, started + 19)
+    print(f"narrow: {ok:.0f} of 160/s with {lanes[0].concurrency.open} concurrent calls")
 
 
 async def dead() -> None:
-    """Three servers, of which one is dead and one dies."""
+    """Use three servers, of which one is unreachable and one hangs."""
     outcomes: Counter[str] = Counter()
     with mock_model(Behaviour(0.1)) as sound, mock_model(Behaviour(0.1, hung=1)) as hung:
-        begun = time.monotonic()
+        started = time.monotonic()
         async with opened(sound, hung, "http://127.0.0.1:9/v1", patience=RetryPolicy(attempt_s=2)) as model:
             cases = (make_case(number) for number in range(3000))
-            await ask_all(model, cases, lambda done: outcomes.update([done.outcome]))
-    print(f"dead: {outcomes.total()} of 3000 in {time.monotonic() - begun:.1f} s, {dict(outcomes)}")
+            await call_all(model, cases, lambda done: outcomes.update([done.outcome]))
+    print(f"dead: {outcomes.total()} of 3000 in {time.monotonic() - started:.1f} s, {dict(outcomes)}")
 
 
 SCENARIOS: dict[str, Callable[[], Coroutine[None, None, None]]] = {

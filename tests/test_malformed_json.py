@@ -10,7 +10,7 @@ import pytest
 
 from ragbed.errors import DataError
 from ragbed.interop.exports.frozen import MANIFEST, read_frozen
-from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.runs.checksum import seal_of
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_run
@@ -72,7 +72,7 @@ def test_a_diagnosis(run: Path, bad: bytes) -> None:
 def test_a_cassette(run: Path, tmp_path: Path, bad: bytes, place: int) -> None:
     path = tmp_path / "run.cassette"
     type_command("export", str(run), "--to", "cassette", "-o", str(path))
-    lines = list(read_tape(path))
+    lines = list(read_cassette(path))
     lines[place] = lines[place].partition(b":")[0] + b":" + bad
     with open(path, "wb") as sink:
         tape = CassetteWriter(sink)

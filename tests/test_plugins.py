@@ -119,10 +119,10 @@ def test_two_packages_with_one_name_are_both_named(site: Path) -> None:
     for package in ("left", "right"):
         _write_package(site, package, "encoders", "same", f"same_{package}", "def part(): ...")
     assert _plugins() == {
-        "left encoders same": "not used: right brings one of the same name; uninstall one of them",
-        "right encoders same": "not used: left brings one of the same name; uninstall one of them",
+        "left encoders same": "not used: right has one with the same name; uninstall one of them",
+        "right encoders same": "not used: left has one with the same name; uninstall one of them",
     }
-    with pytest.raises(UsageError, match="encoder 'same' is brought by left and right; uninstall all but one"):
+    with pytest.raises(UsageError, match="encoder 'same' is provided by left and right; uninstall all but one"):
         open_encoder("same")
 
 
@@ -177,22 +177,22 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     (cell,) = json.loads(done.out.splitlines()[-1])["cells"]
     assert (cell["asked"], cell["error"], cell["ok"]) == (12, 3, 9)
     errors = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", "-").out
-    assert "protocol: a str instead of a Completion" in errors
+    assert "protocol: complete() returned a str, not a Completion" in errors
     assert "server: LookupError: lost" in errors
     odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
     assert odd.code == 1
-    assert "provider 'wild' gave a int without name, concurrency" in odd.err
+    assert "provider 'wild' returned a int without name, concurrency" in odd.err
     lost = type_command("run", "-m", "wild/z", *words, "--out", str(tmp_path / "lost"))
     assert lost.err == "ragbed: provider 'wild' cannot open 'z': KeyError: 'z'\n"
     usurper = type_command("run", "-m", "wild/usurper", *words, "--out", str(tmp_path / "usurper"))
-    assert "provider 'wild' gave a model that calls itself 'openai/gpt-4o'" in usurper.err
+    assert "provider 'wild' returned a model with the name 'openai/gpt-4o'" in usurper.err
 
 
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
         ("def request(self, case): raise LookupError('lost')", f"request() on {DATA}/"),
-        ("def request(self, case): return 'a text'", "TypeError: a str instead of bytes"),
+        ("def request(self, case): return 'a text'", "TypeError: returned a str, not bytes"),
         ("async def identity(self): raise LookupError('lost')", "identity(): LookupError: lost"),
         ("def identity(self): return 'a text'", "identity(): TypeError"),
     ],

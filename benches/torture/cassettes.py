@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from benches.torture.bounds import Command, Tally, run_all
-from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.io.cassette import CassetteWriter, read_cassette
 from tests.cli.typed import type_command
 
 COUNT = 160
@@ -173,4 +173,4 @@ def _sound(folder: Path) -> Lines:
     data = ("-d", "ragbed-mini-en_fact", "--limit", "2", "--no-cache", "--testbeds", "counterfactual")
     assert type_command("run", "-m", "scripted/majority", *data, "--out", str(run)).code == 0
     assert type_command("export", str(run), "--to", "cassette", "-o", str(path)).code == 0
-    return list(read_tape(path))
+    return list(read_cassette(path))

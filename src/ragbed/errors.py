@@ -1,16 +1,17 @@
-"""Every error that ragbed raises for a person to read.
+"""All errors that ragbed raises for users.
 
-    RagbedError            something went wrong that a user can mend      exit 1
-    ├── DataError          a file holds what it should not                exit 1
-    ├── DownloadError      bytes could not be brought or are not right    exit 1
-    ├── PluginFailed       another package's part cannot be used          exit 1
-    ├── Stopped            told to end by the system                      exit 143
-    └── UsageError         the command line asks for what cannot be       exit 2
-        ├── NoSuchFile     nothing lies where something is named          exit 2
-        └── UnknownName    a name that is not among the known ones        exit 2
+    RagbedError            an error that a user can fix                   exit 1
+    ├── DataError          a file has invalid content                     exit 1
+    ├── DownloadError      a download failed or does not match its pin    exit 1
+    ├── PluginFailed       a plug-in cannot be used                       exit 1
+    ├── Stopped            the process was stopped by SIGTERM             exit 143
+    ├── GateFailed         a requested threshold was not reached          exit 4
+    └── UsageError         an option or argument is invalid               exit 2
+        ├── NoSuchFile     a file does not exist                          exit 2
+        └── UnknownName    a name is unknown                              exit 2
 
-A message says what is wrong, with the value, and what to do next. Anything else that
-escapes is a defect of ours and keeps its traceback.
+A message states the problem with the value, the cause and the fix. Any other exception is a bug and keeps its
+traceback.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from difflib import get_close_matches
 
 import msgspec
 
+# Exceptions for JSON in a file: it has an unexpected shape, is not UTF-8, or is nested too deeply.
 MALFORMED_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding JSON from a file raises: it does not have the expected shape, is not UTF-8, or is nested too deeply."""
 
 
 class RagbedError(Exception):
-    """The root: a message for the user, and the exit code of a command that ends with it."""
+    """The base class: a message for the user, and the exit code of the command."""
 
     exit_code = 1
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors come back from other processes as what they say: what they were made of is not kept."""
+        """Pickle the message instead of the arguments of the constructor."""
         return _restore, (type(self), self.args), self.__dict__
 
 
@@ -41,13 +42,13 @@ def _restore(kind: type[RagbedError], args: tuple[object, ...]) -> RagbedError:
 
 
 class DataError(RagbedError):
-    """A file holds something it should not; the message starts with `file:line: field`.
+    """A file has invalid content; the message starts with `file:line: field`.
 
     Args:
-        path: The file, as it is to be shown.
-        problem: What is wrong and what to do about it.
-        line: The line it stands on, counted from 1, where there is one.
-        field: The field it stands in, as `answer[1]`, where there is one.
+        path: The file.
+        problem: The problem and its fix.
+        line: The line, from 1, if known.
+        field: The field, e.g. `answer[1]`, if known.
     """
 
     def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
@@ -57,40 +58,40 @@ class DataError(RagbedError):
 
 
 class DownloadError(RagbedError):
-    """A download failed, or what came is not what was pinned."""
+    """A download failed, or the file does not match its pin."""
 
 
 class PluginFailed(RagbedError):
-    """A part that another package brings cannot be used; all else can."""
+    """A plug-in cannot be used; everything else can."""
 
 
 class Stopped(RagbedError):
-    """The system told the process to end (SIGTERM); what was done is kept."""
+    """The process was stopped by SIGTERM; all results are kept."""
 
     exit_code = 143
 
 
 class GateFailed(RagbedError):
-    """Everything was done, and a number that was asked for is not reached."""
+    """Everything succeeded, but a requested threshold was not reached."""
 
     exit_code = 4
 
 
 class UsageError(RagbedError):
-    """The command line asks for something that cannot be."""
+    """An option or argument is invalid."""
 
     exit_code = 2
 
 
 class NoSuchFile(UsageError):
-    """Nothing lies where something is named."""
+    """A file does not exist."""
 
     def __init__(self, place: object) -> None:
         super().__init__(f"{place}: no such file.")
 
 
 class UnknownName(UsageError):
-    """A name that is not among the known ones; the message lists them and the nearest one."""
+    """A name is unknown; the message lists the known names and suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = list(known)

@@ -1,7 +1,7 @@
-"""Parts that other packages bring, found by their entry points (docs/plugins.md).
+"""Find parts of other packages by their entry points (docs/plugins.md).
 
-Entry points are read when a name is none of ragbed's own, and by `ragbed doctor`; nothing of a plug-in is imported
-before its name is used. Names of ragbed's own are never taken over: a command means the same on every machine.
+Entry points are read if a name is unknown, and by `ragbed doctor`; a plug-in is imported only when its name is used.
+Plug-ins cannot replace ragbed's own names, so that a command means the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class PluginFamily:
-    """A kind of part; its entry points are in the group `ragbed.` and its name."""
+    """A kind of part: the group of its entry points after `ragbed.`, its name, and the attributes that it needs."""
 
     name: str
     one: str
-    """What a single part is called."""
     needs: tuple[str, ...] = ("__call__",)
-    """What a part has."""
 
 
 MODELS = PluginFamily("models", "provider")
@@ -38,7 +36,7 @@ ENCODERS = PluginFamily("encoders", "encoder")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A part that a package says it brings."""
+    """An entry point of an installed package."""
 
     family: PluginFamily
     name: str
@@ -49,79 +47,79 @@ class Plugin:
     def __str__(self) -> str:
         return f"{self.family.one} {self.name!r} of {self.package} {self.version}"
 
-    def load(self) -> Any:  # noqa: ANN401  # who asks for a family knows what its parts are
-        """The part.
+    def load(self) -> Any:  # noqa: ANN401  # the caller knows the type of its family
+        """Import the part.
 
         Raises:
-            PluginFailed: It cannot be imported, or is not what its family needs.
+            PluginFailed: The import failed, or the part lacks an attribute.
         """
         try:
             part = self.entry.load()
-        except (Exception, SystemExit) as error:  # whatever a stranger's code raises
+        except (Exception, SystemExit) as error:  # a plug-in may raise anything
             raise PluginFailed(
                 f"{self} cannot be loaded: {type(error).__name__}: {error}. Update it, or remove it: "
                 f"pip uninstall {self.package}"
             ) from error
         missing = [name for name in self.family.needs if not hasattr(part, name)]
         if missing:
-            told = f"{self.entry.value} is a {type(part).__name__} without {' and '.join(missing)}"
-            raise PluginFailed(f"{self} is no {self.family.one}: {told}; see docs/plugins.md.")
+            problem = f"{self.entry.value} is a {type(part).__name__} without {' and '.join(missing)}"
+            raise PluginFailed(f"{self} is not a {self.family.one}: {problem}; see docs/plugins.md.")
         return part
 
 
 def find_plugins(family: PluginFamily) -> list[Plugin]:
-    """What the installed packages bring of a family, by name; nothing is imported."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  # takes as long as the rest of the start
+    """Return the plug-ins of a family, sorted by name, without importing them."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  # slow to import
 
     found = [
-        Plugin(family, one.name, one.dist.name, one.dist.version, one)
-        for one in entry_points(group=f"ragbed.{family.name}")
-        if one.dist is not None
+        Plugin(family, entry.name, entry.dist.name, entry.dist.version, entry)
+        for entry in entry_points(group=f"ragbed.{family.name}")
+        if entry.dist is not None
     ]
-    return sorted(found, key=lambda one: (one.name, one.package))
+    return sorted(found, key=lambda plugin: (plugin.name, plugin.package))
 
 
 def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others: str) -> Part:
-    """The part of a name: ragbed's own, or a plug-in's.
+    """Return the part with a name: ragbed's own, or that of a plug-in.
 
     Args:
-        family: Of which kind.
-        name: As the user wrote it.
+        family: The kind of part.
+        name: The name that the user wrote.
         own: Ragbed's own parts.
-        others: What else can be written, for the message.
+        others: Other valid forms, for the error message.
 
     Raises:
-        UnknownName: Nobody has it.
-        UsageError: Several packages bring it.
-        PluginFailed: It cannot be used.
+        UnknownName: The name is unknown.
+        UsageError: Several packages have it.
+        PluginFailed: The part cannot be used.
     """
     if name in own:
         return own[name]
     plugins = find_plugins(family)
-    named = [one for one in plugins if one.name == name]
-    if not named:
-        raise UnknownName(family.one, name, [*own, *dict.fromkeys(one.name for one in plugins), *others])
-    if len(named) > 1:
-        packages = " and ".join(one.package for one in named)
-        raise UsageError(f"{family.one} {name!r} is brought by {packages}; uninstall all but one of them.")
-    part: Part = named[0].load()
+    matching = [plugin for plugin in plugins if plugin.name == name]
+    if not matching:
+        raise UnknownName(family.one, name, [*own, *dict.fromkeys(plugin.name for plugin in plugins), *others])
+    if len(matching) > 1:
+        packages = " and ".join(plugin.package for plugin in matching)
+        raise UsageError(f"{family.one} {name!r} is provided by {packages}; uninstall all but one of them.")
+    part: Part = matching[0].load()
     return part
 
 
 def check_plugins(own: Mapping[PluginFamily, Mapping[str, object]]) -> Iterator[tuple[Plugin, str | None]]:
-    """Every plug-in of the families, with what is wrong with it; it is imported for that."""
+    """Import every plug-in of the families, and yield it with its problem."""
     for family, parts in own.items():
         plugins = find_plugins(family)
         for plugin in plugins:
-            rivals = [one.package for one in plugins if one.name == plugin.name and one is not plugin]
+            rivals = [other.package for other in plugins if other.name == plugin.name and other is not plugin]
+            problem = None
             if plugin.name in parts:
-                yield plugin, f"not used: {plugin.name} is one of ragbed's own; it needs another name"
+                problem = f"not used: {plugin.name} is one of ragbed's own names; the plug-in needs another name"
             elif rivals:
-                yield plugin, f"not used: {' and '.join(rivals)} brings one of the same name; uninstall one of them"
+                problem = f"not used: {' and '.join(rivals)} has one with the same name; uninstall one of them"
             else:
                 try:
                     plugin.load()
                 except PluginFailed as error:
-                    yield plugin, str(error)
-                else:
-                    yield plugin, None
+                    problem = str(error)
+            yield plugin, problem

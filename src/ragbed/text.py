@@ -1,6 +1,6 @@
-"""How texts are compared, in the few ways that reading, linting and laying out cases need.
+"""Compare, split and write texts.
 
-Scoring has its own, finer matcher; these are the plain definitions that RGB's data was made with.
+Scoring has its own, more precise matcher; the comparisons here are those that RGB's data was made with.
 """
 
 from __future__ import annotations
@@ -20,56 +20,55 @@ _TERM = re.compile(r"[a-z0-9]+(?:[.,'][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff]+"
 
 
 def guess_lang(question: str) -> Lang:
-    """The language of a question by its script: Chinese if it has more Han characters than Latin words."""
+    """Return the language of a question: Chinese if it has more Han characters than Latin words."""
     return "zh" if len(_HAN.findall(question)) > len(_LATIN_WORD.findall(question)) else "en"
 
 
 def plain(text: str) -> str:
-    """Lower-cased and nothing else: how RGB's documents were split into positive and negative."""
+    """Return a text in lower case, as RGB's documents were split into positive and negative."""
     return text.lower()
 
 
 def spaceless(text: str) -> str:
-    """Lower-cased, ASCII spaces removed: how the original scorer reads a Chinese reply."""
+    """Return a text in lower case without ASCII spaces, as the original scorer reads a Chinese response."""
     return text.lower().replace(" ", "")
 
 
 def squeezed(text: str) -> str:
-    """Compatibility forms unified, case folded, all white space removed: the widest of the three."""
+    """Return a text in NFKC, case-folded and without white space: the most tolerant form."""
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Whether a folded text contains one of the aliases, which are lower-cased only."""
+    """Return whether a folded text contains one of the aliases in lower case."""
     return any(alias.lower() in folded_text for alias in aliases)
 
 
 def holds_answer(folded_text: str, answer: Answer) -> bool:
-    """Whether a folded text contains an alias of every slot."""
+    """Return whether a folded text contains an alias of every slot."""
     return all(holds_slot(folded_text, aliases) for aliases in answer)
 
 
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
-    """Whether a text holds an alias of every slot, spaces ignored on both sides in Chinese."""
+    """Return whether a text contains an alias of every slot; in Chinese spaces are ignored."""
     folded = (spaceless if lang == "zh" else plain)(text)
     return all(any(alias in folded for alias in aliases) for aliases in _folded(answer, lang))
 
 
 @lru_cache(maxsize=64)
 def _folded(answer: Answer, lang: Lang) -> Answer:
-    """An answer as it is compared; all passages of an item are held against the same."""
     fold = spaceless if lang == "zh" else plain
     return tuple(tuple(map(fold, aliases)) for aliases in answer)
 
 
 def mentions_answer(text: str, answer: Answer) -> bool:
-    """Whether any alias of any slot occurs, both sides squeezed: errs on the side of yes."""
+    """Return whether any alias of any slot occurs in the most tolerant form, with some false positives."""
     squeezed_text = squeezed(text)
     return any(squeezed(alias) in squeezed_text for aliases in answer for alias in aliases)
 
 
 def to_terms(text: str) -> list[str]:
-    """What a text can be searched by: lower-cased words in Latin script, pairs of neighbouring Han characters."""
+    """Return the search terms of a text: Latin words in lower case, and pairs of neighbouring Han characters."""
     terms: list[str] = []
     for run in _TERM.findall(text.lower()):
         is_han = run[0] > "\u3000"
@@ -78,21 +77,20 @@ def to_terms(text: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Return a text that a file can hold: each half of a surrogate pair becomes U+FFFD."""
+    """Return a text that can be stored: each half of a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def storable_name(name: str) -> str:
-    r"""Return the name of a file, run or model as it is stored and shown; files are still opened by their real name.
+    r"""Return the name of a file, run or model as it is stored and shown; files are opened by their real name.
 
-    Python reads bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6, which is
-    also how messages show them.
+    Python decodes bytes of a name that are not UTF-8 as lone surrogates. They become escapes such as \udcd6.
     """
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def printable(text: str) -> str:
-    """Text from data made safe for a terminal: control and direction characters become visible escapes."""
+    """Return a text that is safe for a terminal: control and direction characters become escapes."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -102,18 +100,20 @@ _END = re.compile(
     rf"|(?P<latin>[.!?]+{_CLOSING})(?=\s)"
     r"|(?P<line>\n+)"
 )
+# A full stop after one of these may not end a sentence; a letter is an initial, several are U.S. and the like.
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Col|Lt|Sgt|Capt|Rev|Hon|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Vol|Fig|vs|etc"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec|approx|dept|est|al|ca|cf|pp|p|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)\.$"
 )
-"""A full stop after one of these may not end a sentence; one letter is an initial, several are U.S. and the like."""
-_GOES_ON = re.compile(r"\s*[a-z,;]")
+_CONTINUES = re.compile(r"\s*[a-z,;]")
+# Short of grammar, a sentence starts with one of these: "in the U.S. The …" ends, "U.S. President" does not.
+_STARTS = re.compile(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b")
+# Characters before a full stop that are checked: slightly more than the longest abbreviation.
 _BEFORE = 12
-"""Characters looked back at: as many as the longest abbreviation has, and a little."""
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence; together they cover the text, white space at the borders included."""
+    """Yield the start and the end of each sentence; together they cover the text, including white space."""
     start = 0
     for found in _END.finditer(text):
         end = found.end()
@@ -129,16 +129,10 @@ def split_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
-    if _GOES_ON.match(text, found.end()):
+    if _CONTINUES.match(text, found.end()):
         return False
     before = text[max(0, found.start() - _BEFORE) : found.start() + 1]
-    if not _ABBREVIATION.search(before):
-        return True
-    # "in the U.S. The …" ends, "U.S. President" does not; short of grammar, what begins with an article decides.
-    return (
-        re.match(r"\s+(?:The|A|An|It|He|She|They|We|In|On|At|But|And|This|That)\b", text[found.end() :][:12])
-        is not None
-    )
+    return not _ABBREVIATION.search(before) or _STARTS.match(text, found.end()) is not None
 
 
 _LATIN = "a-zß-öø-ÿ"
@@ -146,7 +140,7 @@ _LATIN = "a-zß-öø-ÿ"
 
 @lru_cache(maxsize=4096)
 def bounded(alias: str) -> re.Pattern[str]:
-    """A pattern that finds a lower-cased alias only where it does not run on into a longer number or word."""
+    """Return a pattern that finds an alias in lower case only if it is not part of a longer number or word."""
     alias = alias.lower()
     before = after = ""
     if alias[0].isdigit():
@@ -161,12 +155,12 @@ def bounded(alias: str) -> re.Pattern[str]:
 
 
 def all_stand_alone(folded_text: str, answer: Answer) -> bool:
-    """Whether every slot has an alias that stands in a folded text between borders."""
+    """Return whether every slot has an alias in a folded text that is not part of a longer number or word."""
     return all(stands_alone(folded_text, aliases) for aliases in answer)
 
 
 def stands_alone(folded_text: str, aliases: tuple[str, ...]) -> bool:
-    """Whether one of the aliases stands in a folded text between borders."""
+    """Return whether one of the aliases is in a folded text and not part of a longer number or word."""
     return any(bounded(alias).search(folded_text) for alias in aliases)
 
 
@@ -186,20 +180,18 @@ def _below_ten_thousand(number: int) -> str:
         digit = number // 10**power % 10
         if digit:
             words += ("零" if gap and words else "") + _DIGITS[digit] + _UNITS[power]
-            gap = False
-        else:
-            gap = True
+        gap = not digit
     return words
 
 
 def spoken(number: int) -> str:
-    """A count as one says it: 两万 and 两千, but 二百 and 二十."""
+    """Return a spoken Chinese count: 两万 and 两千, but 二百 and 二十."""
     words = numeral(number)
     return "两" + words[1:] if words[0] == "二" and words[1:2] in ("千", "万", "亿") else words
 
 
 def numeral(number: int) -> str:
-    """A whole number in Chinese numerals, as 一万二千四百; below a hundred 十五 rather than 一十五."""
+    """Return a whole number in Chinese numerals, e.g. 一万二千四百; 15 is 十五, not 一十五."""
     if number >= 10**8:
         rest = number % 10**8
         return numeral(number // 10**8) + "亿" + (("零" if rest < 10**7 else "") + numeral(rest) if rest else "")
@@ -217,7 +209,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def in_words(number: int) -> str:
-    """A whole number in English: forty-four billion, three hundred and five."""
+    """Return a whole number in English words: forty-four billion, three hundred and five."""
     for size, name in _SCALES:
         if number >= size:
             rest = number % size

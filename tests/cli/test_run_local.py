@@ -96,7 +96,7 @@ def test_a_killed_command_leaves_no_engine_behind(tmp_path: Path) -> None:
     [
         ("llamacpp/nowhere.gguf", "ragbed: llamacpp/nowhere.gguf: no such file; name a file of weights"),
         ("llamacpp/{}/text.gguf", "text.gguf is not a GGUF file; models for llama.cpp are published as"),
-        ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it was not made to answer questions"),
+        ("llamacpp/{}/base.gguf", "base.gguf has no chat template, so it is a base model"),
         ("llamacpp/", "ragbed: --model llamacpp/: write llamacpp/<model>."),
         ("bundled/smol", "ragbed: unknown bundled model 'smol'. Did you mean 'smollm2'?"),
     ],
@@ -116,7 +116,9 @@ def test_downloaded_weights_are_looked_for_in_the_data_folder(tmp_path: Path, mo
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = type_command("run", "-d", "figure1", "--out", str(tmp_path / "run"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert (done.code, done.out) == (2, "")
-    assert done.err == "ragbed: the weights of bundled/smollm2 are not here; bring them with: ragbed data get smollm2\n"
+    assert (
+        done.err == "ragbed: the weights of bundled/smollm2 are not installed; install them: ragbed data get smollm2\n"
+    )
 
 
 def test_an_english_model_on_chinese_questions_is_warned_of_while_the_run_is_planned(

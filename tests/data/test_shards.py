@@ -18,7 +18,7 @@ from ragbed.data.shards import LIST, ShardedDataset, open_shards
 from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.shards import LINES, write_shards
 from ragbed.io.jsonl import part_of
-from ragbed.io.locations import Place, Url, brought, open_sink, remove
+from ragbed.io.locations import Place, Url, local_copy, open_sink, remove
 from ragbed.schema import Item
 from tests.io.test_locations import in_memory, serve_folder
 from tests.items import base_item
@@ -141,7 +141,7 @@ def test_a_part_that_is_there_is_neither_written_over_nor_deleted() -> None:
     with pytest.raises(UsageError, match=r"already exists and contains part-00002\.jsonl; choose a new folder"):
         _write(folder)
     assert [Path(name).name for name in fsspec.filesystem("memory").find(folder.text)] == ["part-00002.jsonl"]
-    with brought(folder / "part-00002.jsonl") as here:
+    with local_copy(folder / "part-00002.jsonl") as here:
         assert here.read_bytes() == b"somebody's"
 
 

@@ -1,4 +1,4 @@
-"""The server of the tests of downloads."""
+"""Fixtures of the tests of downloads."""
 
 from __future__ import annotations
 

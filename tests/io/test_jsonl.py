@@ -1,4 +1,4 @@
-"""Files written whole, or not at all, and nothing else harmed."""
+"""Test that files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
-def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path: Path) -> None:
+def test_a_special_file_is_written_directly(tmp_path: Path) -> None:
     _write(Path("/dev/null"), b"gone")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     pipe = tmp_path / "pipe"
@@ -38,17 +38,17 @@ def test_what_is_no_regular_file_is_written_to_and_stays(tmp_path: Path) -> None
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_directory_is_no_place_to_write(tmp_path: Path) -> None:
+def test_a_directory_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a directory"):
         _write(tmp_path, b"x")
 
 
-def test_folders_that_are_not_there_are_made(tmp_path: Path) -> None:
+def test_missing_folders_are_created(tmp_path: Path) -> None:
     _write(tmp_path / "new" / "deep" / "file", b"x")
     assert (tmp_path / "new" / "deep" / "file").read_bytes() == b"x"
 
 
-def test_a_new_file_is_as_readable_as_any(tmp_path: Path) -> None:
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     _write(tmp_path / "new", b"x")
     (tmp_path / "usual").touch()
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
@@ -59,7 +59,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         _write(Path("/dev/full"), b"x" * 100_000)
 
 
-def test_an_error_of_the_block_is_not_blamed_on_the_output(tmp_path: Path) -> None:
+def test_an_error_in_the_block_is_not_attributed_to_the_output(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="of the reader"), write_whole(tmp_path / "out"):
         raise OSError("of the reader")
     assert list(tmp_path.iterdir()) == []

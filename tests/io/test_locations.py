@@ -1,4 +1,4 @@
-"""Places: files here, in memory, behind a real HTTP server; and those that nobody may read."""
+"""Test locations: local files, files in memory and at an HTTP server, and files without permission."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from fsspec import AbstractFileSystem
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import Url, brought, is_there, open_regular, open_sink, parse_place, remove
+from ragbed.io.locations import Url, is_there, local_copy, open_regular, open_sink, parse_place, remove
 
 
 class _Guarded(SimpleHTTPRequestHandler):
-    """Serves a folder; what is called secret is forbidden."""
+    """A server of a folder that forbids files named secret."""
 
     def do_GET(self) -> None:
         if "secret" in self.path:
@@ -39,7 +39,7 @@ class _Guarded(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve_folder(folder: Path) -> Iterator[str]:
-    """The address of a server of a folder's files."""
+    """Return the URL of a server of a folder."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Guarded, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -51,11 +51,11 @@ def serve_folder(folder: Path) -> Iterator[str]:
 
 
 def in_memory() -> Url:
-    """A folder of this process alone."""
+    """Return a URL in the memory of this process."""
     return Url(f"memory://{uuid4().hex}")
 
 
-def test_what_has_a_scheme_is_an_address() -> None:
+def test_a_text_with_a_scheme_is_a_url() -> None:
     assert parse_place("data/news.jsonl") == Path("data/news.jsonl")
     news = parse_place("s3://bucket/news.jsonl?version=2")
     assert isinstance(news, Url)
@@ -64,14 +64,14 @@ def test_what_has_a_scheme_is_an_address() -> None:
     assert (Url("https://host/news/?token=abc") / "part").text == "https://host/news/part?token=abc"
 
 
-def test_who_may_read_is_not_printed() -> None:
+def test_credentials_are_not_printed() -> None:
     assert str(Url("https://me:word@host/a@b.jsonl")) == "https://…@host/a@b.jsonl"
     assert str(Url("https://me:w@rd@host/a?sig=s3cret&v=2")) == "https://…@host/a?…"
     assert repr(Url("https://me:word@host/a")) == "Url('https://…@host/a')"
 
 
 class _Telling(AbstractFileSystem):  # type: ignore[misc]
-    """A driver that repeats what it was given."""
+    """A driver that repeats its arguments in errors."""
 
     protocol = "telling"
     cachable = False
@@ -80,16 +80,16 @@ class _Telling(AbstractFileSystem):  # type: ignore[misc]
         raise OSError(f"no answer for {path}, tried telling://me:p%40ss@host:1/x?sig=s3cret as me with 'p@ss'")
 
 
-def test_what_a_driver_repeats_of_an_address_is_hidden() -> None:
+def test_secrets_in_the_message_of_a_driver_are_hidden() -> None:
     fsspec.register_implementation("telling", _Telling, clobber=True)
     with pytest.raises(RagbedError) as raised:
         is_there(Url("telling://me:p%40ss@host/a?sig=s3cret"))
-    told = str(raised.value)
-    assert told.startswith("telling://…@host/a?… cannot be read: no answer for ")
-    assert not any(secret in told for secret in ("p@ss", "p%40ss", "s3cret"))
+    message = str(raised.value)
+    assert message.startswith("telling://…@host/a?… cannot be read: no answer for ")
+    assert not any(secret in message for secret in ("p@ss", "p%40ss", "s3cret"))
 
 
-def test_a_file_elsewhere_appears_when_it_is_whole() -> None:
+def test_a_remote_file_appears_when_it_is_complete() -> None:
     place = in_memory() / "deep" / "file.txt"
 
     def fail() -> None:
@@ -102,7 +102,7 @@ def test_a_file_elsewhere_appears_when_it_is_whole() -> None:
     assert not is_there(place)
     with write_whole(place) as sink:
         sink.write(b"whole")
-    with brought(place) as here:
+    with local_copy(place) as here:
         assert here.read_bytes() == b"whole"
     assert not here.exists()
     remove(place)
@@ -110,7 +110,7 @@ def test_a_file_elsewhere_appears_when_it_is_whole() -> None:
     assert not is_there(place)
 
 
-def test_a_file_of_this_machine_has_an_address_too(tmp_path: Path) -> None:
+def test_a_local_file_may_have_a_url(tmp_path: Path) -> None:
     with open_sink(Url(f"file://{tmp_path}/new/a.txt")) as sink:
         sink.write(b"a")
     assert (tmp_path / "new" / "a.txt").read_bytes() == b"a"
@@ -119,34 +119,34 @@ def test_a_file_of_this_machine_has_an_address_too(tmp_path: Path) -> None:
 def test_files_are_read_over_http_and_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a" * 3_000_000)
     with serve_folder(tmp_path) as address:
-        with brought(Url(f"{address}/a.txt")) as here:
+        with local_copy(Url(f"{address}/a.txt")) as here:
             assert here.read_bytes() == b"a" * 3_000_000
-        with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), brought(Url(f"{address}/b.txt")):
+        with pytest.raises(NoSuchFile, match=r"b\.txt: no such file\."), local_copy(Url(f"{address}/b.txt")):
             pass
-        with pytest.raises(UsageError, match="cannot be written: its scheme has no way to do so"):
+        with pytest.raises(UsageError, match="cannot be written: its scheme does not support this"):
             open_sink(Url(f"{address}/c.txt"))
 
 
-def test_a_bucket_or_folder_that_is_not_there_is_told_who_writes_to_it() -> None:
-    """In /proc nobody makes folders."""
+def test_a_missing_bucket_or_folder_is_named() -> None:
+    """Folders cannot be created in /proc."""
     with (
-        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: there is no such bucket or folder"),
+        pytest.raises(UsageError, match=r"/x/a\.txt cannot be written: the bucket or folder does not exist"),
         write_whole(Url("file:///proc/x/a.txt")) as sink,
     ):
         sink.write(b"a")
 
 
-def test_what_nobody_may_read_is_told_so(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     with serve_folder(tmp_path) as address:
-        told = r"/secret\.txt cannot be read: no permission \(403.*\)\. Give its package what it takes"
-        with pytest.raises(RagbedError, match=told), brought(Url(f"{address}/secret.txt")):
+        message = r"/secret\.txt cannot be read: no permission \(403.*\)\. Set up credentials for its package"
+        with pytest.raises(RagbedError, match=message), local_copy(Url(f"{address}/secret.txt")):
             pass
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_an_unreachable_server_is_named() -> None:
     with (
         pytest.raises(RagbedError, match=r"http://127\.0\.0\.1:9/a\.txt cannot be read: "),
-        brought(Url("http://127.0.0.1:9/a.txt")),
+        local_copy(Url("http://127.0.0.1:9/a.txt")),
     ):
         pass
 
@@ -154,7 +154,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_a_missing_package_is_named_with_its_command() -> None:
     with pytest.raises(UsageError, match=r"s3:// needs a package that is not installed: pip install s3fs$"):
         is_there(Url("s3://bucket/a"))
-    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known are .*file.*memory"):
+    with pytest.raises(UsageError, match=r"Protocol not known: nowhere; known schemes: .*file.*memory"):
         is_there(Url("nowhere://bucket/a"))
     with patch.dict(sys.modules, {"fsspec": None}), pytest.raises(UsageError, match=r"pip install 'ragbed\[remote\]'$"):
         is_there(Url("s3://bucket/a"))

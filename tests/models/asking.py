@@ -1,4 +1,4 @@
-"""How tests ask a model behind a fault server."""
+"""Call models of a fault server."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ def case(number: int = 0) -> Case:
     )  # fmt: skip
 
 
-def model_at(*urls: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **wishes: Any) -> Model:
+def model_at(*urls: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **settings: Any) -> Model:
     environ = {"T_BASE_URL": ",".join(urls), "T_API_KEY": KEY, "OLLAMA_BASE_URL": ",".join(urls)}
     environ |= {"ANTHROPIC_BASE_URL": urls[0], "ANTHROPIC_API_KEY": KEY}
-    return open_model(spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, patience=patience, **wishes))
+    return open_model(
+        spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, retry_policy=patience, **settings)
+    )
 
 
 def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:
-    """Asks one case of a server that follows a script."""
+    """Complete one case with a server that follows a script."""
     server = FaultServer(list(script))
 
     async def talk() -> Completion:
@@ -46,7 +48,7 @@ def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t
 
 
 async def with_model(model: Model, use: Callable[[Model], Coroutine[Any, Any, T]]) -> T:
-    """Uses a model and closes it."""
+    """Use a model and close it."""
     try:
         return await use(model)
     finally:

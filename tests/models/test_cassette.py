@@ -28,14 +28,14 @@ def cassette(tmp_path: Path) -> Path:
     return tmp_path / "one.cassette"
 
 
-def test_a_recorded_model_says_what_it_said(cassette: Path, tmp_path: Path) -> None:
+def test_a_cassette_replays_the_recorded_responses(cassette: Path, tmp_path: Path) -> None:
     again, name = tmp_path / "again", f"cassette/{cassette}"
     assert type_command("run", "-m", name, *_DATA, "--limit", "2", "--out", str(again)).code == 0
     type_command("run", "-m", "scripted/gullible", *_DATA, "--limit", "2", "--out", str(tmp_path / "first"))
     assert canonical(again).replace(name.encode(), b"scripted/gullible") == canonical(tmp_path / "first")
 
 
-def test_a_remedy_is_recorded_call_by_call_and_never_answers_for_the_plain_prompt(tmp_path: Path) -> None:
+def test_a_prompting_strategy_is_recorded_call_by_call_and_not_used_for_the_plain_prompt(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0.4", "--limit", "4", "--no-cache")
     asked = (*words, "--strategies", "decompose,isolate,quote", "--out")
     first, again, tape = tmp_path / "first", tmp_path / "again", tmp_path / "c"
@@ -48,7 +48,7 @@ def test_a_remedy_is_recorded_call_by_call_and_never_answers_for_the_plain_promp
     assert canonical(again).replace(name.encode(), b"scripted/first-doc") == canonical(first)
 
 
-def test_a_call_of_a_remedy_that_failed_fails_again(tmp_path: Path) -> None:
+def test_a_failed_call_of_a_prompting_strategy_fails_again(tmp_path: Path) -> None:
     plain = make_case(0)
     sent = (Message(role="user", content="split"), Message(role="user", content="part 1"))
     steps = (Step(messages=sent[:1], reply="part 1"), Step(messages=sent[1:]))
@@ -61,7 +61,7 @@ def test_a_call_of_a_remedy_that_failed_fails_again(tmp_path: Path) -> None:
     assert str(recording.find(plain.messages).error).startswith("not-in-cassette")
 
 
-def test_what_was_not_asked_is_an_error_with_a_name(cassette: Path, tmp_path: Path) -> None:
+def test_a_prompt_that_was_not_recorded_is_a_named_error(cassette: Path, tmp_path: Path) -> None:
     done = type_command("run", "-m", f"cassette/{cassette}", *_DATA, "--limit", "3", "--out", str(tmp_path / "more"))
     assert done.code == 3
     status = json.loads(type_command("status", str(tmp_path / "more"), "--json").out)["models"][0]
@@ -71,12 +71,12 @@ def test_what_was_not_asked_is_an_error_with_a_name(cassette: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("both.cassette", "holds the replies of scripted/gullible, scripted/oracle; record one"),
+        ("both.cassette", "has responses of several models: scripted/gullible, scripted/oracle. Export one"),
         ("none.cassette", "no such file"),
-        ("recorded/run.sqlite", "is no cassette"),
+        ("recorded/run.sqlite", "is not a cassette"),
     ],
 )
-def test_files_that_cannot_answer_are_refused(cassette: Path, name: str, problem: str) -> None:
+def test_files_that_cannot_be_replayed_are_refused(cassette: Path, name: str, problem: str) -> None:
     done = type_command("run", "-m", f"cassette/{cassette.parent / name}", *_DATA, "--out", str(cassette) + ".run")
     assert done.code in (1, 2)
     assert problem in done.err

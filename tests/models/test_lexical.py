@@ -25,7 +25,7 @@ from ragbed.models.lexical import answer_lexically
         ("Who?", [" \n "], ""),
     ],
 )
-def test_the_sentence_that_shares_most_is_the_answer(question: str, documents: list[str], sentence: str) -> None:
+def test_the_most_similar_sentence_is_the_answer(question: str, documents: list[str], sentence: str) -> None:
     assert answer_lexically(question, documents) == sentence
 
 

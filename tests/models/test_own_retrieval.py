@@ -1,4 +1,4 @@
-"""Systems that search by themselves: what they are asked, what they tell, and all they can do wrong."""
+"""Test systems that search a corpus: requests, responses and invalid behaviour."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def all_of_it(question, corpus, k, lang):
 
 
 class Asked(NamedTuple):
-    """A case and the corpus it is about."""
+    """A case and its corpus."""
 
     case: Case
     corpus: Corpus
@@ -78,8 +78,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
     corpora = {asked.corpus.id: asked.corpus}
-    wish = ModelConfig(f"searching_system:{function}", {}, patience=RetryPolicy(attempt_s=limit_s), corpora=corpora)
-    return asyncio.run(open_model(f"python/{wish.model}", lambda _: wish).complete(asked.case))
+    config = ModelConfig(
+        f"searching_system:{function}", {}, retry_policy=RetryPolicy(attempt_s=limit_s), corpora=corpora
+    )
+    return asyncio.run(open_model(f"python/{config.model}", lambda _: config).complete(asked.case))
 
 
 def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[Completion, FaultServer]:
@@ -87,15 +89,15 @@ def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[
 
     async def talk() -> Completion:
         async with server:
-            wish = ModelConfig(server.url, {"HTTP_API_KEY": KEY}, patience=patience, corpora=corpora)
-            model = open_model(f"http/{server.url}", lambda _: wish)
+            config = ModelConfig(server.url, {"HTTP_API_KEY": KEY}, retry_policy=patience, corpora=corpora)
+            model = open_model(f"http/{server.url}", lambda _: config)
             return await with_model(model, lambda one: one.complete(asked.case))
 
     return asyncio.run(talk()), server
 
 
-def _answer(**told: object) -> Fault:
-    return reply(json.dumps({"answer": "gold-0-gold", **told}).encode())
+def _answer(**fields: object) -> Fault:
+    return reply(json.dumps({"answer": "gold-0-gold", **fields}).encode())
 
 
 def test_a_system_gets_the_id_of_the_corpus_and_no_documents(asked: Asked) -> None:
@@ -109,15 +111,15 @@ def test_a_system_gets_the_id_of_the_corpus_and_no_documents(asked: Asked) -> No
     }
 
 
-def test_passages_are_taken_by_id_by_text_and_by_both_and_strange_ones_are_kept_by_name(asked: Asked) -> None:
-    told = [
+def test_passages_are_found_by_id_and_text_and_unknown_ones_keep_their_name(asked: Asked) -> None:
+    fields = [
         passage_id(SUPPORTING),
         {"text": DISTRACTING, "score": 0.3},
         {"id": "chunk-7", "text": " q0 d2: NOBODY knows."},
         {"id": "chunk-8"},
         "from the web: it is gold",
     ]
-    done, _ = _post(asked, _answer(retrieved=told, citations=[told[0]]))
+    done, _ = _post(asked, _answer(retrieved=fields, citations=[fields[0]]))
     assert done.retrieved is not None
     assert done.citations is not None
     assert [one.stance for one in done.retrieved] == ["supports", "distracts", "distracts", None, None]
@@ -133,31 +135,35 @@ def test_passages_are_taken_by_id_by_text_and_by_both_and_strange_ones_are_kept_
     }
 
 
-def test_what_stands_behind_the_first_k_is_not_recalled(asked: Asked) -> None:
+def test_passages_after_the_first_k_do_not_count_as_retrieved(asked: Asked) -> None:
     done, _ = _post(asked, _answer(retrieved=[DISTRACTING] * 5 + [SUPPORTING]))
     assert score_retrieval(asked.case, done)["retrieval_recall"] == 0.0
 
 
-@pytest.mark.parametrize(("told", "is_told"), [({}, False), ({"retrieved": None}, False), ({"retrieved": []}, True)])
-def test_a_reply_without_passages_has_no_share_of_noise(told: dict[str, object], is_told: bool, asked: Asked) -> None:
-    done, _ = _post(asked, _answer(**told))
+@pytest.mark.parametrize(
+    ("fields", "has_passages"), [({}, False), ({"retrieved": None}, False), ({"retrieved": []}, True)]
+)
+def test_a_response_without_passages_has_no_noise_ratio(
+    fields: dict[str, object], has_passages: bool, asked: Asked
+) -> None:
+    done, _ = _post(asked, _answer(**fields))
     values = score_retrieval(asked.case, done)
-    assert values["retrieval_told"] is is_told
-    assert values.get("retrieval_recall") == (0.0 if is_told else None)
+    assert values["retrieval_told"] is has_passages
+    assert values.get("retrieval_recall") == (0.0 if has_passages else None)
     assert "retrieved_distracts" not in values
 
 
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (_answer(retrieved="all of them"), "protocol: 'retrieved' is a list of passages; this is str 'all of them'"),
-        (_answer(retrieved={"a": 1}), "protocol: 'retrieved' is a list of passages; this is dict"),
-        (_answer(retrieved=[7]), "protocol: a passage in 'retrieved' is an id, a text, or an object with 'id' or"),
-        (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' is an id"),
-        (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' is an id"),
-        (_answer(answer=None, retrieved=[]), "protocol: an answer is a text"),
-        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages; at most 1,000 are read"),
-        (reply(b"data: {\n\ndata: garb"), "protocol: the reply is no JSON"),
+        (_answer(retrieved="all of them"), "protocol: 'retrieved' must be a list of passages, not str 'all of them'"),
+        (_answer(retrieved={"a": 1}), "protocol: 'retrieved' must be a list of passages, not dict"),
+        (_answer(retrieved=[7]), "protocol: a passage in 'retrieved' must be an id, a text, or an object with 'id' or"),
+        (_answer(retrieved=[{"id": 7}]), "protocol: a passage in 'retrieved' must be an id"),
+        (_answer(citations=[{"score": 1}]), "protocol: a passage in 'citations' must be an id"),
+        (_answer(answer=None, retrieved=[]), "protocol: an answer must be a string"),
+        (_answer(retrieved=["x"] * 1_001), "protocol: 'retrieved' has 1,001 passages, but the maximum is 1,000"),
+        (reply(b"data: {\n\ndata: garb"), "protocol: the response is not JSON"),
         (raw(b"\x00\x01 garbage"), "protocol: the response is not valid HTTP"),
         (endless, "protocol: "),
         (reset_in_body, "network: "),
@@ -171,12 +177,12 @@ def test_a_system_that_misbehaves_ends_in_a_named_error(fault: Fault, error: str
     assert score_retrieval(asked.case, done) == {}
 
 
-def test_a_system_that_hangs_meets_the_deadline(asked: Asked) -> None:
+def test_a_system_that_hangs_times_out(asked: Asked) -> None:
     done, _ = _post(asked, hang, patience=HASTY)
-    assert (done.error or "").startswith("timeout: no whole reply within 0.4 s")
+    assert (done.error or "").startswith("timeout: no complete response within 0.4 s")
 
 
-def test_a_system_that_names_the_key_as_a_passage_does_not_bring_it_to_the_disk(asked: Asked) -> None:
+def test_a_key_in_the_id_of_a_passage_is_not_stored(asked: Asked) -> None:
     done, _ = _post(asked, _answer(retrieved=[f"seen {KEY}"]))
     assert done.retrieved is not None
     assert KEY not in str(done)
@@ -191,20 +197,22 @@ def test_a_system_that_names_the_key_as_a_passage_does_not_bring_it_to_the_disk(
         ("all_of_it", "protocol: 'retrieved' has 1,001 passages"),
     ],
 )
-def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str, asked: Asked) -> None:
+def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str, asked: Asked) -> None:
     done = _call(function, asked, 0.2 if function == "hangs" else 30)
     assert done.outcome == "error"
     assert (done.error or "").startswith(error)
 
 
 @pytest.mark.usefixtures("here")
-def test_a_function_that_takes_no_corpus_is_refused_before_anything_is_asked(asked: Asked) -> None:
-    with pytest.raises(UsageError, match=r"called by keyword, as \(question=…, corpus=…, k=…, lang=…\), and cannot be"):
+def test_a_function_without_a_corpus_parameter_is_refused_before_the_first_call(asked: Asked) -> None:
+    with pytest.raises(
+        UsageError, match=r"cannot be called with the keyword arguments \(question=…, corpus=…, k=…, lang=…\)"
+    ):
         _call("unprepared", asked)
 
 
 @pytest.mark.usefixtures("here")
-def test_a_function_may_tell_an_answer_alone_or_in_an_object_of_its_own(asked: Asked) -> None:
+def test_a_function_may_return_a_string_or_an_object(asked: Asked) -> None:
     assert _call("plain", asked).retrieved is None
     found = _call("found", asked).retrieved
     assert found is not None

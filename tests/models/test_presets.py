@@ -1,4 +1,4 @@
-"""The paper's systems: prompts to the letter, by the original code and by each model's own documentation."""
+"""Test the exact prompts of the paper's systems, by the original code and by their documentation."""
 
 from __future__ import annotations
 
@@ -55,35 +55,35 @@ def asked(profile: str, *, documents: bool = True, system: str | None = "S") -> 
 
 
 @pytest.mark.parametrize(("name", "profile", "with_documents", "closed_book"), FORMS)
-def test_prompts_are_right_to_the_letter(name: str, profile: str, with_documents: str, closed_book: str) -> None:
+def test_prompts_are_exact(name: str, profile: str, with_documents: str, closed_book: str) -> None:
     assert PRESETS[name].prompt(asked(profile)) == with_documents
     assert PRESETS[name].prompt(asked(profile, documents=False)) == closed_book
 
 
-def test_a_model_with_a_system_text_of_its_own_has_it_where_the_case_has_none() -> None:
+def test_a_model_uses_its_own_system_text_if_the_case_has_none() -> None:
     bare = asked("paper", documents=False, system=None)
     assert PRESETS["vicuna-7b-v1.3"].prompt(bare) == f"{VICUNA} USER: U ASSISTANT:"
     assert PRESETS["qwen-7b-chat"].prompt(bare) == CHATML.format(HELPFUL, "U")
 
 
-def test_sampling_is_the_original_codes() -> None:
-    told = {
+def test_sampling_is_that_of_the_original_code() -> None:
+    found = {
         name: (one.sampling.temperature, one.sampling.top_p, one.sampling.max_tokens) for name, one in PRESETS.items()
     }
-    assert told == {name: (0.7, 1.0 if name == "chatgpt" else 0.8, 256) for name in PRESETS}
+    assert found == {name: (0.7, 1.0 if name == "chatgpt" else 0.8, 256) for name in PRESETS}
 
 
 def ask_server(name: str, answer: Fault, profile: str = "code-2023") -> tuple[str, dict[str, object], str | None]:
-    """Path and body of what a server gets, and the reply."""
+    """Return the path and the body of a request, and the response."""
     server = FaultServer([answer])
     preset = PRESETS[name]
 
-    def wish(model: str) -> ModelConfig:
+    def make_config(model: str) -> ModelConfig:
         return ModelConfig(model, {"T_BASE_URL": server.url}, preset.sampling, preset=preset)
 
     async def talk() -> str | None:
         async with server:
-            model: Model = open_model("openai-api/t/m", wish)
+            model: Model = open_model("openai-api/t/m", make_config)
             return (await with_model(model, lambda one: one.complete(asked(profile)))).reply
 
     said = asyncio.run(talk())
@@ -93,7 +93,7 @@ def ask_server(name: str, answer: Fault, profile: str = "code-2023") -> tuple[st
 
 @contextmanager
 def in_thread(server: FaultServer) -> Iterator[FaultServer]:
-    """A server beside a command, which needs the main thread for its signals."""
+    """Run a server in a thread, because a command needs the main thread for its signals."""
     ready, end = Event(), Event()
 
     async def serve() -> None:
@@ -111,7 +111,7 @@ def in_thread(server: FaultServer) -> Iterator[FaultServer]:
         thread.join()
 
 
-def test_a_server_gets_the_whole_prompt_where_the_form_is_a_prompt() -> None:
+def test_a_server_gets_the_complete_prompt_of_a_completions_preset() -> None:
     body = json.dumps({"choices": [{"text": " Paris", "finish_reason": "stop"}]}).encode()
     assert ask_server("belle-7b-2m", reply(body)) == (
         "/v1/completions",
@@ -121,12 +121,12 @@ def test_a_server_gets_the_whole_prompt_where_the_form_is_a_prompt() -> None:
     )
 
 
-def test_a_server_gets_one_user_turn_where_it_has_the_form_itself() -> None:
+def test_a_server_gets_one_user_turn_of_a_chat_preset() -> None:
     path, body, said = ask_server("chatglm2-6b", well)
     assert (path, body["messages"], said) == ("/v1/chat/completions", [{"role": "user", "content": "S\n\nU"}], "Paris")
 
 
-def test_chatgpt_gets_the_messages_as_they_are() -> None:
+def test_chatgpt_gets_the_messages_unchanged() -> None:
     path, body, _ = ask_server("chatgpt", well)
     assert path == "/v1/chat/completions"
     assert body["messages"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
@@ -139,21 +139,21 @@ def test_an_unknown_preset_is_named_with_the_nearest() -> None:
     assert "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'?" in done.err
 
 
-def test_who_has_no_use_for_a_preset_says_so() -> None:
+def test_a_provider_without_presets_refuses_one() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
     assert done.code == 2
-    assert "--preset is for hf, ollama, openai, openai-api, vllm; leave it away for scripted/oracle." in done.err
+    assert "--preset is not supported by scripted/oracle, only by hf, ollama, openai, openai-api, vllm." in done.err
 
 
-def test_a_run_tells_the_presets_sampling_unless_options_say_otherwise(tmp_path: Path) -> None:
+def test_a_run_uses_the_presets_sampling_unless_options_override_it(tmp_path: Path) -> None:
     body = json.dumps({"choices": [{"text": "gold"}]}).encode()
     with in_thread(FaultServer([reply(body)])) as server:
         words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--num-docs", "2", "--preset", "belle-7b-2m")
         more = ("--temperature", "0.1", "--no-cache", "--out", str(tmp_path / "run"))
         done = type_command(*words, *more, env={"T_BASE_URL": server.url})
     assert done.code == 0, done.err
-    told = [json.loads(request.body) for request in server.seen]
-    assert {(one["temperature"], one["top_p"], one["max_tokens"]) for one in told} == {(0.1, 0.8, 256)}
+    found = [json.loads(request.body) for request in server.seen]
+    assert {(one["temperature"], one["top_p"], one["max_tokens"]) for one in found} == {(0.1, 0.8, 256)}
     again = type_command(
         "run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run")
     )

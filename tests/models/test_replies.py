@@ -1,4 +1,4 @@
-"""What servers reply when all is well, in every form that is known: text, thought and counts."""
+"""Test valid responses in all known formats: text, reasoning and usage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.servers.faulty_model import chat, reply, well, zipped
 
 
 def _with(field: bytes, content: bytes = b"Paris") -> bytes:
-    """A chat completion with one more field, and this in place of its text."""
+    """Return a chat completion with another content and an additional field."""
     return chat().replace(b"Paris", content).replace(b"{", b"{" + field + b", " if field else b"{", 1)
 
 
@@ -51,7 +51,7 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_thought_stands_apart_from_the_reply(name: str) -> None:
+def test_reasoning_is_separate_from_the_answer(name: str) -> None:
     body, text, thought = GOOD[name]
     done, _ = ask(reply(body))
     assert (done.outcome, done.reply, done.reasoning, done.attempts) == ("ok", text, thought, 1)
@@ -65,7 +65,7 @@ def test_usage_finish_and_latency_are_kept() -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "GZIP"])
-def test_a_packed_reply_is_unpacked(coding: str) -> None:
+def test_a_compressed_response_is_uncompressed(coding: str) -> None:
     assert ask(zipped(chat(), coding))[0].reply == "Paris"
 
 
@@ -103,7 +103,7 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
 
 
 @pytest.mark.parametrize("name", ANTHROPIC)
-def test_anthropics_messages(name: str) -> None:
+def test_responses_of_anthropics_messages_api(name: str) -> None:
     body, expected = ANTHROPIC[name]
     usage = {"usage": {"input_tokens": 7, "output_tokens": 2}}
     done, server = ask(reply(json.dumps(body | usage).encode()), spec="anthropic/c")
@@ -115,12 +115,12 @@ def test_anthropics_messages(name: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"<html>Please log in</html>", b'{"result": "Paris"}'])
-def test_what_speaks_otherwise_leads_to_the_question_of_the_address(body: bytes) -> None:
+def test_another_kind_of_response_suggests_to_check_the_base_url(body: bytes) -> None:
     done, _ = ask(reply(body))
-    assert "is the address that of an OpenAI-compatible API, as http://host:8000/v1?" in (done.error or "")
+    assert "check that the base URL is that of an OpenAI-compatible API, e.g. http://host:8000/v1" in (done.error or "")
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])
-def test_what_a_system_adds_to_its_answer_may_be_anything(field: bytes) -> None:
+def test_other_fields_of_an_answer_may_have_any_type(field: bytes) -> None:
     done, _ = ask(reply(b'{"answer": "Par\\ud800is", ' + field + b"}"), spec="http/{url}")
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par\N{REPLACEMENT CHARACTER}is", 1)

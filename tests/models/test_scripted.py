@@ -83,7 +83,7 @@ def test_scores_are_all_or_nothing_where_the_script_decides(
 
 
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
-def test_one_document_is_right_as_often_as_it_supports(tmp_path: Path, script: str) -> None:
+def test_one_document_is_correct_as_often_as_it_supports(tmp_path: Path, script: str) -> None:
     rates = _rates(_made(tmp_path, "noise"), "noise", script, Settings())
     assert {noise: rate["code.correct"] for noise, rate in rates.items()} == {
         0: 1,
@@ -101,7 +101,7 @@ def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: st
     assert _rates(dataset, "noise", "last-doc", settings)[0.8]["code.correct"] == expected
 
 
-def test_every_script_completes_every_testbed_in_which_it_need_not_search(tmp_path: Path) -> None:
+def test_every_script_completes_every_testbed_without_retrieval(tmp_path: Path) -> None:
     for testbed in (name for name, one in TESTBEDS.items() if not isinstance(one, EndToEnd)):
         for script in SCRIPTS:
             assert _rates(_made(tmp_path, testbed), testbed, script, Settings())

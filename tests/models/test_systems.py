@@ -1,4 +1,4 @@
-"""A whole system under test: a function or an address, well-behaved and not."""
+"""Test RAG systems as functions and at URLs, with valid and invalid behaviour."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ constant = 7
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with modules, which is the current one."""
+    """Return the current folder, which has modules."""
     (tmp_path / "made_system.py").write_text(_MADE)
     (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
     (tmp_path / "script_system.py").write_text("import argparse\nargparse.ArgumentParser().parse_args(['--what'])\n")
@@ -89,7 +89,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _call(function: str, limit_s: float = 30) -> Completion:
     model = open_model(
-        f"python/made_system:{function}", lambda name: ModelConfig(name, {}, patience=RetryPolicy(attempt_s=limit_s))
+        f"python/made_system:{function}",
+        lambda name: ModelConfig(name, {}, retry_policy=RetryPolicy(attempt_s=limit_s)),
     )
     return asyncio.run(model.complete(make_case(0)))
 
@@ -123,36 +124,36 @@ def test_a_function_gets_question_documents_and_language() -> None:
         ("cancels", "server: RuntimeError: CancelledError: "),
         ("gives_up", "server: TimeoutError: upstream said 504"),
         ("blocks", "timeout: no answer within 0.2 s"),
-        ("numbers", "protocol: an answer is a text, or an object with one as 'answer'; this is int '42'"),
+        ("numbers", "protocol: an answer must be a string or an object with a string 'answer', not int '42'"),
         ("hangs", "timeout: no answer within 0.2 s"),
     ],
 )
-def test_a_function_that_misbehaves_is_the_outcome_of_its_case(function: str, error: str) -> None:
+def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str) -> None:
     done = _call(function, 0.2 if function in ("hangs", "blocks") else 30)
     assert (done.outcome, done.error) == ("error", error)
 
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "problem"),
     [
-        ("nowhere:f", "No module named 'nowhere'; it is looked for in this folder"),
+        ("nowhere:f", "No module named 'nowhere' in this folder"),
         ("broken_system:f", "broken_system cannot be imported: RuntimeError: half installed"),
         ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
         ("made_system:missing", "made_system has no function missing"),
         ("made_system:constant", "made_system has no function constant"),
         ("made_system", "write python/<module>:<function>"),
         ("made_system.py:good", "without .py; write python/made_system:good"),
-        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed here"),
+        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         (
             "made_system:positional",
-            r"called by keyword, as \(question=…, documents=…, lang=…\), and cannot be: missing a",
+            r"cannot be called with the keyword arguments \(question=…, documents=…, lang=…\): missing a",
         ),
-        ("made_system:wants_more", "cannot be: missing a required argument: 'index'"),
+        ("made_system:wants_more", "lang=…\\): missing a required argument: 'index'"),
     ],
 )
-def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
         open_model(f"python/{spec}", lambda name: ModelConfig(name, {}))
 
 
@@ -160,7 +161,7 @@ def test_a_function_that_cannot_be_had_is_named_before_anything_is_asked(spec: s
     ("spec", "write"),
     [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
 )
-def test_an_address_in_place_of_a_model_is_told_how_it_is_written(spec: str, write: str) -> None:
+def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, write: str) -> None:
     with pytest.raises(UsageError, match=f"write {write}$"):
         open_model(spec, lambda name: ModelConfig(name, {}))
 
@@ -187,32 +188,32 @@ def test_the_example_server_answers_like_the_function(here: Path) -> None:
             port = int(server.stdout.readline())
             words = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "8", "--json")
             (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text())
-            told = [
+            outputs = [
                 json.loads(type_command(*words, "-m", model, "--out", name).out)["cells"]
                 for name, model in (("by-http", f"http/127.0.0.1:{port}/ask"), ("by-call", "python/plain_rag:answer"))
             ]
         finally:
             server.kill()
-    assert [cell["rates"] for cell in told[0]] == [cell["rates"] for cell in told[1]]
-    assert sum(cell["asked"] for cell in told[0]) == 40
+    assert [cell["rates"] for cell in outputs[0]] == [cell["rates"] for cell in outputs[1]]
+    assert sum(cell["asked"] for cell in outputs[0]) == 40
 
 
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (b"<html>busy</html>", "protocol: the reply is no JSON"),
-        (b'{"text": "x"}', "protocol: an answer is a text, or an object with one as 'answer'; this is dict"),
-        (b'{"answer": null}', "protocol: an answer is a text"),
-        (b"[1]", "protocol: an answer is a text, or an object with one as 'answer'; this is list '[1]'"),
+        (b"<html>busy</html>", "protocol: the response is not JSON"),
+        (b'{"text": "x"}', "protocol: an answer must be a string or an object with a string 'answer', not dict"),
+        (b'{"answer": null}', "protocol: an answer must be a string"),
+        (b"[1]", "protocol: an answer must be a string or an object with a string 'answer', not list '[1]'"),
     ],
 )
-def test_an_address_that_answers_in_other_shapes_is_named(body: bytes, error: str) -> None:
+def test_a_system_with_an_invalid_response_is_named(body: bytes, error: str) -> None:
     done, _ = ask(reply(body), spec="http/{url}")
     assert done.outcome == "error"
     assert (done.error or "").startswith(error)
 
 
-def test_an_address_is_posted_to_as_it_is() -> None:
+def test_a_url_is_used_unchanged() -> None:
     done, server = ask(reply(b'{"answer": "yes"}'), spec="http/{url}")
     assert done.reply == "yes"
     (seen,) = server.seen
@@ -230,13 +231,13 @@ def test_credentials_in_the_url_of_a_system_are_not_stored(tmp_path: Path, monke
         host = urlsplit(base).netloc
         url = f"http/http://ada:pw2secret@{host}/ask?token=t0ken9876&index=news#here"
         words = ("-d", "ragbed-mini-en_base", "--limit", "1", "--testbeds", "noise", "--noise", "0")
-        told = [type_command("run", "-m", url, *words)]
+        outputs = [type_command("run", "-m", url, *words)]
     (folder,) = (tmp_path / "runs").iterdir()
-    told += [type_command(*words, str(folder)) for words in (("report",), ("report", "-f", "json"), ("status",))]
-    assert [one.code for one in told] == [0] * 4
-    assert f"\n{host}/ask?token=***&index=***" in told[3].out
+    outputs += [type_command(*words, str(folder)) for words in (("report",), ("report", "-f", "json"), ("status",))]
+    assert [one.code for one in outputs] == [0] * 4
+    assert f"\n{host}/ask?token=***&index=***" in outputs[3].out
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode("latin-1")
-    for text in (stored, folder.name, *(one.out + one.err for one in told)):
+    for text in (stored, folder.name, *(one.out + one.err for one in outputs)):
         assert not [word for word in ("pw2secret", "t0ken9876", "YWRhOnB3MnNlY3JldA") if word in text]
 
 
@@ -255,7 +256,7 @@ def test_a_model_string_is_shown_without_credentials(typed: str, name: str) -> N
     assert without_credentials(typed) == name
 
 
-def test_systems_that_differ_in_hidden_parts_only_are_refused() -> None:
+def test_systems_that_differ_only_in_hidden_parts_are_refused() -> None:
     done = type_command("run", "-m", "http/h/?index=a", "-m", "http/h/?index=b", "-d", "figure1", "--num-docs", "2")
     assert done.code == 2
     assert "http/h/?index=*** is given twice" in done.err

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _Selector(selectors.SelectSelector):
-    """Instead of waiting, tells the loop that the time is over."""
+    """A selector that advances the time instead of waiting."""
 
     skipped = 0.0
 
@@ -23,7 +23,7 @@ class _Selector(selectors.SelectSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Begins at second 1000, so that no moment is zero by chance."""
+    """A loop that starts at second 1000, so that no time is zero."""
 
     def __init__(self) -> None:
         self._virtual = _Selector()

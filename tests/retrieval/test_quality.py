@@ -49,7 +49,7 @@ def by_vectors(pool: RecallPool, encoder: Encoder) -> Callable[[str], Matrix]:
 @pytest.mark.parametrize(
     ("name", "at_10", "first", "own"), [("en_fact", 0.91, 0.91, 0.74), ("zh_refine", 0.95, 0.89, 0.78)]
 )
-def test_e5_finds_the_passages_that_bear_the_answer(
+def test_e5_finds_the_passages_that_contain_the_answer(
     rgb_dir: Path, name: str, at_10: float, first: float, own: float
 ) -> None:
     pool = read_pool(rgb_dir, name, 12, thin=True)

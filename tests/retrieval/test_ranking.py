@@ -1,4 +1,4 @@
-"""Scores and order, on vectors that can be multiplied by eye."""
+"""Test scores and order with small vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragbed.retrieval.ranking import best, max_similarity, rank
 
 
 class Letters:
-    """Reads the first three letters of a text: an encoder whose vectors can be written down."""
+    """An encoder of the first three letters of a text."""
 
     name = "letters"
 
@@ -36,8 +36,8 @@ def test_equal_scores_keep_the_order_of_the_passages() -> None:
     assert ranking.scores == (2.0, 1.0, 1.0, 1.0)
 
 
-def test_a_passage_that_was_cut_is_named() -> None:
-    assert rank("a", ["abc", "cccc", "aaaa"], Letters(), top=1).cut == (1, 2)
+def test_a_truncated_passage_is_named() -> None:
+    assert rank("a", ["abc", "cccc", "aaaa"], Letters(), top=1).truncated == (1, 2)
 
 
 @pytest.mark.parametrize(("passages", "top"), [([], 30), (["a"], 0)])
@@ -45,11 +45,11 @@ def test_nothing_to_rank_is_an_empty_ranking(passages: list[str], top: int) -> N
     assert rank("a", passages, Letters(), top).places == ()
 
 
-def test_more_asked_than_there_is_gives_all() -> None:
+def test_a_top_beyond_the_number_of_passages_gives_all() -> None:
     assert rank("a", ["b", "a"], Letters(), top=30).places == (1, 0)
 
 
-def test_each_token_of_the_question_takes_its_nearest_token() -> None:
+def test_each_token_of_the_question_uses_its_nearest_token() -> None:
     question = matrix([1, 0], [0, 1])
     passages = [matrix([1, 0]), matrix([0.6, 0.8], [0.8, 0.6]), matrix([0, 1], [1, 0], [0, -1])]
     assert max_similarity(question, passages) == pytest.approx([0.5, 0.8, 1.0])

@@ -1,4 +1,4 @@
-"""The measures, on a pool of five passages."""
+"""Test the measures with five passages."""
 
 from __future__ import annotations
 

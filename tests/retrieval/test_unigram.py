@@ -1,4 +1,4 @@
-"""The tokenizer, on vocabularies small enough to follow by eye."""
+"""Test the tokenizer with small vocabularies."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PIECES = {
 
 
 def make(pieces: dict[str, float] = PIECES, fold: dict[int, str] | None = None) -> Unigram:
-    return Unigram(pieces, unknown=0, fold=fold or {}, marks={0})
+    return Unigram(pieces, unknown=0, fold=fold or {}, special={0})
 
 
 def spell(vocabulary: Unigram, text: str) -> list[str]:
-    return [list(PIECES)[piece] for piece in vocabulary.cut(text)]
+    return [list(PIECES)[piece] for piece in vocabulary.encode(text)]
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,14 @@ def spell(vocabulary: Unigram, text: str) -> list[str]:
         ("\ud800", ["▁", "<unk>"]),
     ],
 )
-def test_the_likeliest_pieces_are_taken(text: str, pieces: list[str]) -> None:
+def test_the_most_probable_pieces_are_taken(text: str, pieces: list[str]) -> None:
     assert spell(make(), text) == pieces
 
 
-def test_code_points_are_folded_before_cutting() -> None:
+def test_code_points_are_folded_before_splitting() -> None:
     assert spell(make(fold={ord("ｎ"): "n", 0x200B: ""}), "ｎe\u200bws") == ["▁news"]
 
 
-def test_long_runs_are_cut_like_short_ones() -> None:
+def test_long_runs_are_split_like_short_ones() -> None:
     run = "北京" * CACHED_LENGTH
     assert spell(make(), run) == ["▁", *["北京"] * CACHED_LENGTH]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.runs.checksum import seal_of
 from ragbed.runs.execution import run
 from tests.cli.typed import type_command
@@ -92,7 +92,7 @@ def test_a_cassette_with_a_number_that_cannot_be_is_refused(
 ) -> None:
     whole, path = tmp_path / "whole.cassette", tmp_path / "forged.cassette"
     assert type_command("export", str(folder), "--to", "cassette", "-o", str(whole)).code == 0
-    lines = list(read_tape(whole))
+    lines = list(read_cassette(whole))
     assert any(written in line for line in lines)
     with open(path, "wb") as sink:
         tape = CassetteWriter(sink)

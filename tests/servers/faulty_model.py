@@ -1,4 +1,4 @@
-"""A model server in this event loop that misbehaves on purpose, byte by byte, request by request as scripted."""
+"""A model server in this event loop with scripted faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Self, TypeAlias
 
 @dataclass
 class Exchange:
-    """One request and the way back to who asked."""
+    """A request and the connection to its client."""
 
     head: str
     body: bytes
@@ -45,7 +45,7 @@ Fault: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
 @dataclass
 class FaultServer:
-    """Answers requests as the script says, one after the other; the last fault repeats. Pages answer GET by path."""
+    """Responds to POST requests by a script, whose last fault repeats, and to GET requests with pages by path."""
 
     script: list[Fault]
     pages: dict[str, bytes] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class FaultServer:
 
 
 def chat(content: object = "Paris", finish: object = "stop", **more: object) -> bytes:
-    """A chat completion."""
+    """Return a chat completion."""
     message = {"role": "assistant", "content": content} | more
     usage = {"prompt_tokens": 7, "completion_tokens": 2}
     return json.dumps({"choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
@@ -124,7 +124,7 @@ def status(code: int, text: str = "no", **headers: str) -> Fault:
 
 
 async def hang(exchange: Exchange) -> None:
-    """Falls silent before the headers."""
+    """Send nothing."""
     await asyncio.sleep(60)
 
 
@@ -135,7 +135,7 @@ async def hang_in_body(exchange: Exchange) -> None:
 
 
 async def drip(exchange: Exchange) -> None:
-    """Is never silent for long, and never done."""
+    """Send bytes slowly and never end."""
     exchange.begin(200, Content_Length="1000")
     for _ in range(1000):
         exchange.writer.write(b" ")
@@ -144,7 +144,7 @@ async def drip(exchange: Exchange) -> None:
 
 
 async def reset(exchange: Exchange) -> None:
-    """Breaks the connection off hard (RST) before a byte is sent."""
+    """Reset the connection before a byte is sent."""
     sock = exchange.writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     exchange.hang_up()
@@ -158,7 +158,7 @@ async def reset_in_body(exchange: Exchange) -> None:
 
 
 async def close_early(exchange: Exchange) -> None:
-    """Announces more than it sends."""
+    """Announce more bytes than are sent."""
     await exchange.send(200, chat(), Content_Length="1000")
     exchange.hang_up()
 
@@ -168,7 +168,7 @@ async def close_at_once(exchange: Exchange) -> None:
 
 
 def raw(content: bytes) -> Fault:
-    """Sends bytes that may or may not be HTTP, and hangs up."""
+    """Send raw bytes and close the connection."""
 
     async def send(exchange: Exchange) -> None:
         exchange.writer.write(content)
@@ -179,7 +179,7 @@ def raw(content: bytes) -> Fault:
 
 
 async def endless(exchange: Exchange) -> None:
-    """Sends a hundred megabytes, in chunks of unknown number."""
+    """Send 100 MB in chunks."""
     exchange.begin(200, Transfer_Encoding="chunked")
     for _ in range(100):
         exchange.writer.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
@@ -191,12 +191,12 @@ def zipped(body: bytes, coding: str = "gzip") -> Fault:
 
 
 def bomb() -> Fault:
-    """A hundred kilobytes that unpack to a hundred megabytes."""
+    """Send 100 kB that uncompress to 100 MB."""
     return zipped(bytes(100 << 20))
 
 
 def _flood(*parts: bytes, most: int = 64 << 20) -> Fault:
-    """Sends the first part once and the second over and over, up to a number of bytes."""
+    """Send the first part once and repeat the second up to a number of bytes."""
 
     async def send(exchange: Exchange) -> None:
         first, again = parts
@@ -217,7 +217,7 @@ long_extensions = _flood(b"", b"1;x=" + b"x" * 8_000 + b"\r\n \r\n")
 
 
 def in_chunks(body: bytes, size: int) -> Fault:
-    """Sends a complete body in chunks of so many bytes."""
+    """Send a complete body in chunks of this size."""
     chunks = [body[start : start + size] for start in range(0, len(body), size)]
     packed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
 

@@ -1,4 +1,4 @@
-"""A web server of pages and files that misbehaves on purpose, byte by byte, request by request as scripted."""
+"""A web server of pages and files with scripted faults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """One request and the answer that a fault gives to it."""
+    """A request and its response."""
 
     protocol_version = "HTTP/1.1"
     server: FaultServer
@@ -31,7 +31,7 @@ class Exchange(BaseHTTPRequestHandler):
 
     @property
     def start(self) -> int:
-        """The first byte asked for."""
+        """The first requested byte."""
         return int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
 
     def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
@@ -52,7 +52,7 @@ Fault: TypeAlias = Callable[[Exchange, bytes], None]
 
 
 class FaultServer(ThreadingHTTPServer):
-    """Serves `files` by name, each as its script says: a list of faults, of which the last repeats."""
+    """A server of `files` by name, each with a script: a list of faults, of which the last repeats."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Exchange)
@@ -66,7 +66,7 @@ class FaultServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/{name}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is what some tests are about."""
+        """Ignore clients that close the connection."""
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def running_server() -> Iterator[FaultServer]:
 
 
 def serve(exchange: Exchange, content: bytes) -> None:
-    """As a good server does, ranges included."""
+    """Serve a file correctly, including ranges."""
     start = exchange.start
     if start == 0:
         exchange.answer(200, content)
@@ -99,7 +99,7 @@ def ignore_range(exchange: Exchange, content: bytes) -> None:
 
 
 def wrong_range(exchange: Exchange, content: bytes) -> None:
-    """Grants another range than was asked for."""
+    """Send another range than requested."""
     if exchange.start:
         exchange.answer(206, content[1:], Content_Range=f"bytes 1-{len(content) - 1}/{len(content)}")
     else:
@@ -107,12 +107,12 @@ def wrong_range(exchange: Exchange, content: bytes) -> None:
 
 
 def unnamed_range(exchange: Exchange, content: bytes) -> None:
-    """Says that it grants a range, but not which."""
+    """Send a range without Content-Range."""
     exchange.answer(206 if exchange.start else 200, content)
 
 
 def cut_after(count: int, fault: Fault = serve) -> Fault:
-    """Announces all and hangs up after so many bytes, whatever the answer would have been."""
+    """Announce the complete length and close the connection after this many bytes."""
 
     def cut(exchange: Exchange, content: bytes) -> None:
         whole, exchange.wfile = exchange.wfile, _Cutter(exchange.wfile, count)  # type: ignore[assignment]
@@ -124,7 +124,7 @@ def cut_after(count: int, fault: Fault = serve) -> Fault:
 
 
 class _Cutter:
-    """Lets headers pass, and of the body so many bytes."""
+    """Pass the headers and this many bytes of the body."""
 
     def __init__(self, sink: Any, count: int) -> None:
         self._sink, self._left, self._in_body = sink, count, False
@@ -140,7 +140,7 @@ class _Cutter:
 
 
 def announce(difference: int) -> Fault:
-    """Sends everything from the start under a wrong length, and hangs up."""
+    """Send the complete file with a wrong length and close the connection."""
 
     def lie(exchange: Exchange, content: bytes) -> None:
         exchange.answer(200, content, Content_Length=str(len(content) + difference))
@@ -150,7 +150,7 @@ def announce(difference: int) -> Fault:
 
 
 def undelimited(count: int) -> Fault:
-    """Sends so many bytes without a length and hangs up, as if that were all."""
+    """Send this many bytes without a length and close the connection."""
 
     def end_early(exchange: Exchange, content: bytes) -> None:
         exchange.begin(200, Connection="close")
@@ -160,7 +160,7 @@ def undelimited(count: int) -> Fault:
 
 
 def other_bytes(exchange: Exchange, content: bytes) -> None:
-    """The right length, the wrong content."""
+    """Send wrong content of the right length."""
     start = exchange.start
     where = f"bytes {start}-{len(content) - 1}/{len(content)}"
     exchange.answer(206 if start else 200, b"x" * (len(content) - start), **({"Content_Range": where} if start else {}))
@@ -172,7 +172,7 @@ def status(code: int, **headers: str) -> Fault:
 
 
 def page(body: bytes, kind: str = "text/html; charset=utf-8", **headers: str) -> Fault:
-    """A document with its kind."""
+    """Send a document with its content type."""
     return lambda exchange, _: exchange.answer(200, body, Content_Type=kind, **headers)
 
 
@@ -181,7 +181,7 @@ def redirect(location: str, code: int = 302) -> Fault:
 
 
 def stall(count: int | None = None) -> Fault:
-    """Falls silent before the headers, or after so many bytes of the body."""
+    """Stop before the headers, or after this many bytes of the body."""
 
     def fall_silent(exchange: Exchange, content: bytes) -> None:
         if count is not None:
@@ -194,7 +194,7 @@ def stall(count: int | None = None) -> Fault:
 
 
 def drip(exchange: Exchange, content: bytes) -> None:
-    """Is never silent for long, and never done."""
+    """Send bytes slowly and never end."""
     exchange.begin(200, Content_Length=str(len(content)))
     for byte in content:
         exchange.wfile.write(bytes([byte]))
@@ -210,7 +210,7 @@ def endless(exchange: Exchange, content: bytes) -> None:
 
 
 def zipped(exchange: Exchange, content: bytes) -> None:
-    """Compresses although nobody asked for it; ranges count compressed bytes."""
+    """Compress although it was not requested; ranges count compressed bytes."""
     packed = gzip.compress(content, mtime=0)
     start = exchange.start
     if start:
@@ -221,12 +221,12 @@ def zipped(exchange: Exchange, content: bytes) -> None:
 
 
 def bomb(exchange: Exchange, _: bytes) -> None:
-    """A small answer that unpacks to 8 MiB."""
+    """Send a small response that uncompresses to 8 MiB."""
     exchange.answer(200, gzip.compress(bytes(8 << 20), 1), Content_Encoding="gzip")
 
 
 def reset_after(count: int) -> Fault:
-    """Sends so many bytes, then breaks the connection off hard (RST)."""
+    """Send this many bytes, then reset the connection."""
 
     def reset(exchange: Exchange, content: bytes) -> None:
         exchange.begin(200, Content_Length=str(len(content)))

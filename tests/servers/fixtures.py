@@ -1,4 +1,4 @@
-"""One misbehaving server for all tests of pages and downloads, its script blank at the start of each."""
+"""A faulty server for all tests of pages and downloads; its script is empty at the start of each."""
 
 from __future__ import annotations
 

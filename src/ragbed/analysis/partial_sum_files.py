@@ -31,7 +31,7 @@ from ragbed.analysis.metrics.trial_columns import TRACKS, TrialGroup
 from ragbed.analysis.run_cells import read_infeasible, to_trial
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
-from ragbed.io.locations import Place, brought
+from ragbed.io.locations import Place, local_copy
 from ragbed.runs.engines import Engine
 from ragbed.runs.rows import StoredResult
 from ragbed.runs.scoring import open_scored, spread_results
@@ -155,7 +155,7 @@ def read_sums(places: Sequence[Place]) -> Sums:
     """
     sums = Sums()
     for place in places:
-        with brought(place) as here:
+        with local_copy(place) as here:
             sums.add(_read(here, place))
     return sums
 

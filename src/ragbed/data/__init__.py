@@ -21,7 +21,7 @@ from ragbed.data.decode import decode_line
 from ragbed.data.parquet import ENDING, read_rows
 from ragbed.errors import DataError
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import Place, Url, brought
+from ragbed.io.locations import Place, Url, local_copy
 from ragbed.schema import Item, Kind
 
 
@@ -94,7 +94,7 @@ class Dataset:
     @contextmanager
     def _fetched(self) -> Iterator[Path]:
         """Yield a local copy; a URL is downloaded each time and must have the same content."""
-        with brought(self.path) as here:
+        with local_copy(self.path) as here:
             if isinstance(self.path, Url):
                 found = hash_file(here)
                 if found != (self._first or [found])[0]:

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 from ragbed.data import Dataset, Line, hash_file, read_file
 from ragbed.errors import DataError, NoSuchFile, UsageError
 from ragbed.io.jsonl import part_of
-from ragbed.io.locations import Place, brought, naming
+from ragbed.io.locations import Place, local_copy, report_errors
 
 LIST = "shards.json"  # written last; a folder without it is incomplete
 WHAT = "items"
@@ -59,7 +59,7 @@ def read_shards(folder: Place) -> Shards:
     """Read the list of parts of a folder."""
     place = folder / LIST
     try:
-        with brought(place) as here:
+        with local_copy(place) as here:
             return msgspec.json.decode(here.read_bytes(), type=Shards)
     except msgspec.MsgspecError as error:
         raise DataError(place, f"is not a list of shards ({error}); export them again") from None
@@ -81,11 +81,11 @@ def checked(place: Place, part: ShardPart) -> Iterator[Path]:
     """
     with ExitStack() as stack:
         try:
-            here = stack.enter_context(brought(place))
+            here = stack.enter_context(local_copy(place))
         except NoSuchFile:
             problem = f"is missing, but {LIST} lists it; copy it again, or export the dataset again"
             raise DataError(place, problem) from None
-        with naming(place, "read"):
+        with report_errors(place, "read"):
             found = hash_file(here)
         if found != part.sha256:
             problem = f"does not match {LIST} (sha256 {found[:12]}…, not {part.sha256[:12]}…)"

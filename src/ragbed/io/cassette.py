@@ -1,7 +1,7 @@
-"""A cassette's file: lines that are compressed, chained and sealed, so that a changed byte is found and named.
+"""The file format of cassettes: compressed lines with a running checksum, so that a changed byte is found and named.
 
-Before every line stand eight digits that follow from it and from all lines before it; the last line is the hash of all.
-The same lines always give the same bytes (with one version of zlib). Reading and writing take the memory of one line.
+Each line starts with eight digits of the SHA-256 of all lines so far; the last line has the complete hash. The same
+lines always give the same bytes (with one version of zlib). Reading and writing need the memory of one line.
 """
 
 from __future__ import annotations
@@ -16,53 +16,55 @@ from typing import IO
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, NoSuchFile, RagbedError
 from ragbed.io.jsonl import MAX_LINE_BYTES
 from ragbed.io.locations import open_regular
 from ragbed.schema import Completion, Count, Record
 
 VERSION = 1
 _DIGITS = 8
+# Higher compression levels take twice the time and save hardly anything.
 _LEVEL = 6
-"""Of compression: beyond it files hardly shrink and take twice the time."""
 _END = b"end "
-_MOST_RATIO = 250
-"""Bytes that a byte of the file may unpack to, beyond the first 64 MiB. Runs reach about 50, gzip allows 1,000."""
+# Uncompressed bytes per byte of the file, beyond the first 64 MiB. Runs reach about 50, gzip allows 1,000.
+_MAX_RATIO = 250
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The first line."""
+    """The first line: the versions of the format and of ragbed."""
 
     cassette: int
-    """Version of the format."""
     ragbed: str
 
 
 class RunPart(Record, frozen=True, kw_only=True, tag="run", tag_field="part"):
-    """What follows are so many cases of a run, and then its results."""
+    """The start of a run: its cases follow, and then its results.
+
+    Attributes:
+        folder: Its place in the folder of the run; empty for the run itself, `judge/…` for a judge.
+        settings: The settings of the run.
+        models: Names and identities.
+        cases: The number of cases that follow.
+    """
 
     folder: str
-    """Where it belongs in the folder of the run; empty for the run itself, `judge/…` for one that judges it."""
     settings: dict[str, str]
     models: tuple[tuple[str, str], ...]
-    """Name and identity."""
     cases: int
 
 
 class FilePart(Record, frozen=True, kw_only=True, tag="lines", tag_field="part"):
-    """What follows are so many lines of a file that belongs to the run: people's labels, a diagnosis."""
+    """The start of a file of the run, e.g. human labels or a diagnosis: its lines follow."""
 
     path: str
     lines: int
 
 
 class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field="part"):
-    """A reply to a request: whose, to which case, and the address of the request."""
+    """A response: the indexes of its model and its case in the part, and the hash of the request."""
 
     model: Count
-    """Index among the part's models."""
     case: Count
-    """Index among the part's cases."""
     repeat: Count
     request: str
     completion: Completion
@@ -70,90 +72,82 @@ class CassetteResult(Record, frozen=True, kw_only=True, tag="result", tag_field=
 
 
 class CassetteWriter:
-    """Writes lines, sealed by `close`."""
+    """Write the lines of a cassette; `close` adds the checksum."""
 
     def __init__(self, sink: IO[bytes]) -> None:
-        # Neither name nor time go into the file, which would differ between equal cassettes.
+        # Without name and time, so that equal cassettes have equal bytes.
         self._zip = gzip.GzipFile("", "wb", _LEVEL, sink, mtime=0)
         self._digest = hashlib.sha256()
 
     def write(self, line: bytes) -> None:
-        """Adds a line, given without its end."""
+        """Add a line without its newline."""
         self._digest.update(line + b"\n")
         self._zip.write(self._digest.hexdigest()[:_DIGITS].encode() + b" " + line + b"\n")
 
     def close(self) -> str:
-        """Seals the file; the hash by which it can be told from any other."""
-        seal = self._digest.hexdigest()
-        self._zip.write(_END + seal.encode() + b"\n")
+        """Write the checksum and return it."""
+        checksum = self._digest.hexdigest()
+        self._zip.write(_END + checksum.encode() + b"\n")
         self._zip.close()
-        return seal
+        return checksum
 
 
-def read_tape(path: Path) -> Iterator[bytes]:
-    """Every line, each checked before it is given; the seal is checked after the last.
+def read_cassette(path: Path) -> Iterator[bytes]:
+    """Yield each line after it is checked; check the complete hash after the last line.
 
     Raises:
-        UsageError: There is no such file.
-        DataError: It is no cassette, or was changed; the first line that is not as it was written is named.
+        NoSuchFile: The file does not exist.
+        DataError: It is not a cassette, or was changed; the error names the first changed line.
     """
     digest, number = hashlib.sha256(), 0
     try:
         with open_regular(path, follow_links=True) as packed, gzip.open(packed, "rb") as source:
-            most, unpacked = _most_unpacked(packed), 0
+            most, unpacked = MAX_LINE_BYTES + _MAX_RATIO * os.fstat(packed.fileno()).st_size, 0
             while line := source.readline(MAX_LINE_BYTES + 1):
                 number, unpacked = number + 1, unpacked + len(line)
                 if unpacked > most:
-                    told = f"unpacks to more than {most >> 20:,} MiB, which no recorded run does for its size"
-                    raise DataError(path, told, line=number)
+                    problem = f"uncompresses to more than {most >> 20:,} MiB, far more than a recorded run of its size"
+                    raise DataError(path, problem, line=number)
                 if line.startswith(_END):
-                    _check_end(path, line, digest.hexdigest(), source.read(1))
+                    if line != _END + digest.hexdigest().encode() + b"\n" or source.read(1):
+                        raise DataError(path, "the checksum does not match the lines; use another copy")
                     return
                 digits, _, content = line.partition(b" ")
                 digest.update(content)
                 if digits != digest.hexdigest()[:_DIGITS].encode():
-                    raise DataError(path, "is not as it was written; take another copy", line=number)
+                    raise DataError(path, "the line was changed after it was written; use another copy", line=number)
                 yield content.removesuffix(b"\n")
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file.") from None
+        raise NoSuchFile(path) from None
     except gzip.BadGzipFile as error:
-        told = "its checksum is wrong" if number else "is no cassette (`ragbed export RUN --to cassette` writes one)"
-        raise DataError(path, told, line=number or None) from error
+        not_cassette = "is not a cassette (`ragbed export RUN --to cassette` writes one)"
+        raise DataError(path, "its checksum is wrong" if number else not_cassette, line=number or None) from error
     except (EOFError, zlib.error) as error:
-        raise DataError(path, f"is cut or damaged after line {number}; take another copy ({error})") from error
+        raise DataError(path, f"is truncated or damaged after line {number}; use another copy ({error})") from error
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {error.strerror or error}.") from error
-    raise DataError(path, f"ends after line {number} without its seal; take another copy")
+    raise DataError(path, f"ends after line {number} without its checksum; use another copy")
 
 
-def _most_unpacked(packed: IO[bytes]) -> int:
-    return MAX_LINE_BYTES + _MOST_RATIO * os.fstat(packed.fileno()).st_size
-
-
-def tape_seal(path: Path) -> str:
-    """The hash of all lines of a cassette, which tells it from any other; see `read_tape` for errors."""
+def cassette_hash(path: Path) -> str:
+    """Return the hash of all lines of a cassette, which identifies it; see `read_cassette` for errors."""
     digest = hashlib.sha256()
-    for line in read_tape(path):
+    for line in read_cassette(path):
         digest.update(line + b"\n")
     return digest.hexdigest()
 
 
-def _check_end(path: Path, line: bytes, seal: str, rest: bytes) -> None:
-    if line != _END + seal.encode() + b"\n" or rest:
-        raise DataError(path, "the seal is not that of its lines; take another copy")
-
-
 def decode_head(path: Path, line: bytes) -> Head:
-    """The first line.
+    """Return the first line.
 
     Raises:
-        DataError: It is no cassette's.
-        RagbedError: It is a newer one.
+        DataError: It is not the first line of a cassette.
+        RagbedError: A newer version wrote it.
     """
     try:
         head = msgspec.json.decode(line, type=Head)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"is no cassette: {error}", line=1) from error
+        raise DataError(path, f"is not a cassette: {error}", line=1) from error
     if head.cassette > VERSION:
-        raise RagbedError(f"{path} is a cassette of a newer ragbed ({head.ragbed}); upgrade ragbed.")
+        raise RagbedError(f"{path} is a cassette of a newer version of ragbed ({head.ragbed}); upgrade ragbed.")
     return head

@@ -1,7 +1,8 @@
-"""Bringing pinned files over HTTP: resumed where they were cut, checked, and under their names only when right.
+"""Download pinned files over HTTP: interrupted downloads resume, and a file gets its name when it matches its pin.
 
-What comes is written to a `.part` file beside the target, and stays there when a download is cut. A server
-is believed in nothing: the pin decides. So no ETag is looked at, and a `.part` that is right needs no request.
+Bytes go to a `.part` file beside the target, which stays after an interruption. Only the pin decides whether a file is
+right, so ETags are ignored, and a complete `.part` needs no request. The client is our own because no library that we
+know resumes, checks pins of both kinds and bounds the size of a file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -18,197 +19,176 @@ import aiohttp
 from ragbed import __version__
 from ragbed.errors import DownloadError
 from ragbed.io.http import RequestRefused, TransferInterrupted, hide_user, open_body, parse_url
-from ragbed.io.pins import is_right, pin_of
+from ragbed.io.pins import matches_pin, pin_of
 
 _CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class DownloadLimits:
-    """How long and how much, for each file."""
+    """Limits for each file."""
 
-    connect_s: float = 15
-    """Until a connection stands, name look-up included."""
-    idle_s: float = 30
-    """Between two pieces of an answer."""
-    total_s: float = 3600
-    """For one file, all tries together: RGB's largest (11 MB) at 3 kB/s."""
-    max_bytes: int = 64 << 20
-    """For a file of unknown size: six times RGB's largest."""
-    tries: int = 4
-    """In a row that bring nothing new."""
-    pause_s: float = 0.5
-    """Before the second try; doubled before each further one."""
+    connect_s: float = 15  # including the name lookup
+    idle_s: float = 30  # between two chunks
+    total_s: float = 3600  # for all attempts: RGB's largest file (11 MB) at 3 kB/s
+    max_bytes: int = 64 << 20  # for a file of unknown size: six times RGB's largest
+    tries: int = 4  # in a row without progress
+    pause_s: float = 0.5  # before the second attempt; doubled before each further one
     redirects: int = 5
-    at_once: int = 3
-    """Files under way at the same time: enough to fill a line, few enough to be polite to one host."""
+    at_once: int = 3  # enough to fill a line, and polite to one host
 
 
 @dataclass(frozen=True)
 class DownloadRequest:
-    """One file to bring."""
+    """A file to download into an existing folder; `pin` is as in `ragbed.io.pins`, `size` in bytes if known."""
 
     url: str
     path: Path
-    """Where it goes; its folder exists."""
     pin: str
-    """What its bytes must be; see `ragbed.io.pins`."""
     size: int | None = None
-    """In bytes, where known."""
 
 
 class Watcher(Protocol):
-    """Who is told how it goes."""
+    """An observer of downloads."""
 
     def advance(self, name: str, done: int, total: int | None) -> None:
-        """So many bytes of a file are there, of so many if that is known."""
+        """Handle new bytes of a file."""
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
-        """A try failed; the next one begins after a pause."""
+        """Handle a failed attempt; the next one starts after the pause."""
 
 
 async def download_all(
-    wanted: Sequence[DownloadRequest], watcher: Watcher, limits: DownloadLimits | None = None
+    requests: Sequence[DownloadRequest], watcher: Watcher, limits: DownloadLimits | None = None
 ) -> dict[Path, DownloadError]:
-    """Brings files, a few at a time; one that fails does not stop the others.
+    """Download files, a few at a time; one that fails does not stop the others.
 
     Returns:
-        The failures, by target. Every other file is there, and is right.
+        The failures by path. Every other file exists and matches its pin.
     """
-    chosen = limits or DownloadLimits()
-    timeout = aiohttp.ClientTimeout(total=None, connect=chosen.connect_s, sock_read=chosen.idle_s)
-    # A compressed answer could not be resumed, and its length would not be the file's.
+    limits = limits or DownloadLimits()
+    timeout = aiohttp.ClientTimeout(total=None, connect=limits.connect_s, sock_read=limits.idle_s)
+    # A compressed response could not be resumed, and its length would not be that of the file.
     headers = {"User-Agent": f"ragbed/{__version__}", "Accept-Encoding": "identity"}
     failures: dict[Path, DownloadError] = {}
-    gate, dead_hosts = asyncio.Semaphore(chosen.at_once), set[str | None]()
+    slots, dead_hosts = asyncio.Semaphore(limits.at_once), set[str | None]()
 
-    async def bring(one: DownloadRequest) -> None:
-        async with gate:
+    async def download(request: DownloadRequest) -> None:
+        async with slots:
             try:
-                await _Download(one, session, chosen, watcher, dead_hosts).bring()
+                await _Download(request, session, limits, watcher, dead_hosts).run()
             except DownloadError as error:
-                failures[one.path] = error
+                failures[request.path] = error
 
     async with aiohttp.ClientSession(trust_env=True, timeout=timeout, headers=headers) as session:
-        await asyncio.gather(*map(bring, wanted))
+        await asyncio.gather(*map(download, requests))
     return failures
 
 
 @dataclass
 class _Download:
-    """One file on its way."""
-
-    wanted: DownloadRequest
+    request: DownloadRequest
     session: aiohttp.ClientSession
     limits: DownloadLimits
     watcher: Watcher
-    dead_hosts: set[str | None]
-    """Hosts that could not be reached; files that have not begun yet do not wait for them again."""
-    part: Path = field(init=False)
+    dead_hosts: set[str | None]  # unreachable hosts; files that have not started do not wait for them again
 
     def __post_init__(self) -> None:
-        self.part = self.wanted.path.with_name(f"{self.wanted.path.name}.part")
+        self.part = self.request.path.with_name(f"{self.request.path.name}.part")
 
-    async def bring(self) -> None:
-        """Downloads until the part is right, then gives it its name."""
+    async def run(self) -> None:
         try:
             async with asyncio.timeout(self.limits.total_s):
-                await self._fill_part()
-            with open(self.part, "rb+") as whole:
-                os.fsync(whole.fileno())
-            self.part.replace(self.wanted.path)
+                await self._complete_part()
+            with open(self.part, "rb+") as complete:
+                os.fsync(complete.fileno())
+            self.part.replace(self.request.path)
         except RequestRefused as refusal:
             if refusal.stale:
                 self.part.unlink(missing_ok=True)
             raise self._failure(str(refusal)) from refusal
         except TimeoutError as error:
-            raise self._failure(f"it was not finished within {self.limits.total_s:g} s") from error
-        except OSError as error:  # the network's errors are all Cut or Refused by now
+            raise self._failure(f"it was not complete after {self.limits.total_s:g} s") from error
+        except OSError as error:  # network errors have other types here
             raise DownloadError(f"{self.part} cannot be written: {error.strerror or error}.") from error
 
-    async def _fill_part(self) -> None:
-        """Tries until the part is right, or too many tries in a row brought nothing new."""
-        if await self._is_part_right():
-            return
+    async def _complete_part(self) -> None:
+        """Try until the part matches the pin, or too many attempts in a row make no progress."""
         tries, furthest, wrong = 0, 0, 0
-        while True:
-            cut = await self._try()
-            if await self._is_part_right():  # also after a cut: some servers announce more than there is
-                return
-            if cut is None:
-                wrong += 1
-                self._discard_wrong(final=wrong == 2)
-            else:
+        interruption: TransferInterrupted | None = None
+        is_first = True
+        # The check is also needed after an interruption, because some servers announce too many bytes.
+        while not await self._is_part_right():
+            if interruption is not None:
                 size = self._size()
                 tries, furthest = (1, size) if size > furthest else (tries + 1, furthest)
-                await self._pause(cut, tries)
+                await self._pause(interruption, tries)
+            elif not is_first:
+                wrong += 1
+                self._discard_wrong(final=wrong == 2)
+            interruption, is_first = await self._try(), False
 
     async def _try(self) -> TransferInterrupted | None:
         try:
             await self._transfer()
-        except TransferInterrupted as cut:
-            if cut.stale:
+        except TransferInterrupted as interruption:
+            if interruption.stale:
                 self.part.unlink(missing_ok=True)
-            return cut
+            return interruption
         return None
 
     async def _transfer(self) -> None:
-        """One request: adds what comes to the part, until the answer ends in good order."""
-        url = parse_url(self.wanted.url)
+        request, url = self.request, parse_url(self.request.url)
         if url.host in self.dead_hosts:
-            raise RequestRefused(f"{url.host} could not be reached a moment ago")
+            raise RequestRefused(f"{url.host} could not be reached before")
         async with open_body(self.session, url, self._size(), self.limits.redirects) as body:
-            done = body.start
-            total = self.wanted.size
+            done, total = body.start, request.size
             if total is None and body.length is not None:
                 total = done + body.length
-                self._refuse_excess(total)
-            # Unbuffered, so that an interrupt loses nothing that came.
+                self._check_size(total)
+            # Unbuffered, so that an interrupt loses nothing.
             with open(self.part, "ab" if done else "wb", buffering=0) as sink:
                 async for chunk in body.response.content.iter_chunked(_CHUNK_BYTES):
                     done += len(chunk)
-                    self._refuse_excess(done)
+                    self._check_size(done)
                     rest = memoryview(chunk)
                     while rest:
                         rest = rest[sink.write(rest) :]
-                    self.watcher.advance(self.wanted.path.name, done, total)
-        if self.wanted.size is not None and done < self.wanted.size:
-            raise TransferInterrupted(f"the answer ended after {done:,} of {self.wanted.size:,} bytes")
+                    self.watcher.advance(request.path.name, done, total)
+        if request.size is not None and done < request.size:
+            raise TransferInterrupted(f"the response ended after {done:,} of {request.size:,} bytes")
 
-    async def _pause(self, cut: TransferInterrupted, tries: int) -> None:
+    async def _pause(self, interruption: TransferInterrupted, tries: int) -> None:
         if tries >= self.limits.tries:
-            if cut.unreachable:
-                self.dead_hosts.add(parse_url(self.wanted.url).host)
-            raise RequestRefused(f"{cut} ({tries} tries)") from cut
-        pause_s = max(cut.pause_s, self.limits.pause_s * 2 ** (tries - 1))
-        self.watcher.stumble(self.wanted.path.name, str(cut), pause_s)
+            if interruption.unreachable:
+                self.dead_hosts.add(parse_url(self.request.url).host)
+            raise RequestRefused(f"{interruption} ({tries} attempts)") from interruption
+        pause_s = max(interruption.pause_s, self.limits.pause_s * 2 ** (tries - 1))
+        self.watcher.stumble(self.request.path.name, str(interruption), pause_s)
         await asyncio.sleep(pause_s)
 
     async def _is_part_right(self) -> bool:
-        return await asyncio.to_thread(is_right, self.part, self.wanted.pin, self.wanted.size)
+        return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     def _discard_wrong(self, *, final: bool) -> None:
-        """Removes wrong bytes. Once may be an old part that a changed file was added to; twice is the server."""
-        found, size = pin_of(self.part, self.wanted.pin), self._size()
+        """Remove wrong bytes. The first time an old part may be the cause; the second time it is the server."""
+        found, size = pin_of(self.part, self.request.pin), self._size()
         self.part.unlink()
-        problem = f"what came ({size:,} bytes, {found}) is not the pinned file ({self.wanted.pin}) and was removed"
+        problem = f"the file ({size:,} bytes, {found}) does not match its pin ({self.request.pin}) and was removed"
         if final:
-            raise RequestRefused(f"{problem}; the source has changed, or something on the way changes it")
-        self.watcher.stumble(self.wanted.path.name, problem, 0)
+            raise RequestRefused(f"{problem}; the source or a proxy has changed it")
+        self.watcher.stumble(self.request.path.name, problem, 0)
 
-    def _refuse_excess(self, reached: int) -> None:
-        most = self.limits.max_bytes if self.wanted.size is None else self.wanted.size
-        if reached > most:
+    def _check_size(self, size: int) -> None:
+        most = self.limits.max_bytes if self.request.size is None else self.request.size
+        if size > most:
             raise RequestRefused(f"the server sends more than {most:,} bytes, so it is another file", stale=True)
 
     def _size(self) -> int:
-        try:
-            return self.part.stat().st_size
-        except FileNotFoundError:
-            return 0
+        return self.part.stat().st_size if self.part.exists() else 0
 
     def _failure(self, problem: str) -> DownloadError:
         kept = self._size()
-        advice = f"The first {kept:,} bytes are kept; run the same command again to resume." if kept else ""
-        what = f"{self.wanted.path.name} could not be downloaded from {hide_user(self.wanted.url)}"
-        return DownloadError(f"{what}: {problem}. {advice}".rstrip())
+        advice = f" The first {kept:,} bytes are kept; run the same command again to resume." if kept else ""
+        name, url = self.request.path.name, hide_user(self.request.url)
+        return DownloadError(f"{name} could not be downloaded from {url}: {problem}.{advice}")

@@ -1,4 +1,4 @@
-"""One request for the rest of a file, and what the answer means: its bytes, try again, or never."""
+"""Request the rest of a file, and decide for each error whether to retry."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import aiohttp
 from yarl import URL
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Statuses that may change soon; every other error is final.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses that may be otherwise in a moment; any other failure is final."""
-_LONGEST_PAUSE_S = 60.0
-"""However long a server asks us to wait (Retry-After), a person is sitting there."""
+# The longest pause that a server may ask for (Retry-After), because a person is waiting.
+_MAX_PAUSE_S = 60.0
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
-def hide_user(address: str) -> str:
-    """An address as it may be shown: without the name and password that can stand before the host."""
-    return re.sub(r"//[^/@]*@", "//", address)
+def hide_user(url: str) -> str:
+    """Return a URL without user name and password."""
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 class RequestRefused(Exception):
-    """It will not work however often it is tried; the message says why.
+    """A retry cannot help; the message is the reason.
 
     Args:
         problem: What happened.
-        stale: Whether what came so far is of no use.
+        stale: Whether the bytes received so far are useless.
     """
 
     def __init__(self, problem: str, *, stale: bool = False) -> None:
@@ -37,13 +37,13 @@ class RequestRefused(Exception):
 
 
 class TransferInterrupted(Exception):
-    """It did not work this time; the message says why.
+    """A retry may help; the message is the reason.
 
     Args:
         problem: What happened.
-        pause_s: How long the server asks us to wait.
-        stale: Whether what came earlier cannot be continued.
-        unreachable: Whether not even a connection came about.
+        pause_s: How long the server asks to wait.
+        stale: Whether the bytes received so far are useless.
+        unreachable: Whether there was no connection.
     """
 
     def __init__(self, problem: str, *, pause_s: float = 0, stale: bool = False, unreachable: bool = False) -> None:
@@ -53,20 +53,22 @@ class TransferInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Body:
-    """The bytes of a file from some place on."""
+    """A file from a byte on: the requested one, or 0 if the server has no ranges; `length` is what it announces."""
 
     response: aiohttp.ClientResponse
     start: int
-    """Where in the file it begins: where it was asked for, or 0 if the server knows no ranges."""
     length: int | None
-    """How many bytes are announced, which may be a lie."""
 
 
 def parse_url(text: str) -> URL:
-    """The address in a text, or Refused."""
+    """Return the http or https URL of a text.
+
+    Raises:
+        RequestRefused: It is not valid.
+    """
     try:
         url = URL(text)
-        host = URL(str(url)).host  # yarl reports some defects, as in http://[::zz], only when it reads the parts again
+        host = URL(str(url)).host  # yarl reports some defects, as in http://[::zz], only when it parses its own output
     except ValueError as error:
         raise RequestRefused(f"this is not a valid URL ({error})") from error
     if url.scheme not in ("http", "https") or not host:
@@ -76,18 +78,18 @@ def parse_url(text: str) -> URL:
 
 @asynccontextmanager
 async def open_body(session: aiohttp.ClientSession, url: URL, have: int, redirects: int) -> AsyncIterator[Body]:
-    """Asks for a file from byte `have` on; whatever goes wrong, also while it is read, is Cut or Refused."""
+    """Request a file from byte `have` on; every error is a RequestRefused or a TransferInterrupted."""
     headers = {"Range": f"bytes={have}-"} if have else {}
     try:
         async with _follow(session, url, headers, redirects) as response:
-            _refuse_status(response)
+            _check_status(response)
             start = _find_start(response, have)
             encoded = "Content-Encoding" in response.headers
             yield Body(response, start, None if encoded else response.content_length)
     except aiohttp.ClientConnectorCertificateError as error:
-        raise RequestRefused(f"the certificate of {error.host} is not trusted; is the clock right?") from error
+        raise RequestRefused(f"the certificate of {error.host} is not trusted; check the clock") from error
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise as_cut(error) from error
+        raise as_interruption(error) from error
 
 
 @asynccontextmanager
@@ -100,62 +102,65 @@ async def _follow(
                 yield response
                 return
             url = next_hop(url, response.headers.get("Location", ""))
-    raise RequestRefused(f"it was redirected more than {redirects} times")
+    raise RequestRefused(f"there were more than {redirects} redirects")
 
 
 def next_hop(here: URL, location: str) -> URL:
-    """Where a redirect leads, or Refused."""
+    """Return the target of a redirect.
+
+    Raises:
+        RequestRefused: It is missing or not valid, or leads from https to http.
+    """
     if not location:
-        raise RequestRefused("it was redirected without saying where to")
-    told = f"it was redirected to {hide_user(location)!r}"
+        raise RequestRefused("there was a redirect without a target")
+    redirect = f"there was a redirect to {hide_user(location)!r}"
     try:
-        there = parse_url(str(here.join(URL(location))))
+        target = parse_url(str(here.join(URL(location))))
     except (ValueError, RequestRefused) as error:
-        raise RequestRefused(f"{told}, which cannot be followed: {error}") from error
-    if here.scheme == "https" and there.scheme == "http":
-        raise RequestRefused(f"{told}, away from https, so that anybody on the way could change it")
-    return there
+        raise RequestRefused(f"{redirect}, which is not valid: {error}") from error
+    if here.scheme == "https" and target.scheme == "http":
+        raise RequestRefused(f"{redirect}, which is not encrypted")
+    return target
 
 
-def asked_pause_s(response: aiohttp.ClientResponse) -> float:
-    """How long a server asks us to wait, within reason."""
-    asked = response.headers.get("Retry-After", "")
-    return min(float(asked), _LONGEST_PAUSE_S) if asked.isdecimal() else 0
+def retry_after(response: aiohttp.ClientResponse) -> float:
+    """Return the seconds that a server asks to wait, up to a maximum."""
+    value = response.headers.get("Retry-After", "")
+    return min(float(value), _MAX_PAUSE_S) if value.isdecimal() else 0
 
 
-def _refuse_status(response: aiohttp.ClientResponse) -> None:
-    said = f"the server answered {response.status} {response.reason or ''}".rstrip()
+def _check_status(response: aiohttp.ClientResponse) -> None:
+    problem = f"the server answered {response.status} {response.reason or ''}".rstrip()
     if response.status in PASSING:
-        raise TransferInterrupted(said, pause_s=asked_pause_s(response))
-    if response.status == 416:  # what we have is longer than the file there
-        raise TransferInterrupted(said, stale=True)
+        raise TransferInterrupted(problem, pause_s=retry_after(response))
+    if response.status == 416:  # the part is longer than the file
+        raise TransferInterrupted(problem, stale=True)
     if response.status not in (200, 206):
-        raise RequestRefused(said)
+        raise RequestRefused(problem)
 
 
 def _find_start(response: aiohttp.ClientResponse, have: int) -> int:
     if response.status == 200:
         return 0
-    granted = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    # Ranges of a compressed answer count compressed bytes, which cannot be put together with plain ones.
-    if granted is None or int(granted[1]) != have or "Content-Encoding" in response.headers:
-        raise TransferInterrupted("the server sent another range than it was asked for", stale=True)
+    sent = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    # Ranges of a compressed response count compressed bytes, which cannot be joined with others.
+    if sent is None or int(sent[1]) != have or "Content-Encoding" in response.headers:
+        raise TransferInterrupted("the server sent another range than requested", stale=True)
     return have
 
 
-def as_cut(error: aiohttp.ClientError | TimeoutError) -> TransferInterrupted:
-    """What an error of the network means, in plain words."""
+def as_interruption(error: aiohttp.ClientError | TimeoutError) -> TransferInterrupted:
+    """Return a network error with a plain message."""
     match error:
         case aiohttp.ConnectionTimeoutError():
-            return TransferInterrupted("no connection came about in time", unreachable=True)
+            return TransferInterrupted("the connection timed out", unreachable=True)
         case aiohttp.ClientConnectorDNSError():
-            return TransferInterrupted(f"the host {error.host} cannot be found (is the network up?)", unreachable=True)
+            return TransferInterrupted(f"the host {error.host} was not found; check the network", unreachable=True)
         case aiohttp.ClientConnectorError():
-            return TransferInterrupted(
-                f"no connection to {error.host}:{error.port}: {error.strerror or error}", unreachable=True
-            )
+            problem = f"no connection to {error.host}:{error.port}: {error.strerror or error}"
+            return TransferInterrupted(problem, unreachable=True)
         case TimeoutError():
-            return TransferInterrupted("the server fell silent")
+            return TransferInterrupted("the server stopped sending")
         case aiohttp.ClientResponseError():
-            return TransferInterrupted(f"what answers does not speak HTTP as it should: {error.message}")
+            return TransferInterrupted(f"the response is not valid HTTP: {' '.join(error.message.split())}")
     return TransferInterrupted("the connection was cut")

@@ -1,4 +1,4 @@
-"""Lines in and out: JSON Lines read with their place, files and folders written whole or not at all."""
+"""Read JSON Lines with line numbers, and write files and folders atomically."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from secrets import token_hex
 from typing import IO, TYPE_CHECKING
 
 from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError
-from ragbed.io.locations import Place, Url, naming, open_regular, sent
+from ragbed.io.locations import Place, Url, open_regular, report_errors, uploading
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+# The longest published RGB record has 60 kB. A longer line is almost certainly another kind of file, e.g. one JSON
+# array, and must not fill the memory.
 MAX_LINE_BYTES = 64 * 1024 * 1024
-"""Longest line taken as a record. The longest published RGB record has 60 kB; a longer line is almost
-surely a file of another kind (one big JSON array), and must not fill the memory."""
-
+# Lines are longer than Python's default buffer.
 _BUFFER_BYTES = 256 * 1024
-"""Read at once: lines are longer than what Python would take."""
 
 _OTHER_ENCODINGS = {
     b"\xef\xbb\xbf": "starts with a byte order mark; save it as plain UTF-8 (`sed -i '1s/^\\xEF\\xBB\\xBF//' FILE`)",
@@ -35,19 +34,19 @@ _OTHER_ENCODINGS = {
 
 
 def part_of(key: str, count: int) -> int:
-    """Which of so many parts a key belongs to, counted from 0; the same on every machine and in every version."""
+    """Return the part of a key, from 0 to count - 1; the same on every machine and in every version."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % count
 
 
 def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yields each line that is not blank, with its number counted from 1, in bounded memory.
+    """Yield each line that is not blank with its number from 1, in bounded memory.
 
     Args:
         path: The file.
-        shown: Under which name errors tell of it, where that is another.
+        shown: Another name of the file in error messages.
     """
-    with _open(path) as source, naming(path, "read"):
+    with _open(path) as source, report_errors(path, "read"):
         head = source.peek(4)  # type: ignore[attr-defined]
         for mark, problem in _OTHER_ENCODINGS.items():
             if head.startswith(mark):
@@ -56,17 +55,14 @@ def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, by
         while line := source.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
-                raise DataError(
-                    shown or path,
-                    f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object a line",
-                    line=number,
-                )
+                problem = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object per line"
+                raise DataError(shown or path, problem, line=number)
             if not line.isspace():
                 yield number, line
 
 
 def check_file(path: Path) -> None:
-    """Raises what is wrong with a file that cannot be read, before anything else is done."""
+    """Raise the error of a file that cannot be read."""
     _open(path).close()
 
 
@@ -80,62 +76,61 @@ def _open(path: Path) -> IO[bytes]:
 
 
 class _OutputFile(io.FileIO):
-    """A new file whose write errors name the output that the user asked for.
-
-    Args:
-        path: The file to create.
-        shown: The name in error messages.
-    """
+    """A new file whose write errors name the path that the user gave."""
 
     def __init__(self, path: Path, shown: Path) -> None:
         super().__init__(path, "xb")
         self._shown = shown
 
     def write(self, data: ReadableBuffer, /) -> int:
-        with naming(self._shown, "written"):
+        with report_errors(self._shown, "written"):
             return super().write(data)
 
 
 @contextmanager
 def write_whole(path: Place) -> Iterator[IO[bytes]]:
-    """Opens a file for writing that appears under its name only when the block ends well.
+    """Open a file for writing that appears under its name only if the block succeeds.
 
-    The bytes go to a neighbour in the same folder, are synced and renamed; after an error or an interrupt the
-    old file, or none, is there. Folders that are not there are made. A link is followed. What is no regular file (a
-    pipe, /dev/null) is written to directly.
+    The bytes go to a temporary file in the same folder, which is synced and renamed; after an error or an interrupt the
+    old file is unchanged. Missing folders are created, and a link is followed. A special file (a pipe, /dev/null) is
+    written directly.
     """
     if isinstance(path, Url):
-        with sent(path) as elsewhere:
-            yield elsewhere
+        with uploading(path) as remote:
+            yield remote
         return
     target = path.resolve()
+    if target.is_dir():
+        raise UsageError(f"{path} is a directory; name a file inside it.")
     if target.exists() and not target.is_file():
-        if target.is_dir():
-            raise UsageError(f"{path} is a directory; name a file inside it.")
-        with naming(path, "written"), open(target, "wb") as special:
+        with report_errors(path, "written"), open(target, "wb") as special:
             yield special
         return
-    temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
+    temporary = _temporary(target)
     try:
-        with naming(path, "written"):
+        with report_errors(path, "written"):
             if not target.parent.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
             sink = io.BufferedWriter(_OutputFile(temporary, path))
         with sink:
             yield sink
             sink.flush()
-            with naming(path, "written"):
+            with report_errors(path, "written"):
                 os.fsync(sink.fileno())
-        with naming(path, "written"):
+        with report_errors(path, "written"):
             temporary.replace(target)
     finally:
-        with suppress(OSError):  # it is gone, or could not be made
+        with suppress(OSError):  # it was renamed, or could not be created
             temporary.unlink()
+
+
+def _temporary(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{token_hex(4)}.part")
 
 
 def sync_folder(path: Path) -> None:
     """Make new and renamed files of a folder durable: syncing a file does not cover its name."""
-    with naming(path, "written"):
+    with report_errors(path, "written"):
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -144,26 +139,26 @@ def sync_folder(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder, and those around it, where there is none."""
-    with naming(path, "made"):
+    """Create a folder and its parents."""
+    with report_errors(path, "created"):
         path.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def write_whole_folder(path: Path) -> Iterator[Path]:
-    """Gives a folder to fill that appears under its name only when the block ends well, and never over another.
+    """Create a folder that appears under its name only if the block succeeds.
 
     Raises:
-        UsageError: There is something of that name already.
+        UsageError: The path exists and is not an empty folder.
     """
     target = path.resolve()
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise UsageError(f"{path} is there already; name a new folder.")
-    temporary = target.with_name(f".{target.name}.{token_hex(4)}.part")
+        raise UsageError(f"{path} already exists; name a new folder.")
+    temporary = _temporary(target)
     try:
-        with naming(path, "written"):
+        with report_errors(path, "written"):
             temporary.mkdir(parents=True)
             yield temporary
             temporary.replace(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # it is gone, or what went wrong left it
+        shutil.rmtree(temporary, ignore_errors=True)  # it was renamed, or is incomplete

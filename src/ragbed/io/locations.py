@@ -1,8 +1,8 @@
-"""Where files lie: a path of this machine, or an address such as `s3://bucket/folder`, which fsspec opens.
+"""Locations of files: a path on this machine, or a URL such as `s3://bucket/folder`, which fsspec opens.
 
-What is read from elsewhere is brought here file by file, whole; what is written there is sent once it is whole here.
-Object stores show it when it has arrived; `file`, `ftp` and `sftp` also while it is copied. A scheme's own package says
-who may: ragbed knows no key of it, and shows none that stands in an address.
+A remote file is downloaded completely before it is read, and uploaded after it is complete. Object stores show it when
+the upload has ended; `file`, `ftp` and `sftp` also during the upload. The package of a scheme handles credentials:
+ragbed has none, and never shows those in a URL.
 """
 
 from __future__ import annotations
@@ -20,45 +20,43 @@ from urllib.parse import unquote
 
 from ragbed.errors import NoSuchFile, RagbedError, UsageError
 
-INSTALL = "pip install 'ragbed[remote]'"
+# The packages for schemes that fsspec alone does not open.
 _DRIVERS = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "hf": "huggingface_hub", "abfs": "adlfs",
             "az": "adlfs", "sftp": "paramiko", "oci": "ocifs"}  # fmt: skip
-"""The package that opens a scheme, where fsspec alone does not."""
-_SAID = 300
-"""Characters of what a driver says; the rest is its own concern."""
-_WHO = re.compile(r"(?<=://)[^/?\s]*@")
-"""Up to the last @ of the host's part: what is before it may hold others."""
+_MAX_MESSAGE = 300
+# The user information, up to the last @ before the path: it may contain others.
+_USER_INFO = re.compile(r"(?<=://)[^/?\s]*@")
+# The query of a URL in a sentence.
 _QUERY = re.compile(r"(://[^\s?]*)\?[^\s'\"<>)\]]*")
-"""Of an address in a sentence."""
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "named pipe",
           stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Url:
-    """An address elsewhere; it is joined and named as a path is."""
+    """A remote location with the methods of a path that are needed; its string has no secrets."""
 
     text: str
 
     def __str__(self) -> str:
-        path, asks, _ = _WHO.sub("…@", self.text).partition("?")
-        return f"{path}?…" if asks else path
+        path, mark, _ = _USER_INFO.sub("…@", self.text).partition("?")
+        return f"{path}?…" if mark else path
 
     def __repr__(self) -> str:
         return f"Url({str(self)!r})"
 
     def __truediv__(self, name: str) -> Url:
-        path, asks, query = self.text.partition("?")
-        return Url(f"{path.rstrip('/')}/{name}{asks}{query}")
+        path, mark, query = self.text.partition("?")
+        return Url(f"{path.rstrip('/')}/{name}{mark}{query}")
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last part of the path."""
         return self.text.partition("?")[0].rstrip("/").rpartition("/")[2]
 
     @property
     def stem(self) -> str:
-        """The last part without its ending."""
+        """The last part of the path without its suffix."""
         return PurePosixPath(self.name).stem
 
 
@@ -66,18 +64,18 @@ Place: TypeAlias = Path | Url
 
 
 def parse_place(text: str) -> Place:
-    """What a user types: an address has a scheme, all else is a path."""
+    """Return the location that a user typed: a text with a scheme is a URL."""
     return Url(text) if "://" in text else Path(text)
 
 
 @contextmanager
-def brought(place: Place) -> Iterator[Path]:
-    """A file here: itself, or a copy that is removed in the end.
+def local_copy(place: Place) -> Iterator[Path]:
+    """Yield a local file: the file itself, or a temporary copy of a remote one.
 
     Raises:
-        NoSuchFile: There is none.
-        UsageError: Its scheme needs a package that is not installed.
-        RagbedError: It cannot be read.
+        NoSuchFile: The file does not exist.
+        UsageError: The scheme needs a package that is not installed.
+        RagbedError: The file cannot be read.
     """
     if isinstance(place, Path):
         if not place.exists():
@@ -87,8 +85,7 @@ def brought(place: Place) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="ragbed-") as folder:
         copy = Path(folder) / "file"
-        with naming(place, "read"):
-            system, path = _open_system(place)
+        with _filesystem(place, "read") as (system, path):
             system.get_file(path, str(copy))
         yield copy
 
@@ -104,8 +101,8 @@ def open_regular(path: Path, mode: str = "rb", *, follow_links: bool = False, bu
         buffering: As for `open`.
 
     Raises:
-        UsageError: The path names something else than a regular file.
-        OSError: The system refuses to open it, e.g. because it does not exist.
+        UsageError: The path is not a regular file.
+        OSError: The file cannot be opened, e.g. because it does not exist.
     """
     links = 0 if follow_links else os.O_NOFOLLOW
 
@@ -135,15 +132,15 @@ def read_regular(path: Path) -> bytes:
 
 
 def check_regular(path: Path, *, follow_links: bool = False) -> None:
-    """Refuse a path that names something else than a regular file; a missing file passes.
+    """Refuse a path that is not a regular file; a missing file passes.
 
     Raises:
-        UsageError: The path names a directory, link, pipe, socket or device.
+        UsageError: The path is a directory, link, pipe, socket or device.
     """
     try:
         mode = path.stat(follow_symlinks=follow_links).st_mode
     except OSError:
-        return  # opening it reports why
+        return  # opening it reports the reason
     _refuse_kind(path, mode)
 
 
@@ -151,7 +148,7 @@ def place_inside(folder: Path, *names: str) -> Path:
     """Return a path inside a folder that somebody else may have prepared.
 
     Raises:
-        UsageError: One of the names on the way is a symbolic link, which may lead elsewhere.
+        UsageError: One of the names is a symbolic link, which may lead elsewhere.
     """
     path = folder
     for name in names:
@@ -168,109 +165,98 @@ def _refuse_kind(path: Path, mode: int) -> None:
 
 
 def is_there(url: Url) -> bool:
-    """Whether there is a file at an address."""
-    with naming(url, "read"):
-        system, path = _open_system(url)
+    """Return whether a remote file exists."""
+    with _filesystem(url, "read") as (system, path):
         return bool(system.exists(path))
 
 
 @contextmanager
-def sent(url: Url) -> Iterator[IO[bytes]]:
-    """Opens a file that goes to an address when the block ends well."""
+def uploading(url: Url) -> Iterator[IO[bytes]]:
+    """Open a temporary file that is uploaded if the block succeeds."""
     with tempfile.NamedTemporaryFile(prefix="ragbed-") as file:
         yield file.file
         file.flush()
-        with naming(url, "written"):
-            system, path = _open_system(url)
+        with _filesystem(url, "written") as (system, path):
             system.put_file(file.name, path)
 
 
 def open_sink(place: Place) -> IO[bytes]:
-    """Opens a file to be written as it comes, for what is larger than this disk; who opens it names what goes wrong."""
-    with naming(place, "written"):
-        if isinstance(place, Path):
+    """Open a file for streaming, for data larger than the local disk; the caller reports write errors."""
+    if isinstance(place, Path):
+        with report_errors(place, "written"):
             return open(place, "wb")
-        system, path = _open_system(place)
+    with _filesystem(place, "written") as (system, path):
         sink: IO[bytes] = system.open(path, "wb")
         return sink
 
 
 def remove(url: Url) -> None:
-    """Deletes a file; that there is none is well."""
-    with naming(url, "deleted"):
-        system, path = _open_system(url)
+    """Delete a remote file if it exists."""
+    with _filesystem(url, "deleted") as (system, path):
         if system.exists(path):
             system.rm_file(path)
 
 
-def _open_system(url: Url) -> tuple[Any, str]:
-    """Who opens it, and what it is called there."""
-    try:
-        import fsspec  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        raise UsageError(f"{url}: addresses need the library fsspec, which is not installed: {INSTALL}") from None
-    scheme = url.text.partition("://")[0].rpartition("::")[2]
-    try:
-        # Object stores have no folders to be made, and not everybody may look whether a bucket is there.
-        system, path = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
-    except ImportError as error:
-        package = _DRIVERS.get(scheme)
-        install = f"pip install {package}" if package else str(error)
-        raise UsageError(f"{url}: {scheme}:// needs a package that is not installed: {install}") from None
-    except ValueError as error:
-        raise UsageError(f"{url}: {_brief(url, error)}; known are {', '.join(sorted(_known(fsspec)))}.") from None
-    return system, path
-
-
-def _known(fsspec: Any) -> set[str]:  # noqa: ANN401 - the library has no types
-    return {"file", "memory", "http", "https", "ftp", *_DRIVERS} & set(fsspec.available_protocols())
+@contextmanager
+def _filesystem(url: Url, done: str) -> Iterator[tuple[Any, str]]:
+    """Yield the fsspec file system of a URL and its path there, and report errors."""
+    with report_errors(url, done):
+        try:
+            import fsspec  # noqa: PLC0415 - an extra
+        except ModuleNotFoundError:
+            raise UsageError(f"{url} needs fsspec, which is not installed: pip install 'ragbed[remote]'") from None
+        scheme = url.text.partition("://")[0].rpartition("::")[2]
+        try:
+            # Object stores have no folders to create, and not everybody may list buckets.
+            opened = fsspec.core.url_to_fs(url.text, **({"auto_mkdir": True} if scheme == "file" else {}))
+        except ImportError as error:
+            package = _DRIVERS.get(scheme)
+            install = f"pip install {package}" if package else str(error)
+            raise UsageError(f"{url}: {scheme}:// needs a package that is not installed: {install}") from None
+        except ValueError as error:
+            known = {"file", "memory", "http", "https", "ftp", *_DRIVERS} & set(fsspec.available_protocols())
+            raise UsageError(f"{url}: {_brief(url, error)}; known schemes: {', '.join(sorted(known))}.") from None
+        yield opened
 
 
 @contextmanager
-def naming(place: Place, done: str) -> Iterator[None]:
-    """Turns what the system or a driver says into an error that names the place; every driver has errors of its own."""
+def report_errors(place: Place, done: str) -> Iterator[None]:
+    """Turn errors of the system or of a driver into errors that name the location.
+
+    Args:
+        place: The location.
+        done: What was tried: "read", "written", "created" or "deleted".
+    """
     try:
         yield
     except RagbedError:
         raise
-    except OSError as error:
+    except Exception as error:  # every driver has its own errors
         if isinstance(place, Path):
+            if not isinstance(error, OSError):
+                raise
             raise RagbedError(f"{place} cannot be {done}: {error.strerror or error}.") from error
-        if isinstance(error, FileNotFoundError):
-            if done == "written":
-                raise UsageError(f"{place} cannot be written: there is no such bucket or folder.") from None
+        if isinstance(error, FileNotFoundError) and done != "written":
             raise NoSuchFile(place) from None
-        raise RagbedError(_tell(place, done, error)) from error
-    except NotImplementedError as error:
-        if isinstance(place, Path):
-            raise
-        raise UsageError(f"{place} cannot be {done}: its scheme has no way to do so.") from error
-    except Exception as error:
-        if isinstance(place, Path):
-            raise
-        raise RagbedError(_tell(place, done, error)) from error
-
-
-def _tell(url: Url, done: str, error: Exception) -> str:
-    if isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403):
-        return (
-            f"{url} cannot be {done}: no permission ({_brief(url, error)}). Give its package what it takes, as a "
-            "profile, a token or an endpoint."
-        )
-    return f"{url} cannot be {done}: {_brief(url, error)}."
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"{place} cannot be written: the bucket or folder does not exist.") from None
+        if isinstance(error, NotImplementedError):
+            raise UsageError(f"{place} cannot be {done}: its scheme does not support this.") from error
+        denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
+        problem = f"no permission ({_brief(place, error)}). Set up credentials for its package" if denied else None
+        raise RagbedError(f"{place} cannot be {done}: {problem or _brief(place, error)}.") from error
 
 
 def _brief(url: Url, error: Exception) -> str:
-    """What a driver says, without the secrets of the address that it may repeat, whole or in pieces."""
-    told = " ".join(str(error).split()) or type(error).__name__
+    """Return the message of a driver without the secrets of the URL, which it may repeat."""
+    message = " ".join(str(error).split()) or type(error).__name__
     for secret in _secrets(url.text):
-        told = told.replace(secret, "…")
-    told = _QUERY.sub(r"\1?…", _WHO.sub("…@", told))
-    return told[:_SAID].rstrip(".")
+        message = message.replace(secret, "…")
+    return _QUERY.sub(r"\1?…", _USER_INFO.sub("…@", message))[:_MAX_MESSAGE].rstrip(".")
 
 
 def _secrets(text: str) -> list[str]:
-    """Who asks, the word that lets them, and the query, as typed and as a driver decodes them; the longest first."""
-    users = [found[0][:-1] for found in _WHO.finditer(text.partition("?")[0])]
+    """Return user, password and query, as typed and as a driver decodes them; the longest first."""
+    users = [found[0][:-1] for found in _USER_INFO.finditer(text.partition("?")[0])]
     parts = {*users, *(user.partition(":")[2] for user in users), text.partition("?")[2]}
     return sorted((parts | {unquote(part) for part in parts}) - {""}, key=len, reverse=True)

@@ -1,7 +1,7 @@
-"""What a file's bytes must be, as one string: `git:<blob id>` or `sha256:<hex>`.
+"""Check files against pins: `git:<blob id>` or `sha256:<hex>`.
 
-Git's id of a file is the sha1 of `blob <size>`, a NUL byte and the bytes: what a public repository
-itself shows for a file at a commit, so it can be checked without asking us.
+Git's id of a file is the SHA-1 of `blob <size>`, a NUL byte and the content. A public repository shows it for each file
+of a commit, so that anybody can check a pin.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _SCHEMES: dict[str, Callable[[int], _Hash]] = {
     "git": lambda size: hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False),
-    "sha256": lambda size: hashlib.sha256(),  # noqa: ARG005 - all schemes are called alike
+    "sha256": lambda _size: hashlib.sha256(),
 }
 
 
 def pin_of(path: Path, like: str) -> str:
-    """The pin of a file as it is, in the scheme of another pin."""
+    """Return the pin of a file, in the scheme of another pin."""
     scheme = like.partition(":")[0]
     with open(path, "rb") as source:
-        begun = _SCHEMES[scheme](os.fstat(source.fileno()).st_size)
-        return f"{scheme}:{hashlib.file_digest(source, lambda: begun).hexdigest()}"
+        digest = _SCHEMES[scheme](os.fstat(source.fileno()).st_size)
+        return f"{scheme}:{hashlib.file_digest(source, lambda: digest).hexdigest()}"
 
 
-def is_right(path: Path, pin: str, size: int | None = None) -> bool:
-    """Whether a file is there and its bytes are the pinned ones; a known size spares the hash of a wrong one."""
+def matches_pin(path: Path, pin: str, size: int | None = None) -> bool:
+    """Return whether a file exists and matches a pin; a wrong size is found without hashing."""
     if not path.is_file() or (size is not None and path.stat().st_size != size):
         return False
     return pin_of(path, pin) == pin

@@ -1,10 +1,10 @@
-"""Talking to language models: one file per backend, chosen by the first part of the model string.
+"""Call language models: one file per provider, chosen by the first part of the model string.
 
-To add one: a module with a class that has what `Model` asks for, a function that makes it from a `ModelConfig`,
-and one line in PROVIDERS. Other packages bring such functions as entry points `ragbed.models` (docs/plugins.md).
+To add a provider, write a class with the methods of `Model` and a function that makes it from a `ModelConfig`, and add
+a line to PROVIDERS. Other packages register such functions as entry points `ragbed.models` (docs/plugins.md).
 """
 
-# ruff: noqa: PLC0415  # a backend is imported when it is asked for: their libraries take time to load
+# ruff: noqa: PLC0415  # a provider is imported when it is used, because its libraries are slow to import
 
 from __future__ import annotations
 
@@ -29,184 +29,185 @@ if TYPE_CHECKING:
     from ragbed.data.corpus import Corpus
     from ragbed.models.providers.http_model import ServiceConfig
 
-MOST_CONNECTIONS = 4_096
-"""Each takes a file, a task and a connection of the server; more than this helps no server and fills the memory."""
-DEFAULT_CONNECTIONS = 64
-"""Calls at once for each server at the most where the user names no number; the pace finds how many of them help."""
+# Each connection takes a file, a task and a connection of the server; more than this helps no server.
+_MAX_CONNECTIONS = 4_096
+# For each server if the user sets no number; the adaptive concurrency finds how many of them help.
+_DEFAULT_CONNECTIONS = 64
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A model as the user asks for it."""
+    """The settings of a model.
+
+    Attributes:
+        model: The part of the model string after the provider.
+        environ: The environment variables with keys and URLs.
+        sampling: Sampling parameters.
+        retry_policy: Time limits and numbers of attempts.
+        connections: Maximum concurrent requests; None: adaptive.
+        per_minute: Maximum requests per minute.
+        tokens_per_minute: Maximum tokens per minute.
+        data_root: Folder of downloaded weights; None: the platform's folder.
+        preset: How to prompt one of the paper's systems.
+        trusts_code: Whether code in a repository of weights may run.
+        loads: Whether to load weights; False if only the requests are needed.
+        corpora: The corpora that a RAG system may have to search, by id.
+    """
 
     model: str
-    """What follows the provider in the model string."""
     environ: Mapping[str, str]
-    """Where keys and addresses are; read at the command line and handed down."""
     sampling: Sampling = field(default_factory=Sampling)
-    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     connections: int | None = None
     per_minute: float | None = None
-    """Requests."""
     tokens_per_minute: float | None = None
     data_root: Path | None = None
-    """Where downloaded weights live; the platform's folder if None."""
     preset: Preset | None = None
-    """How to prompt, where it is one of the paper's systems."""
     trusts_code: bool = False
-    """Whether code that comes with weights may run."""
     loads: bool = True
-    """Whether weights are loaded; not where only what would be asked is wanted, and others ask."""
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
-    """What a system may be asked to search, by id."""
 
     def __post_init__(self) -> None:
-        if self.connections is not None and not 1 <= self.connections <= MOST_CONNECTIONS:
-            raise UsageError(f"max_connections must be between 1 and {MOST_CONNECTIONS:,}, not {self.connections:,}.")
-
-    def pace(self, servers: int = 1) -> Pacer:
-        """The valves that the options ask for."""
-        return Pacer(
-            self.connections or DEFAULT_CONNECTIONS * servers,
-            adaptive=self.connections is None,
-            per_s=None if self.per_minute is None else self.per_minute / 60,
-            tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
-            servers=servers,
-        )
+        if self.connections is not None and not 1 <= self.connections <= _MAX_CONNECTIONS:
+            raise UsageError(f"max_connections must be between 1 and {_MAX_CONNECTIONS:,}, not {self.connections:,}.")
 
     def key(self, name: str, *, needed: bool) -> ApiKey | None:
-        """A secret from the environment."""
+        """Return an API key from the environment."""
         value = self.environ.get(name, "").strip()
         if not value:
             if needed:
-                raise UsageError(f"{name} is not set; put the key there (never on the command line).")
+                raise UsageError(f"{name} is not set. Set it to your API key; never put keys on the command line.")
             return None
         if not (value.isascii() and value.isprintable()):
-            raise UsageError(f"{name} holds characters that no key has; copy it again.")
+            raise UsageError(f"{name} has characters that no API key has; copy the key again.")
         return ApiKey(value)
 
     def service(self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str) -> ServiceConfig:
-        """Where the model is, for one that is asked over HTTP."""
+        """Return the settings of a model that is called over HTTP.
+
+        Args:
+            name: The model string.
+            remote: The name of the model at the server.
+            urls: Base URLs.
+            key: The API key.
+            variable: The environment variable of the key.
+        """
         from ragbed.models.providers.http_model import ServiceConfig
 
-        pace = self.pace(len(urls))
-        checks = f"the key ({variable})"
-        return ServiceConfig(name, remote, urls, key, self.sampling, pace, self.patience, checks, self.environ)
+        pacer = Pacer(
+            self.connections or _DEFAULT_CONNECTIONS * len(urls),
+            adaptive=self.connections is None,
+            per_s=None if self.per_minute is None else self.per_minute / 60,
+            tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
+            servers=len(urls),
+        )
+        to_check = f"the key ({variable})"
+        return ServiceConfig(name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ)
 
 
-def _openai(wish: ModelConfig) -> Model:
+def _openai(config: ModelConfig) -> Model:
     from ragbed.models.providers.openai import OpenAIModel
 
-    named = wish.environ.get("OPENAI_BASE_URL")
-    key = wish.key("OPENAI_API_KEY", needed=not named)
-    url = named or "https://api.openai.com/v1"
-    service = wish.service(f"openai/{wish.model}", wish.model, [url], key, "OPENAI_API_KEY")
-    return OpenAIModel(service, official=not named, preset=wish.preset)
+    custom = config.environ.get("OPENAI_BASE_URL")
+    key = config.key("OPENAI_API_KEY", needed=not custom)
+    url = custom or "https://api.openai.com/v1"
+    service = config.service(f"openai/{config.model}", config.model, [url], key, "OPENAI_API_KEY")
+    return OpenAIModel(service, official=not custom, preset=config.preset)
 
 
-def _openai_api(wish: ModelConfig, default_url: str | None = None, provider: str = "openai-api") -> Model:
-    """Any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
+def _openai_api(config: ModelConfig, default_url: str = "", provider: str = "openai-api") -> Model:
+    """Open a model of any compatible server: `<NAME>_BASE_URL`, several separated by commas, and `<NAME>_API_KEY`."""
     from ragbed.models.providers.openai import OpenAIModel
 
+    name, remote = provider, config.model
     if provider == "openai-api":
-        name, slash, remote = wish.model.partition("/")
-        if not slash or not name or not remote:
-            raise UsageError(f"openai-api/{wish.model}: write openai-api/<name>/<model>.")
-    else:
-        name, remote = provider, wish.model
+        name, _, remote = config.model.partition("/")
+        if not name or not remote:
+            raise UsageError(f"openai-api/{config.model}: write openai-api/<name>/<model>.")
     prefix = name.upper().replace("-", "_")
-    named = wish.environ.get(f"{prefix}_BASE_URL") or default_url or ""
-    urls = list(dict.fromkeys(url.strip() for url in named.split(",") if url.strip()))
+    listed = config.environ.get(f"{prefix}_BASE_URL") or default_url
+    urls = list(dict.fromkeys(url.strip() for url in listed.split(",") if url.strip()))
     if not urls:
-        raise UsageError(f"{prefix}_BASE_URL is not set; put the server's address there, as http://host:8000/v1.")
-    key = wish.key(f"{prefix}_API_KEY", needed=False)
-    service = wish.service(f"{provider}/{wish.model}", remote, urls, key, f"{prefix}_API_KEY")
-    return OpenAIModel(service, preset=wish.preset)
+        raise UsageError(f"{prefix}_BASE_URL is not set. Set it to the server's URL, e.g. http://host:8000/v1.")
+    key = config.key(f"{prefix}_API_KEY", needed=False)
+    service = config.service(f"{provider}/{config.model}", remote, urls, key, f"{prefix}_API_KEY")
+    return OpenAIModel(service, preset=config.preset)
 
 
-def _anthropic(wish: ModelConfig) -> Model:
+def _anthropic(config: ModelConfig) -> Model:
     from ragbed.models.providers.anthropic import AnthropicModel
 
-    url = wish.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-    key = wish.key("ANTHROPIC_API_KEY", needed=True)
-    return AnthropicModel(wish.service(f"anthropic/{wish.model}", wish.model, [url], key, "ANTHROPIC_API_KEY"))
+    url = config.environ.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
+    key = config.key("ANTHROPIC_API_KEY", needed=True)
+    return AnthropicModel(config.service(f"anthropic/{config.model}", config.model, [url], key, "ANTHROPIC_API_KEY"))
 
 
-def _hf(wish: ModelConfig) -> Model:
+def _hf(config: ModelConfig) -> Model:
     from ragbed.models.local.hf.weights import parse_source
 
-    source = parse_source(wish.model, trusts_code=wish.trusts_code)
+    source = parse_source(config.model, trusts_code=config.trusts_code)
     missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if missing:
-        raise UsageError(f"hf/{wish.model} needs {' and '.join(missing)}: pip install 'ragbed[hf]'")
+        raise UsageError(f"hf/{config.model} needs {' and '.join(missing)}: pip install 'ragbed[hf]'")
     from ragbed.models.local.hf.model import HFModel
 
-    return HFModel(source, wish.environ, wish.sampling, wish.preset, wish.connections)
+    return HFModel(source, config.environ, config.sampling, config.preset, config.connections)
 
 
-def _scripted(wish: ModelConfig) -> Model:
+def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import SCRIPTS, ScriptedModel
 
-    if wish.model not in SCRIPTS:
-        raise UnknownName("script", wish.model, SCRIPTS)
-    return ScriptedModel(wish.model)
+    if config.model not in SCRIPTS:
+        raise UnknownName("script", config.model, SCRIPTS)
+    return ScriptedModel(config.model)
 
 
-def _baseline(wish: ModelConfig) -> Model:
+def _baseline(config: ModelConfig) -> Model:
     from ragbed.models.lexical import LexicalModel
 
-    if wish.model != "lexical":
-        raise UnknownName("baseline", wish.model, ("lexical",))
+    if config.model != "lexical":
+        raise UnknownName("baseline", config.model, ("lexical",))
     return LexicalModel()
 
 
-def _llamacpp(wish: ModelConfig) -> Model:
-    return _llama(wish, f"llamacpp/{wish.model}", Path(wish.model))
+def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
+    from ragbed.models.local.llamacpp import LlamaModel, find_weights
+
+    path = find_weights(config.model, config.data_root) if provider == "bundled" else Path(config.model)
+    return LlamaModel(f"{provider}/{config.model}", path, config)
 
 
-def _bundled(wish: ModelConfig) -> Model:
-    from ragbed.models.local.llamacpp import find_weights
-
-    return _llama(wish, f"bundled/{wish.model}", find_weights(wish.model, wish.data_root))
-
-
-def _llama(wish: ModelConfig, name: str, path: Path) -> Model:
-    from ragbed.models.local.llamacpp import SLOTS, LlamaConfig, LlamaModel
-
-    order = LlamaConfig(wish.sampling, wish.patience, wish.environ, wish.connections or SLOTS, wish.loads)
-    return LlamaModel(name, path, order)
-
-
-def _http(wish: ModelConfig) -> Model:
-    """A system at an address; `http/https://…` and `http/localhost:8080/ask` are both meant."""
+def _http(config: ModelConfig) -> Model:
+    """Open a RAG system at a URL: `http/https://…` or `http/localhost:8080/ask`."""
     from ragbed.models.systems import HttpSystem
 
-    url = wish.model if "://" in wish.model else f"http://{wish.model}"
-    key = wish.key("HTTP_API_KEY", needed=False)
-    name = without_credentials(f"http/{wish.model}")
-    return HttpSystem(wish.service(name, name, [url], key, "HTTP_API_KEY"), wish.corpora)
+    url = config.model if "://" in config.model else f"http://{config.model}"
+    key = config.key("HTTP_API_KEY", needed=False)
+    name = without_credentials(f"http/{config.model}")
+    return HttpSystem(config.service(name, name, [url], key, "HTTP_API_KEY"), config.corpora)
 
 
-def _python(wish: ModelConfig) -> Model:
-    from ragbed.models.systems import DEFAULT_AT_ONCE, PythonSystem
+def _python(config: ModelConfig) -> Model:
+    from ragbed.models.systems import DEFAULT_CALLS, PythonSystem
 
-    return PythonSystem(wish.model, wish.connections or DEFAULT_AT_ONCE, wish.patience.attempt_s, wish.corpora)
+    calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
+    return PythonSystem(config.model, calls, limit_s, config.corpora)
 
 
-def _cassette(wish: ModelConfig) -> Model:
+def _cassette(config: ModelConfig) -> Model:
     from ragbed.models.cassette import CassetteModel
 
-    return CassetteModel(Path(wish.model))
+    return CassetteModel(Path(config.model))
 
 
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "openai": _openai,
     "openai-api": _openai_api,
-    "vllm": lambda wish: _openai_api(wish, "http://localhost:8000/v1", "vllm"),
-    "ollama": lambda wish: _openai_api(wish, "http://localhost:11434/v1", "ollama"),
+    "vllm": lambda config: _openai_api(config, "http://localhost:8000/v1", "vllm"),
+    "ollama": lambda config: _openai_api(config, "http://localhost:11434/v1", "ollama"),
     "anthropic": _anthropic,
     "llamacpp": _llamacpp,
-    "bundled": _bundled,
+    "bundled": lambda config: _llamacpp(config, "bundled"),
     "hf": _hf,
     "http": _http,
     "python": _python,
@@ -215,16 +216,16 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "scripted": _scripted,
 }
 
-_TAKE_PRESETS = frozenset({"openai", "openai-api", "vllm", "ollama", "hf"})
+_WITH_PRESETS = ("hf", "ollama", "openai", "openai-api", "vllm")
 
 
 def split_name(spec: str) -> tuple[str, str]:
-    """Return the name and the model string of `NAME=provider/model`; the name is empty where none is given.
+    """Return the name and the model string of `NAME=provider/model`; the name may be empty.
 
-    Only a `=` before the first `/` separates a name, so that model strings may contain others.
+    Only a `=` before the first `/` separates a name: model strings may contain others.
 
     Raises:
-        UsageError: The name has other characters than letters, digits, `.`, `_` and `-`, or no provider follows it.
+        UsageError: The name is invalid, or no provider follows it.
     """
     name, equals, model = spec.partition("=")
     if not equals or "/" in name:
@@ -238,33 +239,40 @@ def split_name(spec: str) -> tuple[str, str]:
 
 
 def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
-    """The provider of a model string, what follows it, and who opens such a model; nothing is opened yet.
+    """Return the provider of a model string, the rest of the string, and the function that opens such a model.
 
     Raises:
-        UsageError: It names none.
+        UsageError: The string is not a valid model string.
     """
     provider, slash, model = spec.partition("/")
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
-        meant = shown.removeprefix("http://")  # an address with https is written whole
-        raise UsageError(f"--model {shown}: a system at a URL is written with its provider first: write http/{meant}")
+        raise UsageError(
+            f"--model {shown}: the model string of a system at a URL starts with its provider: "
+            f"write http/{shown.removeprefix('http://')}"
+        )
     open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     if not slash or not model:
         raise UsageError(f"--model {spec}: write {provider}/<model>.")
-    # llama.cpp and transformers open only files whose names are UTF-8, and servers are sent nothing else.
+    # llama.cpp and transformers open only files with UTF-8 names, and servers accept only UTF-8.
     if provider != "cassette" and storable_name(spec) != spec:
         raise UsageError(f"--model {spec}: the model name is not valid UTF-8; check its spelling, or rename the file.")
     return provider, model, open_provider
 
 
-def open_model(spec: str, make_wish: Callable[[str], ModelConfig]) -> Model:
-    """The model that a string names: `provider/model`, the first slash splits."""
+def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
+    """Open the model of a string `provider/model`; only the first slash separates.
+
+    Args:
+        spec: The model string.
+        make_config: Called with the part after the provider.
+    """
     provider, model, open_provider = parse_model(spec)
-    wish = make_wish(model)
-    if wish.preset is not None and provider not in _TAKE_PRESETS:
-        raise UsageError(f"--preset is for {', '.join(sorted(_TAKE_PRESETS))}; leave it away for {provider}/{model}.")
+    config = make_config(model)
+    if config.preset is not None and provider not in _WITH_PRESETS:
+        raise UsageError(f"--preset is not supported by {provider}/{model}, only by {', '.join(_WITH_PRESETS)}.")
     if provider in PROVIDERS:
-        return open_provider(wish)
+        return open_provider(config)
     from ragbed.models.plugin_guard import open_contained
 
-    return open_contained(open_provider, wish, provider)
+    return open_contained(open_provider, config, provider)

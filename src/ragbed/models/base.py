@@ -1,4 +1,4 @@
-"""What a model is to the rest of ragbed: something that completes a case."""
+"""The protocol of a model: one call for each case."""
 
 from __future__ import annotations
 
@@ -10,116 +10,136 @@ import msgspec
 
 from ragbed.schema import Case, Completion, Lang
 
+_THINK, _END_THINK = "<think>", "</think>"
+# The codes of a language in model cards.
 _CODES: dict[Lang, frozenset[str]] = {
     "en": frozenset({"en", "eng", "multilingual"}),
     "zh": frozenset({"zh", "zho", "chi", "cmn", "yue", "multilingual"}),
 }
-"""Codes by which descriptions of models name a language."""
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model is to write."""
+    """Sampling parameters; `choices` are the only allowed responses, if the model can enforce them."""
 
     temperature: float = 0.0
     top_p: float = 1.0
     max_tokens: int = 256
     choices: tuple[str, ...] = ()
-    """The only replies that are allowed, where a model can be held to them; empty: any."""
 
 
 class WorkerLost(Exception):
-    """Who was asking a model, elsewhere, has ended: the case is not to blame, and what was heard is lost."""
+    """The worker that was calling a model has ended; the response is lost, and the case is not the cause."""
 
 
 class Model(Protocol):
-    """A model that can be asked; one method does the work."""
+    """A model under test.
+
+    Attributes:
+        name: The model string, `provider/model`.
+        concurrency: How many cases it accepts at a time. May grow; see `Parking.make_room`.
+        advice: What a user can check if no call succeeds.
+    """
 
     name: str
-    """The model string, `provider/model`."""
     concurrency: int
-    """How many cases it takes at once; more wait. May grow: see `Parking.make_room`."""
-
     advice: str
-    """What a user can check when it cannot be asked at all."""
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
-        """Asks, with all the patience that its own kind of failure needs; every case ends in an outcome.
+        """Call the model for a case, with all retries; every case ends in an outcome.
 
-        A model that draws with dice of our own has other ones for each repeat.
+        A model that samples with our random generator uses another seed for each repeat.
 
         Raises:
-            WorkerLost: It may or may not have been asked; ask again.
+            WorkerLost: It is unknown whether the model was called; call it again.
         """
-        ...
 
     def request(self, case: Case) -> bytes:
-        """The whole request as canonical bytes: what the response cache is keyed by."""
-        ...
+        """Return the complete request as canonical bytes: the key of the response cache."""
 
     async def identity(self) -> str:
-        """What the model is beyond its name: hash of its weights, or what its server says of itself."""
-        ...
+        """Return what identifies the model beyond its name, e.g. the hash of its weights."""
 
     async def close(self) -> None:
-        """Gives back what it holds."""
-        ...
+        """Release all resources."""
+
+
+class StatelessModel:
+    """The common part of models without resources, e.g. baselines."""
+
+    concurrency = 64
+    advice = ""
+
+    async def close(self) -> None:
+        """Do nothing."""
 
 
 @runtime_checkable
 class Parking(Protocol):
-    """A model that sets cases aside while its server wants to be left alone: others can be asked meanwhile.
+    """A model that sets cases aside while its server asks to wait, so that other cases can be sent.
 
-    Without that, a server that answers every twentieth call with `Retry-After: 89` would bring all to a stop.
-    Look once whether a model is one: the look takes longer than everything else that is done for a call.
+    Otherwise a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
+    Check `isinstance` once per model: the check takes longer than all other work for a call.
+
+    Attributes:
+        make_room: Called when a case is set aside or the concurrency grows, so that the runner can send more cases.
     """
 
     make_room: Callable[[], object]
-    """Called whenever a case is set aside or more are taken at once; the runner hands in what there is room for."""
 
     @property
     def parked(self) -> int:
-        """How many cases are set aside and should not count as being asked."""
-        ...
+        """How many cases are set aside and do not count as running."""
 
 
 @runtime_checkable
 class Posting(Protocol):
-    """A model that is sent its request as it is, so that it need not be made again for that."""
+    """A model that sends the bytes of `request` unchanged, so that they are not built a second time."""
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Asks as `complete` does, by what `request` gave for the case; the runner then calls this alone."""
-        ...
+        """Do what `complete` does, with the result of `request` for the case; the runner prefers this method."""
 
 
 @runtime_checkable
 class PrefixReusing(Protocol):
-    """A model that need not read again what a prompt has in common with the one before: the runner sorts for it."""
+    """A model that does not read a common prefix of consecutive prompts again: the runner sorts the cases for it."""
 
     reuses_prefixes: Literal[True]
 
 
 @runtime_checkable
 class AnsweringAfresh(Protocol):
-    """A model whose earlier answers say nothing of it, as a system that is being worked on: no cache is asked."""
+    """A model whose responses must not come from the cache, e.g. a RAG system under development."""
 
     answers_afresh: Literal[True]
 
 
 @runtime_checkable
 class ForLanguages(Protocol):
-    """A model whose description names the languages that it was made for."""
+    """A model whose description lists its languages as codes, e.g. `en`; empty if they are unknown."""
 
     languages: tuple[str, ...]
-    """Codes, e.g. `en`; empty where they are unknown."""
 
 
 def lacks_language(model: Model, lang: Lang) -> bool:
-    """Whether a model's description names its languages, and a language is not among them."""
-    named = model.languages if isinstance(model, ForLanguages) else ()
-    codes = {re.split("[-_]", code.lower())[0] for code in named}
+    """Return whether a model lists its languages and a language is not among them."""
+    listed = model.languages if isinstance(model, ForLanguages) else ()
+    codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
 
 
 def canonical(body: object) -> bytes:
-    """JSON with sorted keys, so that equal requests are equal bytes."""
+    """Return JSON with sorted keys, so that equal requests have equal bytes."""
     return msgspec.json.encode(body, order="sorted")
+
+
+def split_thinking(text: str) -> tuple[str | None, str]:
+    """Return the reasoning and the answer of a response that starts with `<think>`.
+
+    Some chat templates put the opening tag into the prompt, so that a response may have only the closing tag.
+    Reasoning without a closing tag was truncated; the answer is then empty.
+    """
+    start = text.lstrip()
+    if not start.startswith(_THINK) and (_THINK in text or _END_THINK not in text):
+        return None, text
+    thought, _, answer = start.removeprefix(_THINK).partition(_END_THINK)
+    return thought.strip() or None, answer.lstrip()

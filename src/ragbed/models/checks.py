@@ -1,6 +1,6 @@
-"""What is installed and which back ends work: one small check for each, without asking a model.
+"""Check which back ends work and which extras are installed, without calling a model.
 
-To add one: a function from the environment to a `BackendCheck`, and one line in CHECKS.
+To add a check, write a function from the environment to a `BackendCheck` and add a line to CHECKS.
 """
 
 from __future__ import annotations
@@ -19,96 +19,88 @@ from ragbed.errors import UsageError
 from ragbed.models.local.llamacpp import find_weights
 
 _CONNECT_S = 0.5
+_INSTALL_LLAMACPP = "pip install 'ragbed[llamacpp]'"
 Environ: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """How a back end stands."""
+    """Whether a back end works, what was found (without secrets), and the command that fixes a problem."""
 
     works: bool
     found: str
-    """What is there, without secrets."""
     mend: str = ""
-    """The command that mends what is missing."""
 
 
 def _always(_environ: Environ) -> BackendCheck:
     return BackendCheck(True, "part of ragbed")
 
 
-def _scripts(_environ: Environ) -> BackendCheck:
-    from ragbed.models.scripted import SCRIPTS  # noqa: PLC0415  # a check loads its back end only when it is made
+def _scripted(_environ: Environ) -> BackendCheck:
+    from ragbed.models.scripted import SCRIPTS  # noqa: PLC0415  # a check imports its back end only when it runs
 
     return BackendCheck(True, f"part of ragbed: {', '.join(SCRIPTS)}")
 
 
-def _keyed(variable: str, environ: Environ) -> BackendCheck:
+def _key(variable: str, environ: Environ) -> BackendCheck:
     if environ.get(variable, "").strip():
         return BackendCheck(True, f"{variable} is set")
     return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
 
 
 def _openai(environ: Environ) -> BackendCheck:
-    return (
-        BackendCheck(True, "OPENAI_BASE_URL is set")
-        if environ.get("OPENAI_BASE_URL")
-        else _keyed("OPENAI_API_KEY", environ)
-    )
+    if environ.get("OPENAI_BASE_URL"):
+        return BackendCheck(True, "OPENAI_BASE_URL is set")
+    return _key("OPENAI_API_KEY", environ)
 
 
-def _served(environ: Environ) -> BackendCheck:
-    ending = "_BASE_URL"
-    named = sorted(name for name in environ if name.endswith(ending) and not name.startswith(("OPENAI", "ANTHROPIC")))
-    if named:
-        return BackendCheck(True, f"{', '.join(named)} set: openai-api/{named[0].removesuffix(ending).lower()}/<model>")
+def _openai_api(environ: Environ) -> BackendCheck:
+    suffix = "_BASE_URL"
+    names = sorted(name for name in environ if name.endswith(suffix) and not name.startswith(("OPENAI", "ANTHROPIC")))
+    if names:
+        return BackendCheck(True, f"{', '.join(names)} set: openai-api/{names[0].removesuffix(suffix).lower()}/<model>")
     return BackendCheck(False, "no <NAME>_BASE_URL is set", "export MINE_BASE_URL=http://localhost:8000/v1")
 
 
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
-    """Whether somebody listens; nothing is asked."""
+    """Check that a server accepts connections; send nothing."""
     try:
         url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
         host, port = url.hostname or "localhost", url.port or 80
     except ValueError:
         return BackendCheck(False, f"{variable} is not a valid URL", f"export {variable}={default}")
-    where = f"{host}:{port}"
     try:
         socket.create_connection((host, port), _CONNECT_S).close()
     except (OSError, ValueError):
-        return BackendCheck(False, f"no server at {where}", command)
-    return BackendCheck(True, f"a server at {where}")
+        return BackendCheck(False, f"no server at {host}:{port}", command)
+    return BackendCheck(True, f"a server at {host}:{port}")
 
 
-def _hf(_environ: Environ) -> BackendCheck:
-    packages = ("torch", "transformers")
-    if _missing(packages):
-        return BackendCheck(False, f"{_missing(packages)} not installed", "pip install 'ragbed[hf]'")
+def _packages(names: Sequence[str], fix: str, _environ: Environ) -> BackendCheck:
+    missing = ", ".join(name for name in names if find_spec(name) is None)
+    return BackendCheck(False, f"{missing} not installed", fix) if missing else BackendCheck(True, _versions(names))
+
+
+def _hf(environ: Environ) -> BackendCheck:
+    check = _packages(("torch", "transformers"), "pip install 'ragbed[hf]'", environ)
+    if not check.works:
+        return check
     import torch  # noqa: PLC0415  # takes seconds
 
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU, so the CPU"
-    return BackendCheck(True, f"{_versions(packages)}; {device}")
-
-
-def _packages(names: Sequence[str], mend: str, _environ: Environ) -> BackendCheck:
-    missing = _missing(names)
-    return BackendCheck(False, f"{missing} not installed", mend) if missing else BackendCheck(True, _versions(names))
+    return BackendCheck(True, f"{check.found}; {device}")
 
 
 def _bundled(environ: Environ) -> BackendCheck:
-    """Whether the engine and the weights of the bundled model are installed."""
-    if _missing(("xllamacpp",)):
-        return BackendCheck(False, "xllamacpp not installed", "pip install 'ragbed[llamacpp]'")
-    named = environ.get("RAGBED_DATA_DIR")
+    check = _packages(("xllamacpp",), _INSTALL_LLAMACPP, environ)
+    if not check.works:
+        return check
+    folder = environ.get("RAGBED_DATA_DIR")
     try:
-        weights = find_weights("smollm2", Path(named) if named else None)
+        weights = find_weights("smollm2", Path(folder) if folder else None)
     except UsageError:
         return BackendCheck(False, "weights of smollm2 not installed", "ragbed data get smollm2")
     return BackendCheck(True, f"smollm2: {weights}")
-
-
-def _missing(names: Sequence[str]) -> str:
-    return ", ".join(name for name in names if find_spec(name.replace("-", "_")) is None)
 
 
 def _versions(names: Sequence[str]) -> str:
@@ -124,20 +116,21 @@ def _version(name: str) -> str:
 
 CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "openai": _openai,
-    "openai-api": _served,
+    "openai-api": _openai_api,
     "vllm": partial(_local_server, "VLLM_BASE_URL", "http://localhost:8000/v1", "vllm serve <model>"),
     "ollama": partial(_local_server, "OLLAMA_BASE_URL", "http://localhost:11434/v1", "ollama serve"),
-    "anthropic": partial(_keyed, "ANTHROPIC_API_KEY"),
+    "anthropic": partial(_key, "ANTHROPIC_API_KEY"),
     "hf": _hf,
-    "llamacpp": partial(_packages, ("xllamacpp",), "pip install 'ragbed[llamacpp]'"),
+    "llamacpp": partial(_packages, ("xllamacpp",), _INSTALL_LLAMACPP),
     "bundled": _bundled,
     "http": _always,
     "python": _always,
     "cassette": _always,
     "baseline": _always,
-    "scripted": _scripts,
+    "scripted": _scripted,
 }
 
+# The purpose and the packages of each extra. Extras for models are in CHECKS.
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "serve": ("pages in the browser: view, review", ("starlette", "uvicorn")),
     "build": (
@@ -154,7 +147,6 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
 }
-"""What each extra is for, and its packages. Extras for models are in CHECKS."""
 
 
 def check_extra(name: str) -> BackendCheck:

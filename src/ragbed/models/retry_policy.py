@@ -1,4 +1,4 @@
-"""How long and how often a case is tried before it ends in an error."""
+"""Time limits and numbers of attempts for a case."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Four deadlines, from the shortest to the longest, and a number of attempts."""
+    """Time limits, from the shortest to the longest, and numbers of attempts."""
 
-    connect_s: float = 10
-    """To look the address up, connect and agree on encryption."""
-    silence_s: float = 30
-    """Without a byte in the middle of a reply. Before the first byte a model may think as long as the attempt lasts."""
+    connect_s: float = 10  # name lookup, connection and TLS handshake
+    silence_s: float = 30  # without a byte inside a response; before the first byte only `attempt_s` applies
     attempt_s: float = 120
-    item_s: float = 600
-    """All attempts and pauses of a case together; waiting for a turn does not count."""
+    item_s: float = 600  # all attempts and pauses of a case, without the time in the queue
     attempts: int = 6
-    paid_attempts: int = 3
-    """Where the server answered and the answer is of no use: each of those may have been paid."""
+    paid_attempts: int = 3  # if the server sent a response that cannot be used: each may be billed
+    # Before the second attempt; tripled before each further one, half of it random. Six attempts outlast a server
+    # that restarts within half a minute.
     first_pause_s: float = 0.5
-    """Before the second attempt; three times as long before each further one, so that six attempts
-    outlast a server that restarts within half a minute; half of it is left to chance."""
     longest_pause_s: float = 60
-    max_bytes: int = 4 << 20
-    """Of a decoded reply: a thousand times what a model writes for 256 tokens."""
+    max_bytes: int = 4 << 20  # of a decoded response: a thousand times the size of 256 tokens
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.paid_attempts < 1:
-            raise ValueError("a case is tried at least once")
+            raise ValueError("attempts and paid_attempts must be at least 1")

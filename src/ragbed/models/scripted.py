@@ -1,35 +1,29 @@
-"""Models that follow a script, with scores that are known in advance: acceptance checks, load tests, dry runs."""
+"""Models that follow a script and have known scores: for acceptance checks, load tests and dry runs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 
-from ragbed.models.base import canonical
+from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Answer, Case, Completion
 from ragbed.testbeds.prompts import REFUSAL
 
 
-def _gold(case: Case) -> str:
-    return _say(case.answer)
-
-
-def _say(answer: Answer) -> str:
+def _join(answer: Answer) -> str:
     return "; ".join(aliases[0] for aliases in answer)
 
 
 def _oracle(case: Case) -> str:
-    """The gold if a document supports it, else the refusal."""
     supported = any(document.stance == "supports" for document in case.documents)
-    return _gold(case) if supported else REFUSAL[case.lang]
+    return _join(case.answer) if supported else REFUSAL[case.lang]
 
 
 def _majority(case: Case) -> str:
-    """The answer that most documents carry: the true one, the false one, or the refusal if neither leads."""
     votes = Counter(document.stance for document in case.documents)
     if case.fake is not None and votes["contradicts"] > votes["supports"]:
-        return _say(case.fake)
-    return _gold(case) if votes["supports"] else REFUSAL[case.lang]
+        return _join(case.fake)
+    return _join(case.answer) if votes["supports"] else REFUSAL[case.lang]
 
 
 SCRIPTS: dict[str, Callable[[Case], str]] = {
@@ -38,33 +32,27 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
     "first-doc": lambda case: case.documents[0].text if case.documents else "",
     "last-doc": lambda case: case.documents[-1].text if case.documents else "",
     "majority": _majority,
-    "memory": _gold,
-    "gullible": lambda case: _say(case.fake) if case.fake is not None else _gold(case),
+    "memory": lambda case: _join(case.answer),
+    "gullible": lambda case: _join(case.answer if case.fake is None else case.fake),
     "echo": lambda case: "\n".join(document.text for document in case.documents),
 }
 
 
-class ScriptedModel:
-    """A script as a model."""
-
-    concurrency = 64
-    advice = ""
+class ScriptedModel(StatelessModel):
+    """The model `scripted/<script>`."""
 
     def __init__(self, script: str) -> None:
         self.name = f"scripted/{script}"
         self._write = SCRIPTS[script]
 
-    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it draws nothing
-        """Follows the script."""
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
+        """Follow the script."""
         return Completion(outcome="ok", reply=self._write(case), finish="stop")
 
     def request(self, case: Case) -> bytes:
-        """What a script may look at."""
+        """Return everything that a script uses."""
         return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
 
     async def identity(self) -> str:
-        """A script is what it is called."""
+        """Return the version of the scripts."""
         return "2"
-
-    async def close(self) -> None:
-        """Holds nothing."""

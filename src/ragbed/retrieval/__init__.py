@@ -1,10 +1,10 @@
-"""Texts to vectors: one file per backend, chosen by name.
+"""Encode texts as vectors: one file per encoder, chosen by name.
 
-To add one: a module with a class that has what `Encoder` or `TokenEncoder` asks for, and one line in ENCODERS. Other
-packages bring functions that open one as entry points `ragbed.retrieval` (docs/plugins.md).
+To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder` and add a line to ENCODERS. Other
+packages register functions that open one as entry points `ragbed.encoders` (docs/plugins.md).
 """
 
-# ruff: noqa: PLC0415  # an encoder is imported when it is asked for: numpy and what stands on it take time to load
+# ruff: noqa: PLC0415  # an encoder is imported when it is used, because numpy and others are slow to import
 
 from __future__ import annotations
 
@@ -18,26 +18,15 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
+# The best one whose weights are in a package, in both languages; docs/encoders.md has the measurements.
 DEFAULT = "e5"
-"""The best of those whose weights ship in a package, in both languages; measured in docs/encoders.md."""
 
 
-def _e5() -> Encoder:
-    from ragbed.retrieval.e5 import E5, E5Weights
+def _e5(name: str) -> Encoder | TokenEncoder:
+    from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, E5Weights
 
-    return E5(E5Weights())
-
-
-def _e5_tokens() -> TokenEncoder:
-    from ragbed.retrieval.e5 import E5Tokens, E5Weights
-
-    return E5Tokens(E5Weights())
-
-
-def _e5_static() -> Encoder:
-    from ragbed.retrieval.e5 import E5Static, E5Weights
-
-    return E5Static(E5Weights())
+    kinds: dict[str, type[E5 | E5Tokens | E5Static]] = {kind.name: kind for kind in (E5, E5Tokens, E5Static)}
+    return kinds[name](E5Weights())
 
 
 def _sentence(name: str, source: str) -> Encoder:
@@ -46,18 +35,18 @@ def _sentence(name: str, source: str) -> Encoder:
     return SentenceEncoder(name, source)
 
 
+# Besides these names, `st/<repository or folder>` is any model of sentence-transformers.
 ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
-    "e5": _e5,
-    "e5-tokens": _e5_tokens,
-    "e5-static": _e5_static,
+    "e5": lambda: _e5("e5"),
+    "e5-tokens": lambda: _e5("e5-tokens"),
+    "e5-static": lambda: _e5("e5-static"),
     "all-mpnet-base-v2": lambda: _sentence("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
     "m3e-base": lambda: _sentence("m3e-base", "moka-ai/m3e-base"),
 }
-"""Name to encoder; beside these, `st/<repository or folder>` is any model of sentence-transformers."""
 
 
 def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
-    """What opens the encoder of a name."""
+    """Return the function that opens an encoder."""
     family, slash, source = name.partition("/")
     if slash and family == "st":
         if not source:
@@ -67,5 +56,5 @@ def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
 
 
 def open_encoder(name: str) -> Encoder | TokenEncoder:
-    """The encoder of a name, ready to be used."""
+    """Open an encoder."""
     return find_encoder(name)()

@@ -1,8 +1,8 @@
-"""What an encoder is to the rest of ragbed: something that turns texts into vectors.
+"""The protocols of encoders.
 
-There are two kinds. An `Encoder` makes one vector of a text, and two texts are as close as their vectors'
-product says. A `TokenEncoder` makes one vector of each token, and a question meets a passage token by token
-(late interaction): finer, and larger by the number of tokens.
+An `Encoder` makes one vector per text, and the product of two vectors is the similarity of the texts. A `TokenEncoder`
+makes one vector per token, and a question is compared with a passage token by token (late interaction): more precise,
+and larger by the number of tokens.
 """
 
 from __future__ import annotations
@@ -15,64 +15,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix: TypeAlias = NDArray[np.float32]
+# Many encoders encode questions in another way than passages.
 Role: TypeAlias = Literal["question", "passage"]
-"""Many encoders read a question in another way than the passages it is to find."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts as vectors."""
+    """Vectors of length 1, one row per text, and the indexes of texts that were truncated."""
 
     vectors: Matrix
-    """One row a text, of length 1."""
-    cut: tuple[int, ...] = ()
-    """Places of the texts that are longer than the encoder reads: only their beginning is in the vector."""
+    truncated: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class EncodedTokens:
-    """Texts as one vector for each token."""
+    """Vectors of length 1, one matrix per text and one row per token, and the indexes of truncated texts."""
 
     tokens: list[Matrix]
-    """One matrix a text, one row of length 1 a token."""
-    cut: tuple[int, ...] = ()
-    """Places of the texts that are longer than the encoder reads: the tokens of their beginning only."""
+    truncated: tuple[int, ...] = ()
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """One vector a text."""
+    """An encoder with one vector per text."""
 
     name: str
-    """What it is opened by."""
 
     def identity(self) -> str:
-        """What its vectors hang on beyond its name (package, version, hash of the weights): the key of a cache."""
-        ...
+        """Return what determines the vectors beyond the name (package, version, hash of the weights): a cache key."""
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """The vectors of any texts, however many; the same for a text whatever stands beside it, within 1e-5."""
-        ...
+        """Return the vectors of any number of texts; other texts change a vector by at most 1e-5."""
 
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """One vector a token."""
+    """An encoder with one vector per token."""
 
     name: str
-    """What it is opened by."""
 
     def identity(self) -> str:
-        """What its vectors hang on beyond its name: the key of a cache."""
-        ...
+        """Return what determines the vectors beyond the name: a cache key."""
 
     def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """The token vectors of any texts, however many."""
-        ...
+        """Return the token vectors of any number of texts."""
 
 
 def to_unit(vectors: Matrix) -> Matrix:
-    """Rows brought to length 1; a row of zeros stays one."""
+    """Scale rows to length 1; a row of zeros stays."""
     lengths: Matrix = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[lengths == 0] = 1
     return vectors / lengths[:, None]

@@ -1,7 +1,7 @@
-"""The forward pass of a BERT encoder in numpy: tokens in, one state for each token out.
+"""The forward pass of a BERT encoder in numpy.
 
-Texts are laid end to end without padding, so that the matrix products see as many rows as possible and
-none in vain; only the attention looks at each text by itself.
+Texts are concatenated without padding, so that matrix products have as many rows as possible; only attention handles
+each text by itself. See `e5` for the reason why this is not onnxruntime.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Norm:
     epsilon: float
 
     def __call__(self, states: Matrix) -> Matrix:
-        """Mean 0 and variance 1 in each row, then scaled and shifted."""
+        """Normalise each row."""
         centred: Matrix = states - states.mean(axis=1, keepdims=True)
         variance = np.einsum("ij,ij->i", centred, centred) / np.float32(states.shape[1])
         centred *= (1 / np.sqrt(variance + np.float32(self.epsilon)))[:, None]
@@ -36,13 +36,13 @@ class Norm:
 
 @dataclass(frozen=True)
 class Linear:
-    """A matrix product with a bias; the weights are stored input by output."""
+    """A matrix product with a bias; the weights have the shape (inputs, outputs)."""
 
     weights: Matrix
     bias: Matrix
 
     def __call__(self, states: Matrix) -> Matrix:
-        """One row out for each row in."""
+        """Transform each row."""
         product: Matrix = states @ self.weights
         product += self.bias
         return product
@@ -50,10 +50,9 @@ class Linear:
 
 @dataclass(frozen=True)
 class Layer:
-    """One block: attention, then two products with a bend between them."""
+    """A transformer block; the projections of query, key and value are one matrix."""
 
     query_key_value: Linear
-    """The three projections side by side: one product instead of three."""
     mix: Linear
     mix_norm: Norm
     widen: Linear
@@ -61,7 +60,7 @@ class Layer:
     narrow_norm: Norm
 
     def __call__(self, states: Matrix, bounds: Sequence[int], heads: int) -> Matrix:
-        """The states after this block."""
+        """Return the states after this block."""
         joint = self.query_key_value(states)
         mixed = np.empty_like(states)
         for start, end in pairwise(bounds):
@@ -72,14 +71,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Bert:
-    """The embeddings' normalisation and the blocks."""
+    """The normalisation of the embeddings, and the blocks."""
 
     norm: Norm
     layers: tuple[Layer, ...]
     heads: int
 
     def __call__(self, embedded: Matrix, lengths: Sequence[int]) -> Matrix:
-        """States of texts of these lengths, whose embedded tokens lie end to end."""
+        """Return the states of concatenated texts of these lengths."""
         bounds: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths)])
         states = self.norm(embedded)
         for layer in self.layers:
@@ -88,7 +87,6 @@ class Bert:
 
 
 def _attend(joint: Matrix, heads: int) -> Matrix:
-    """Softmax attention of one text's tokens to each other."""
     tokens, width = len(joint), joint.shape[1] // 3
     query, key, value = joint.reshape(tokens, 3, heads, width // heads).transpose(1, 2, 0, 3)
     query = query * np.float32((width // heads) ** -0.5)
@@ -101,14 +99,14 @@ def _attend(joint: Matrix, heads: int) -> Matrix:
 
 
 def gelu(states: Matrix) -> Matrix:
-    """The bend x·Φ(x), in place, by its usual tanh form: numpy has no erf, and the two differ by at most 0.0005."""
-    bent = states * states
-    bent *= np.float32(0.044715)
-    bent += 1
-    bent *= states
-    bent *= np.float32((2 / np.pi) ** 0.5)
-    np.tanh(bent, out=bent)
-    bent += 1
-    bent *= np.float32(0.5)
-    states *= bent
+    """Apply GELU in place by its tanh form: numpy has no erf, and the two differ by at most 0.0005."""
+    gate = states * states
+    gate *= np.float32(0.044715)
+    gate += 1
+    gate *= states
+    gate *= np.float32((2 / np.pi) ** 0.5)
+    np.tanh(gate, out=gate)
+    gate += 1
+    gate *= np.float32(0.5)
+    states *= gate
     return states

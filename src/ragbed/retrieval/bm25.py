@@ -1,7 +1,7 @@
-"""Which passages share words with a question: BM25 (Robertson and Zaragoza, 2009), for a quick first choice.
+"""Rank passages by shared words with BM25 (Robertson and Zaragoza, 2009).
 
-An encoder reads some texts a second; where a question has hundreds of passages, it need read only those that
-BM25 keeps. It knows words and no meanings: across languages it finds nothing but names and numbers.
+If a question has hundreds of passages, an encoder, which is slow, needs to read only those that BM25 selects. BM25 does
+not know meanings: across languages it finds only names and numbers.
 """
 
 from __future__ import annotations
@@ -12,29 +12,27 @@ from math import log
 
 from ragbed.text import to_terms
 
+# BM25's parameters k1 and b at their usual values.
 SATURATION = 1.2
-"""BM25's k1, at its usual value: how soon the same word again adds no more."""
-
 LENGTH_SHARE = 0.75
-"""BM25's b, at its usual value: how much a passage's length discounts its words."""
 
 
 def shortlist(question: str, passages: Sequence[str], keep: int) -> list[int]:
-    """Places of the passages that share most with a question, best first; of equal ones the earlier."""
+    """Return the indexes of the best passages, best first; the earlier passage wins a tie."""
     scores = bm25(question, passages)
-    return sorted(range(len(passages)), key=lambda place: (-scores[place], place))[:keep]
+    return sorted(range(len(passages)), key=lambda at: (-scores[at], at))[:keep]
 
 
 def bm25(question: str, passages: Sequence[str]) -> list[float]:
-    """A score for each passage, by the words' rarity among these passages."""
+    """Return the score of each passage; the frequency of words is that among these passages."""
     counts = [Counter(to_terms(passage)) for passage in passages]
     lengths = [found.total() for found in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    spread = Counter(term for found in counts for term in found)
+    frequency = Counter(term for found in counts for term in found)
     weights = {
-        term: log(1 + (len(passages) - spread[term] + 0.5) / (spread[term] + 0.5))
+        term: log(1 + (len(passages) - frequency[term] + 0.5) / (frequency[term] + 0.5))
         for term in dict.fromkeys(to_terms(question))
-        if term in spread
+        if term in frequency
     }
 
     def score(found: Counter[str], length: int) -> float:

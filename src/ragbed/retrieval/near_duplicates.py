@@ -1,4 +1,4 @@
-"""Texts that are nearly the same."""
+"""Find texts that are nearly the same."""
 
 from __future__ import annotations
 
@@ -6,33 +6,30 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-GRAM_CHARS = 5
-"""Of a gram, white space left out."""
+GRAM_CHARS = 5  # without white space
+# Near duplicates share at least four fifths of the shorter text's n-grams. Integers avoid rounding.
 _FIFTHS = 4
-"""Two texts are near duplicates if at least four fifths of the shorter one's grams are in the other. Whole numbers
-avoid a decision by rounding."""
-_MOST_CHARS = 100_000
-"""Longer texts are compared by this much of their beginning, to bound the memory; RGB's longest has 1,745."""
+# Only this much of a longer text is compared, to bound the memory; RGB's longest text has 1,745 characters.
+_MAX_CHARS = 100_000
 
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """For each text, those that are near duplicates of it, by index; exact.
+    """Return the indexes of the near duplicates of each text; exact.
 
-    A gram that stands in one text only can be shared with none, so a text most of whose grams are its own
-    needs no comparison: what is left is counted by way of an index from grams to texts.
+    An n-gram of only one text cannot be shared, so that a text with mostly such n-grams needs no comparison. The others
+    are counted with an index from n-grams to texts.
     """
     grams = [_grams(text) for text in texts]
-    spread = Counter(chain.from_iterable(grams))
-    common = {gram for gram, count in spread.items() if count > 1}
+    frequency = Counter(chain.from_iterable(grams))
+    common = {gram for gram, count in frequency.items() if count > 1}
     shared = [own & common for own in grams]
-    small = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
-    wanted = set[str]().union(*(shared[index] for index in small))
-    holders: dict[str, list[int]] = {gram: [] for gram in wanted}
+    candidates = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
+    holders: dict[str, list[int]] = {gram: [] for index in candidates for gram in shared[index]}
     for index, some in enumerate(shared):
-        for gram in some & wanted:
+        for gram in some & holders.keys():
             holders[gram].append(index)
     near: list[set[int]] = [set() for _ in texts]
-    for index in small:
+    for index in candidates:
         size = len(grams[index])
         overlap = Counter(chain.from_iterable(holders[gram] for gram in shared[index]))
         for other, count in overlap.items():
@@ -43,13 +40,13 @@ def find_near(texts: Sequence[str]) -> list[set[int]]:
 
 
 class Distinct:
-    """Texts that come one by one, of which none is kept that is nearly one before it."""
+    """A filter for a stream of texts that drops near duplicates of earlier ones."""
 
     def __init__(self) -> None:
         self._kept: list[set[str]] = []
 
     def keep(self, text: str) -> bool:
-        """Whether a text is new, and kept."""
+        """Return whether a text is new, and remember it."""
         grams = _grams(text)
         is_new = not any(_are_near(grams, other) for other in self._kept)
         if is_new:
@@ -57,10 +54,9 @@ class Distinct:
         return is_new
 
 
-def _are_near(one: set[str], other: set[str]) -> bool:
-    """As `find_near` says it: two of no grams share nothing."""
-    size = min(len(one), len(other))
-    return size > 0 and 5 * len(one & other) >= _FIFTHS * size
+def _are_near(first: set[str], second: set[str]) -> bool:
+    size = min(len(first), len(second))
+    return size > 0 and 5 * len(first & second) >= _FIFTHS * size
 
 
 def _grams(text: str) -> set[str]:
@@ -69,5 +65,5 @@ def _grams(text: str) -> set[str]:
 
 
 def unspaced(text: str) -> str:
-    """A text as it is compared: its beginning, without white space."""
-    return "".join(text[:_MOST_CHARS].split())
+    """Return the part of a text that is compared, without white space."""
+    return "".join(text[:_MAX_CHARS].split())

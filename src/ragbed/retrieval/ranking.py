@@ -1,4 +1,4 @@
-"""Orders passages by how close an encoder finds them to a question; no files, no network, no chance."""
+"""Rank passages by their similarity to a question."""
 
 from __future__ import annotations
 
@@ -7,48 +7,52 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragbed.retrieval.base import Encoder, Matrix, TokenEncoder
+from ragbed.retrieval.base import Encoded, EncodedTokens, Encoder, Matrix, TokenEncoder
 
 
 @dataclass(frozen=True)
 class RankedPassages:
-    """The best passages, best first."""
+    """The best passages, best first.
+
+    Attributes:
+        places: Their indexes among all passages.
+        scores: Cosines, or for late interaction the mean of the best cosines of the question's tokens.
+        truncated: The indexes of all passages that the encoder truncated.
+    """
 
     places: tuple[int, ...]
-    """Where each stands among the passages that were given."""
     scores: tuple[float, ...]
-    """How close each is: a cosine, or for late interaction the mean of the question's tokens' best cosines."""
-    cut: tuple[int, ...]
-    """Passages of which the encoder read the beginning only, ranked high or not."""
+    truncated: tuple[int, ...]
 
 
 def rank(question: str, passages: Sequence[str], encoder: Encoder | TokenEncoder, top: int) -> RankedPassages:
-    """The passages nearest to a question; of equally near ones the earlier comes first."""
+    """Return the passages that are most similar to a question; the earlier passage wins a tie."""
+    found: Encoded | EncodedTokens
     if isinstance(encoder, TokenEncoder):
-        tokens = encoder.encode_tokens(passages, "passage")
-        scores, cut = max_similarity(encoder.encode_tokens([question], "question").tokens[0], tokens.tokens), tokens.cut
+        found = encoder.encode_tokens(passages, "passage")
+        scores = max_similarity(encoder.encode_tokens([question], "question").tokens[0], found.tokens)
     else:
         found = encoder.encode(passages, "passage")
-        scores, cut = found.vectors @ encoder.encode([question], "question").vectors[0], found.cut
+        scores = found.vectors @ encoder.encode([question], "question").vectors[0]
     places = best(scores, top)
-    return RankedPassages(tuple(places), tuple(float(scores[place]) for place in places), cut)
+    return RankedPassages(tuple(places), tuple(float(scores[place]) for place in places), found.truncated)
 
 
 def max_similarity(question: Matrix, passages: Sequence[Matrix]) -> Matrix:
-    """Late interaction (Khattab and Zaharia, 2020): each token of the question looks for its nearest in a passage.
+    """Return the late-interaction scores of passages (Khattab and Zaharia, 2020).
 
-    Their sum is divided by the number of the question's tokens, so that the score is a cosine like any other.
+    For each token of the question the best cosine in the passage is taken. The score is their mean, so that it is
+    comparable with a cosine.
     """
     if not passages:
         return np.zeros(0, np.float32)
     starts = np.cumsum([0, *map(len, passages[:-1])])
     similarities = question @ np.concatenate(passages).T
-    nearest: Matrix = np.maximum.reduceat(similarities, starts, axis=1)
-    means: Matrix = nearest.mean(axis=0)
+    means: Matrix = np.maximum.reduceat(similarities, starts, axis=1).mean(axis=0)
     return means
 
 
 def best(scores: Matrix, top: int) -> list[int]:
-    """Places of the highest scores, highest first; of equal ones the earlier."""
+    """Return the indexes of the highest scores, highest first; the earlier one wins a tie."""
     order: list[int] = np.argsort(-scores, kind="stable")[:top].tolist()
     return order

@@ -1,4 +1,4 @@
-"""Any model of the library sentence-transformers: `st/<repository or folder>`."""
+"""`st/<repository or folder>`: any model of the library sentence-transformers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+# The names of the prompts that some models put before a text.
 _PROMPT: dict[Role, str] = {"question": "query", "passage": "document"}
-"""The library's names for what some models want before a text; a model that wants nothing has an empty one."""
 
 
 class SentenceEncoder:
-    """One vector a text; the library takes a graphics card where there is one.
+    """One vector per text; the library uses a GPU if there is one.
 
     Args:
-        name: What it is opened by.
-        source: A folder, or a repository of the model hub, whose files the library brings once and keeps.
+        name: The name of the encoder.
+        source: A folder, or a repository of the Hugging Face Hub, which the library downloads and caches.
     """
 
     def __init__(self, name: str, source: str) -> None:
@@ -31,7 +31,7 @@ class SentenceEncoder:
         self._model = _load(name, source)
 
     def identity(self) -> str:
-        """Version of the library, and hash of the weights as they are in memory."""
+        """Return the version of the library and the hash of the weights in memory."""
         from sentence_transformers import __version__  # noqa: PLC0415
 
         digest = hashlib.sha256()
@@ -41,21 +41,17 @@ class SentenceEncoder:
         return f"{self.name} sentence-transformers={__version__} sha256={digest.hexdigest()}"
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """The vectors of any texts; those beyond the model's maximum length are cut, and told."""
+        """Return the vectors of texts."""
         if not texts:
             return Encoded(np.zeros((0, self._model.get_embedding_dimension() or 0), np.float32))
         prompt = self._model.prompts.get(_PROMPT[role]) or ""
-        # Its tokenizer refuses halves of surrogate pairs, which stand in texts that were decoded carelessly.
-        whole = [prompt + text.encode("utf-8", "replace").decode() for text in texts]
-        vectors: Matrix = self._model.encode(whole, prompt="", convert_to_numpy=True, show_progress_bar=False)
-        return Encoded(to_unit(vectors.astype(np.float32)), self._cut(whole))
-
-    def _cut(self, texts: list[str]) -> tuple[int, ...]:
+        # The tokenizer refuses halves of surrogate pairs.
+        complete = [prompt + text.encode("utf-8", "replace").decode() for text in texts]
+        vectors: Matrix = self._model.encode(complete, prompt="", convert_to_numpy=True, show_progress_bar=False)
         most = self._model.max_seq_length
-        if most is None:
-            return ()
-        pieces = self._model.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
-        return tuple(place for place, found in enumerate(pieces) if len(found) > most)
+        tokens = self._model.tokenizer(complete, truncation=False, verbose=False)["input_ids"] if most else []
+        truncated = tuple(index for index, found in enumerate(tokens) if len(found) > most)
+        return Encoded(to_unit(vectors.astype(np.float32)), truncated)
 
 
 def _load(name: str, source: str) -> SentenceTransformer:
@@ -68,6 +64,6 @@ def _load(name: str, source: str) -> SentenceTransformer:
         return SentenceTransformer(source)
     except OSError as error:
         raise RagbedError(
-            f"encoder {name}: no model could be loaded from {source}: {error}. "
-            "Name a folder that holds one, or a repository of the model hub, and check the network."
+            f"encoder {name}: {source} cannot be loaded: {error}. "
+            "Name the folder of a model or a repository of the Hugging Face Hub, and check the network."
         ) from error

@@ -1,6 +1,6 @@
-"""Words of a text for a full-text index: Latin words as they are, Chinese as pairs of neighbouring characters.
+"""Split a text into words for a full-text index: Latin words, and pairs of neighbouring Chinese characters.
 
-Chinese has no spaces; pairs need no dictionary, and a word of two characters or more is found by its pairs.
+Chinese has no spaces. Pairs need no dictionary, and every word of two or more characters is found by its pairs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ _IS_HAN = re.compile(rf"[{_HAN}]")
 
 
 def words_of(text: str) -> list[str]:
-    """The words, in order, in lower case."""
+    """Return the words in order and in lower case."""
     words: list[str] = []
     for run in _RUN.findall(text.lower()):
-        if _IS_HAN.match(run) and len(run) > 1:
-            words += (run[place : place + 2] for place in range(len(run) - 1))
-        else:
-            words.append(run)
+        is_pairs = _IS_HAN.match(run) and len(run) > 1
+        words += [run[at : at + 2] for at in range(len(run) - 1)] if is_pairs else [run]
     return words

@@ -1,26 +1,23 @@
-"""Cuts text into pieces of a unigram vocabulary, as SentencePiece does (Kudo, 2018).
+"""Split text into tokens of a unigram vocabulary, as SentencePiece does (Kudo, 2018).
 
-Of all ways to cut a text into pieces, the one whose pieces' log-probabilities add up to most is taken
-(Viterbi). A character that no piece covers becomes the unknown piece.
+Of all ways to split a text, the most probable one is taken (Viterbi). A character that is in no piece becomes the
+unknown token. See `e5` for the reason why this is not the package tokenizers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
+# The mark at the start of a word; pieces have it as their first character or not at all.
 SPACE = "\u2581"
-"""Marks where a word begins; pieces hold it as their first character or not at all."""
-
+# How much less probable than the rarest piece an unknown character is: SentencePiece's constant.
 UNKNOWN_PENALTY = 10.0
-"""How much less likely than the rarest piece an unknown character is: SentencePiece's constant."""
-
+# Words are repeated, above all in languages with spaces; the number is limited because web pages also have rare ones.
 CACHED_WORDS = 65536
-"""Words come back, above all in languages that separate them; bounded, as web pages also bring words that never do."""
-
+# Longer runs without a space (Chinese sentences) are not repeated and would fill the memory.
 CACHED_LENGTH = 24
-"""Longer runs without a space (Chinese sentences) do not come back and would fill the memory."""
 
 _SPACES = re.compile(" {2,}")
 
@@ -29,32 +26,34 @@ class Unigram:
     """A vocabulary of pieces with their log-probabilities.
 
     Args:
-        pieces: Piece to log-probability; its place in the mapping is its id.
-        unknown: Id of the unknown piece.
-        fold: Code point to the text that stands for it (compatibility forms, control characters).
-        marks: Ids that no text is cut into, whatever it spells.
+        pieces: Log-probabilities; the index of a piece in the mapping is its id.
+        unknown: The id of the unknown token.
+        fold: Replacements of code points (compatibility forms, control characters).
+        special: Ids of special tokens, which no text becomes.
     """
 
     def __init__(
-        self, pieces: Mapping[str, float], unknown: int, fold: Mapping[int, str], marks: Collection[int]
+        self, pieces: Mapping[str, float], unknown: int, fold: Mapping[int, str], special: Collection[int]
     ) -> None:
         self._fold, self._unknown = fold, unknown
-        self._scores = {piece: (score, at) for at, (piece, score) in enumerate(pieces.items()) if at not in marks}
+        self._scores = {piece: (score, at) for at, (piece, score) in enumerate(pieces.items()) if at not in special}
         self._unknown_score = min(pieces.values()) - UNKNOWN_PENALTY
         self._longest: dict[str, int] = {}
         for piece in self._scores:
             self._longest[piece[:1]] = max(self._longest.get(piece[:1], 1), len(piece))
-        self._cut_cached = lru_cache(CACHED_WORDS)(self._cut_word)
+        self._encode_cached = lru_cache(CACHED_WORDS)(self._encode_word)
 
-    def cut(self, text: str) -> list[int]:
-        """The ids of the pieces of a text."""
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text."""
         folded = _SPACES.sub(" ", text.translate(self._fold))
-        return [piece for word in _words(folded) for piece in self._cut(word)]
+        tokens: list[int] = []
+        # No piece has a mark inside, so each word can be split by itself.
+        for word in folded.removeprefix(" ").split(" "):
+            marked = SPACE + word
+            tokens += self._encode_cached(marked) if len(marked) <= CACHED_LENGTH else self._encode_word(marked)
+        return tokens
 
-    def _cut(self, word: str) -> tuple[int, ...]:
-        return self._cut_cached(word) if len(word) <= CACHED_LENGTH else self._cut_word(word)
-
-    def _cut_word(self, word: str) -> tuple[int, ...]:
+    def _encode_word(self, word: str) -> tuple[int, ...]:
         best = [0.0] + [-float("inf")] * len(word)
         came_from: list[tuple[int, int]] = [(0, 0)] * (len(word) + 1)
         for start in range(len(word)):
@@ -65,14 +64,9 @@ class Unigram:
                 found = self._scores.get(word[start:end])
                 if found and so_far + found[0] > best[end]:
                     best[end], came_from[end] = so_far + found[0], (start, found[1])
-        pieces: list[int] = []
+        tokens: list[int] = []
         at = len(word)
         while at:
-            at, piece = came_from[at]
-            pieces.append(piece)
-        return tuple(reversed(pieces))
-
-
-def _words(text: str) -> Iterator[str]:
-    """Words with the mark before each: as no piece reaches across a mark, each can be cut by itself."""
-    return (SPACE + word for word in text.removeprefix(" ").split(" "))
+            at, token = came_from[at]
+            tokens.append(token)
+        return tuple(reversed(tokens))

@@ -82,12 +82,12 @@ BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "packed and cut": ([page(gzip.compress(HTML)[:-9], Content_Encoding="gzip")], "cut", "is incomplete"),
     "cut for ever": ([cut_after(10, page(HTML))], "cut", "the connection was cut"),
     "reset for ever": ([reset_after(0)], "cut", "the connection was cut"),
-    "no HTTP": ([no_http], "protocol", "does not speak HTTP"),
-    "a circle": ([redirect("/news")], "redirect", "more than 5 redirects"),
+    "no HTTP": ([no_http], "protocol", "the response is not valid HTTP"),
+    "a circle": ([redirect("/news")], "redirect", "redirected more than 5 times"),
     "to ftp": ([redirect("ftp://127.0.0.1/")], "redirect", "only http and https"),
     "to a file": ([redirect("file:///etc/hostname")], "redirect", "only http and https"),
-    "to nowhere": ([redirect("")], "redirect", "without saying where to"),
-    "to a name and password": ([redirect("http://eve:secret@127.0.0.1/")], "redirect", "with a user name or password"),
+    "to nowhere": ([redirect("")], "redirect", "without a target"),
+    "to a name and password": ([redirect("http://eve:secret@127.0.0.1/")], "redirect", "with a name or password"),
     "304 that nobody asked for": ([status(304)], "status", "the server answered 304"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragbed.io.pins import is_right, pin_of
+from ragbed.io.pins import matches_pin, pin_of
 
 
 def test_a_git_pin_is_what_git_itself_says(tmp_path: Path) -> None:
@@ -15,5 +15,5 @@ def test_a_git_pin_is_what_git_itself_says(tmp_path: Path) -> None:
 
 def test_a_file_of_another_size_is_wrong_without_a_look_at_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "greeting").write_bytes(b"hello\n")
-    assert not is_right(tmp_path / "greeting", "no such scheme", size=7)
-    assert not is_right(tmp_path / "nothing", "no such scheme")
+    assert not matches_pin(tmp_path / "greeting", "no such scheme", size=7)
+    assert not matches_pin(tmp_path / "nothing", "no such scheme")

@@ -15,7 +15,7 @@ import pytest
 from ragbed.errors import DataError, UsageError
 from ragbed.interop.exports.cassette import replay, write_trials
 from ragbed.interop.exports.records_base import ExportedRun
-from ragbed.io.cassette import CassetteWriter, read_tape
+from ragbed.io.cassette import CassetteWriter, read_cassette
 from ragbed.runs.execution import run
 from ragbed.runs.lock import hold
 from ragbed.runs.store import open_store
@@ -147,11 +147,11 @@ def test_a_changed_line_is_named(cassette: Path, tmp_path: Path) -> None:
     done = type_command("import", str(cassette), "--from", "cassette", "--out", str(tmp_path / "again"))
     assert (done.code, done.err) == (
         1,
-        f"ragbed: {cassette}:{place + 1}: is not as it was written; take another copy\n",
+        f"ragbed: {cassette}:{place + 1}: the line was changed after it was written; use another copy\n",
     )
 
 
-@pytest.mark.parametrize(("kept", "problem"), [(0.5, "is cut or damaged"), (0.999, "is cut or damaged")])
+@pytest.mark.parametrize(("kept", "problem"), [(0.5, "is truncated or damaged"), (0.999, "is truncated or damaged")])
 def test_a_truncated_file_is_named(cassette: Path, tmp_path: Path, kept: float, problem: str) -> None:
     whole = cassette.read_bytes()
     cassette.write_bytes(whole[: int(len(whole) * kept)])
@@ -162,10 +162,10 @@ def test_a_truncated_file_is_named(cassette: Path, tmp_path: Path, kept: float, 
 def test_lines_without_a_checksum_and_other_files_are_refused(cassette: Path, tmp_path: Path) -> None:
     lines = gzip.decompress(cassette.read_bytes()).split(b"\n")
     cassette.write_bytes(gzip.compress(b"\n".join(lines[:-2]) + b"\n"))
-    with pytest.raises(DataError, match="without its seal"):
+    with pytest.raises(DataError, match="without its checksum"):
         replay(cassette, tmp_path / "again")
     cassette.write_text("{}")
-    with pytest.raises(DataError, match="is no cassette"):
+    with pytest.raises(DataError, match="is not a cassette"):
         replay(cassette, tmp_path / "again")
     with pytest.raises(UsageError, match="no such file"):
         replay(tmp_path / "none", tmp_path / "again")
@@ -226,7 +226,7 @@ def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_refused(tmp_path: P
     for words in (("import", str(path), "--from", "cassette", "--out", str(tmp_path / "out")),
                   ("run", "-m", f"cassette/{path}", "-d", "figure1", "--out", str(tmp_path / "out"))):  # fmt: skip
         done = type_command(*words)
-        assert (done.code, "MiB, which no recorded run does for its size" in done.err) == (1, True), done.err
+        assert (done.code, "MiB, far more than a recorded run of its size" in done.err) == (1, True), done.err
     assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 
@@ -248,7 +248,7 @@ def test_an_api_key_in_a_response_is_removed(tmp_path: Path) -> None:
         words = ("-d", "figure1", "--num-docs", "2", "--no-cache", "--out", str(tmp_path / "run"))
         type_command("run", "-m", "openai-api/leak/m", *words, env=env)
     type_command("export", str(tmp_path / "run"), "--to", "cassette", "-o", str(tmp_path / "c"))
-    lines = b"\n".join(read_tape(tmp_path / "c"))
+    lines = b"\n".join(read_cassette(tmp_path / "c"))
     assert b"It is Bearer [key]." in lines
     assert b"sk-secret" not in lines
 

@@ -146,7 +146,7 @@ def test_targets_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
     done = _export("figure1", "inspect", tmp_path / "there", "--num-docs", "2")
-    assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} is there already; name a new folder.\n")
+    assert (done.code, done.err) == (2, f"ragbed: {tmp_path / 'there'} already exists; name a new folder.\n")
     done = _export("figure1", "lm-eval", tmp_path / "there" / "file" / "out", "--num-docs", "2")
     assert done.code == 1
     assert "cannot be written: Not a directory" in done.err

@@ -1,4 +1,4 @@
-"""Bundled weights are found where a package or a download put them, and missed with the command that brings them."""
+"""Test that bundled weights are found in a package or a download, and missing ones named with the command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_installed_package_is_found_without_being_imported() -> None:
 
 @pytest.mark.usefixtures("no_packages")
 def test_downloaded_weights_are_found_and_missing_ones_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="bundled/smollm2 are not here; bring them with: ragbed data get smollm2"):
+    with pytest.raises(UsageError, match="bundled/smollm2 are not installed; install them: ragbed data get smollm2"):
         find_weights("smollm2", tmp_path)
     entry = CATALOG["smollm2"]
     path = folder_of(entry, tmp_path) / entry.files[0].name

@@ -1,4 +1,4 @@
-"""`hf/` where its libraries are not installed."""
+"""Test `hf/` without its libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.typed import type_command
 
 
-def test_missing_libraries_are_told_with_the_command_that_installs_them(tmp_path: Path) -> None:
+def test_missing_libraries_are_named_with_the_install_command(tmp_path: Path) -> None:
     assert find_spec("torch") is None, "the environment of `make test` has no torch"
     done = type_command("run", "-m", f"hf/{tmp_path}", "-d", "figure1")
     assert done.code == 2

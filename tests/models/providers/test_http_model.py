@@ -1,4 +1,4 @@
-"""Models behind servers: what is sent, what they say of themselves, several servers, cases set aside."""
+"""Test HTTP models: requests, identity, several servers, and cases that are set aside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def listed(**entry: object) -> dict[str, object]:
 VLLM = {"root": "org/weights", "max_model_len": 4096}
 
 
-def test_identity_is_what_stays() -> None:
+def test_identity_does_not_change_between_requests() -> None:
     first = identity_at(listed(**VLLM, created=1, permission=[{"id": "a"}]))
     assert first
     assert identity_at(listed(**VLLM, created=2, permission=[{"id": "b"}])) == first
@@ -49,24 +49,24 @@ def test_identity_changes_with_the_model(change: dict[str, object]) -> None:
     assert identity_at(listed(**(VLLM | change))) != identity_at(listed(**VLLM))
 
 
-def test_ollama_tells_the_digest_of_its_weights() -> None:
-    def told(digest: str) -> str:
+def test_the_identity_of_ollama_has_the_digest_of_the_weights() -> None:
+    def identity_of(digest: str) -> str:
         tags = {"/api/tags": {"models": [{"name": "m:latest", "digest": digest}]}}
         return identity_at(tags, "ollama/m")
 
-    assert told("a")
-    assert told("a") != told("b")
+    assert identity_of("a")
+    assert identity_of("a") != identity_of("b")
 
 
 @pytest.mark.parametrize(
     "page", [b"", b"<html>", b"[]", b'{"data": 1}', b"\xff", b"[" * 100_000, {"data": [{"id": "x"}]}]
 )
-def test_a_server_that_tells_nonsense_has_no_identity(page: object) -> None:
+def test_a_server_with_invalid_metadata_has_no_identity(page: object) -> None:
     assert identity_at({"/v1/models": page}) == ""
     assert identity_at({"/api/tags": page}, "ollama/m") == ""
 
 
-def test_a_server_that_is_not_there_has_no_identity() -> None:
+def test_an_unreachable_server_has_no_identity() -> None:
     assert asyncio.run(with_model(model_at("http://127.0.0.1:9/v1"), lambda model: model.identity())) == ""
 
 
@@ -85,7 +85,7 @@ def test_several_servers_share_the_work() -> None:
 
 
 @pytest.mark.parametrize("fault", [hang, status(500)], ids=["hangs", "500"])
-def test_one_server_that_fails_and_one_that_is_gone_do_not_sink_the_run(fault: object) -> None:
+def test_a_failing_and_an_unreachable_server_do_not_end_the_run(fault: object) -> None:
     async def talk() -> None:
         async with FaultServer([fault]) as bad, FaultServer([well]) as good:  # type: ignore[list-item]
             urls = ("http://127.0.0.1:9/v1", bad.url, good.url)
@@ -96,7 +96,7 @@ def test_one_server_that_fails_and_one_that_is_gone_do_not_sink_the_run(fault: o
     asyncio.run(talk())
 
 
-def test_mixed_faults_leave_no_case_behind_and_nobody_is_asked_early() -> None:
+def test_mixed_faults_lose_no_case_and_no_retry_is_early() -> None:
     """5 % 429, 5 % 500 and 1 % that hang, as drawn by lot; Retry-After is kept."""
     chance, due, early = random.Random(0), dict[bytes, float](), []
     refuse, fail = status(429, Retry_After="0.2"), status(500)
@@ -122,7 +122,7 @@ def test_mixed_faults_leave_no_case_behind_and_nobody_is_asked_early() -> None:
     assert not early
 
 
-def test_calls_that_hang_for_ever_end_as_so_many_timeouts() -> None:
+def test_calls_that_hang_end_as_timeouts() -> None:
     async def answer(exchange: Exchange) -> None:
         await (hang if json.loads(exchange.body)["messages"][1]["content"].endswith("7?") else well)(exchange)
 
@@ -136,7 +136,7 @@ def test_calls_that_hang_for_ever_end_as_so_many_timeouts() -> None:
     assert kinds.count("") == 90
 
 
-def test_a_case_that_has_to_wait_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_case_is_sent_while_one_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_PARK_S", 0.1)
 
     async def talk() -> None:
@@ -158,7 +158,7 @@ def test_a_case_that_has_to_wait_makes_room_for_another(monkeypatch: pytest.Monk
     asyncio.run(talk())
 
 
-def test_what_is_sent_to_a_compatible_server() -> None:
+def test_the_request_to_a_compatible_server() -> None:
     _, server = ask(well)
     assert json.loads(server.seen[0].body) == {
         "model": "m",
@@ -170,20 +170,20 @@ def test_what_is_sent_to_a_compatible_server() -> None:
     assert f"Authorization: Bearer {KEY}" in server.seen[0].head
 
 
-def test_openai_itself_gets_the_names_that_its_newer_models_know() -> None:
+def test_openai_gets_the_parameter_names_of_its_newer_models() -> None:
     model = open_model("openai/gpt", lambda name: ModelConfig(name, {"OPENAI_API_KEY": KEY}, Sampling(max_tokens=9)))
     sent = json.loads(model.request(case()))
     assert sent.keys() == {"model", "messages", "temperature", "max_completion_tokens"}
 
 
 @pytest.mark.parametrize(("spec", "is_told"), [("vllm/m", True), ("ollama/m", False)])
-def test_a_judge_is_held_to_its_list_by_a_server_that_can(spec: str, is_told: bool) -> None:
-    wish = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
-    sent = json.loads(open_model(spec, lambda name: ModelConfig(name, {}, wish)).request(case()))
+def test_a_server_with_structured_outputs_restricts_a_judge_to_its_choices(spec: str, is_told: bool) -> None:
+    sampling = Sampling(choices=("VERDICT: yes", "VERDICT: no"))
+    sent = json.loads(open_model(spec, lambda name: ModelConfig(name, {}, sampling)).request(case()))
     assert sent.get("structured_outputs") == ({"choice": ["VERDICT: yes", "VERDICT: no"]} if is_told else None)
 
 
-def test_what_stands_behind_the_question_mark_of_a_base_stays() -> None:
+def test_the_query_of_a_base_url_is_kept() -> None:
     async def talk() -> str:
         async with FaultServer([well]) as server:
             await with_model(model_at(f"{server.url}/?api-version=1"), lambda model: model.complete(case()))
@@ -195,7 +195,7 @@ def test_what_stands_behind_the_question_mark_of_a_base_stays() -> None:
 WRONG = {
     "no key": ("openai/m", {}, "OPENAI_API_KEY is not set"),
     "an empty key": ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
-    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "holds characters that no key has"),
+    "a key on two lines": ("openai/m", {"OPENAI_API_KEY": "a\nb"}, "has characters that no API key has"),
     "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
     "no model": ("openai-api/x", {}, "write openai-api/<name>/<model>"),
     "another protocol": ("vllm/m", {"VLLM_BASE_URL": "ftp://host/v1"}, "is not valid"),
@@ -204,7 +204,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_wish_is_refused_before_anything_is_asked(name: str) -> None:
+def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
     spec, environ, problem = WRONG[name]
     with pytest.raises(UsageError, match=problem) as caught:
         open_model(spec, lambda model: ModelConfig(model, environ))
@@ -213,10 +213,10 @@ def test_a_wrong_wish_is_refused_before_anything_is_asked(name: str) -> None:
 
 def test_advice_names_what_to_check() -> None:
     assert model_at("http://u:pass@host/v1").advice == (
-        "Check the key (T_API_KEY), the model's name (m) and the address (http://host/v1)."
+        "Check the key (T_API_KEY), the model's name (m) and the URL (http://host/v1)."
     )
     system = open_model("http/https://u:pass@host/ask", lambda model: ModelConfig(model, {})).advice
-    assert "to https://host/ask by hand; docs/own-system.md says" in system
+    assert "to https://host/ask with curl; docs/own-system.md describes" in system
     assert "the model's name" not in system
 
 
@@ -224,7 +224,7 @@ def test_every_provider_can_be_named() -> None:
     assert {"openai", "openai-api", "vllm", "ollama", "anthropic"} <= PROVIDERS.keys()
 
 
-def test_what_asks_over_http_is_quick_to_load() -> None:
+def test_http_models_are_quick_to_import() -> None:
     heavy = "{'aiohttp', 'email', 'urllib.request'}"
     look = f"import sys, ragbed.models.providers.openai; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
@@ -245,7 +245,7 @@ def test_what_asks_over_http_is_quick_to_load() -> None:
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
-    with pytest.raises(UsageError, match=r"not valid|not the address of a proxy|only http:// proxies"):
+    with pytest.raises(UsageError, match=r"not valid|not the URL of a proxy|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
 
 

@@ -1,4 +1,4 @@
-"""The pace against servers with a limit, in virtual time: minutes pass in milliseconds, and always alike."""
+"""Test the pacer against servers with a limit in virtual time, which is fast and deterministic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.models.virtual import run_virtually
 
 @dataclass
 class Server:
-    """Refuses what is above its rate (a token bucket), or by chance; serves so many at once, and the others wait."""
+    """A server with a token bucket, random refusals and a number of slots."""
 
     rate: float | None = None
     chance: float = 0.0
@@ -60,7 +60,7 @@ class Server:
         return True
 
     def rates(self, since: int, until: int) -> tuple[float, float]:
-        """Calls a second that passed, and the share that was refused."""
+        """Return the accepted calls per second and the share of refused ones."""
         passed, refused = (sum(seen[second] for second in range(since, until)) for seen in (self.passed, self.refused))
         return passed / (until - since), refused / (passed + refused)
 
@@ -75,7 +75,7 @@ async def ask_for(seconds: int, pace: Pacer, server: Server) -> None:
                 passed = False
                 try:
                     passed = await server.is_passed()
-                    (lane.replied if passed else lane.refused)(pace.clock())
+                    (lane.responded if passed else lane.refused)(pace.clock())
                 except TimeoutError:
                     lane.failed(pace.clock(), late=True)
                 finally:
@@ -98,7 +98,7 @@ def play(seconds: int, **server: float) -> tuple[Server, Pacer]:
 
 
 @pytest.mark.parametrize(("rate", "latency_s"), [(2, 0.1), (10, 1), (50, 0.02), (50, 0.1), (50, 1), (100, 0.1)])
-def test_what_a_server_allows_is_used_with_few_refusals(rate: float, latency_s: float) -> None:
+def test_the_allowed_rate_is_used_with_few_refusals(rate: float, latency_s: float) -> None:
     server, _ = play(40, rate=rate, latency_s=latency_s)
     passed, refused = server.rates(15, 39)
     assert passed >= 0.9 * rate
@@ -112,68 +112,68 @@ def test_the_full_speed_is_back_soon_after_a_limit_is_lifted() -> None:
     assert server.rates(49, 50)[0] >= 0.9 * full
 
 
-def test_refusals_that_have_nothing_to_do_with_the_rate_do_not_slow_it_down() -> None:
+def test_refusals_that_do_not_depend_on_the_rate_do_not_reduce_it() -> None:
     server, _ = play(15, chance=0.05)
     assert server.rates(8, 14)[0] > 400
 
 
-def test_a_few_calls_that_hang_do_not_slow_it_down() -> None:
+def test_a_few_calls_that_hang_do_not_reduce_the_rate() -> None:
     server, pace = play(20, chance=0.05, hangs=0.01)
-    assert pace.lanes[0].width.open == 64
+    assert pace.lanes[0].concurrency.open == 64
     assert server.rates(8, 19)[0] > 200
 
 
-def test_where_all_is_refused_one_call_a_second_goes() -> None:
+def test_one_call_per_second_is_sent_if_all_are_refused() -> None:
     server, _ = play(40, chance=1)
     assert 0.5 <= sum(server.refused[second] for second in range(10, 40)) / 30 <= 1.5
 
 
 @pytest.mark.parametrize(("slots", "least", "most"), [(4, 4, 12), (8, 8, 14), (24, 20, 40), (1000, 64, 64)])
-def test_as_many_calls_at_once_are_kept_as_help(slots: int, least: int, most: int) -> None:
+def test_the_concurrency_is_as_large_as_it_helps(slots: int, least: int, most: int) -> None:
     server, pace = play(60, slots=slots, latency_s=0.1)
-    assert least <= pace.lanes[0].width.open <= most
+    assert least <= pace.lanes[0].concurrency.open <= most
     assert server.rates(20, 39)[0] >= 0.9 * min(slots, 64) / 0.1
 
 
-def test_late_replies_make_it_narrower() -> None:
+def test_timeouts_reduce_the_concurrency() -> None:
     lane = Pacer(64, adaptive=True).lanes[0]
     lane.failed(0.0, late=True)
-    assert lane.width.open == 22
-    lane.replied(1.0)
+    assert lane.concurrency.open == 22
+    lane.responded(1.0)
     for second in range(2, 20):
-        lane.replied(second)
+        lane.responded(second)
     lane.failed(20.0, late=True)
-    assert lane.width.open == 22  # one in twenty is none too many
+    assert lane.concurrency.open == 22  # one in twenty is none too many
 
 
 async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:
-    """Starts calls that take no time; tells when each began."""
-    begun = []
+    """Start calls that take no time, and return their start times."""
+    start_times = []
     for _ in range(calls):
         lane = await pace.enter(size)
-        begun.append(asyncio.get_running_loop().time())
+        start_times.append(asyncio.get_running_loop().time())
         pace.leave(lane)
-    return begun
+    return start_times
 
 
-def test_requests_a_minute_are_kept_evenly() -> None:
+def test_requests_per_minute_are_spread_evenly() -> None:
     async def scene() -> list[float]:
         return await start(Pacer(64, per_s=2, clock=asyncio.get_running_loop().time), 5)
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 0.5, 1, 1.5, 2])
 
 
-def test_tokens_a_minute_are_guessed_then_learned() -> None:
+def test_tokens_per_minute_are_estimated_and_then_corrected() -> None:
     async def scene() -> list[float]:
         pace = Pacer(64, tokens_per_s=300, clock=asyncio.get_running_loop().time)
         first = await start(pace, 2, size=1000)  # guessed: 300 tokens, a second's worth
-        pace.spent(1000, 600)
+        pace.correct_tokens(1000, 600)
         return first + await start(pace, 1, size=1000)
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 1, 3])
 
 
-def test_who_gives_up_waiting_leaves_no_gap() -> None:
+def test_a_cancelled_waiter_leaves_no_gap() -> None:
     async def scene() -> None:
         pace = Pacer(1, clock=asyncio.get_running_loop().time)
         lane = await pace.enter()
@@ -192,7 +192,7 @@ def test_who_gives_up_waiting_leaves_no_gap() -> None:
     run_virtually(scene())
 
 
-def test_work_goes_to_the_server_with_most_room_and_not_to_one_that_fails() -> None:
+def test_calls_go_to_the_server_with_the_most_room_and_not_to_one_that_fails() -> None:
     async def scene() -> None:
         clock = asyncio.get_running_loop().time
         pace = Pacer(8, servers=2, clock=clock)
@@ -207,7 +207,7 @@ def test_work_goes_to_the_server_with_most_room_and_not_to_one_that_fails() -> N
     run_virtually(scene())
 
 
-def test_where_all_servers_fail_all_are_tried() -> None:
+def test_all_servers_are_tried_if_all_fail() -> None:
     async def scene() -> ServerLane:
         pace = Pacer(8, servers=2, clock=asyncio.get_running_loop().time)
         for lane in pace.lanes:

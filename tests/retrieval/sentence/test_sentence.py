@@ -1,4 +1,4 @@
-"""sentence-transformers on a small model with random weights, made here: the whole path, no download."""
+"""Test sentence-transformers with a small model with random weights, without a download."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = ["Who won?", "谁获得了文学奖？", "", "half a pair: \ud800", "x" 
 
 
 def write_model(folder: Path, seed: int, prompts: dict[str, str] | None = None) -> Path:
-    """A model that reads characters; every text of more than 30 of them is too long for it."""
+    """Return a model that reads characters, at most 30."""
     torch.manual_seed(seed)
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     spelled = [*marks, *map(chr, range(32, 127)), *"谁获得了文学奖？"]
@@ -58,8 +58,8 @@ def test_every_text_has_a_row_of_length_one(encoder: Encoder) -> None:
 
 
 def test_a_text_too_long_for_the_model_is_named(encoder: Encoder) -> None:
-    assert encoder.encode(TEXTS, "passage").cut == (5,)
-    assert rank("Who?", TEXTS, encoder, top=2).cut == (5,)
+    assert encoder.encode(TEXTS, "passage").truncated == (5,)
+    assert rank("Who?", TEXTS, encoder, top=2).truncated == (5,)
 
 
 def test_no_texts_give_no_rows(encoder: Encoder) -> None:
@@ -71,14 +71,14 @@ def test_neighbours_in_a_batch_do_not_change_a_vector(encoder: Encoder) -> None:
     assert np.abs(alone - encoder.encode(TEXTS, "passage").vectors).max() < 1e-5
 
 
-def test_prompts_of_the_model_stand_before_its_texts(tmp_path: Path, encoder: Encoder) -> None:
+def test_prompts_of_the_model_precede_its_texts(tmp_path: Path, encoder: Encoder) -> None:
     prompted = make(tmp_path, seed=0, prompts={"query": "query: ", "document": "doc: "})
     plain = encoder.encode(["query: Who?", "doc: Who?"], "passage").vectors
     found = np.concatenate([prompted.encode(["Who?"], role).vectors for role in ("question", "passage")])
     assert np.abs(found - plain).max() < 1e-5
 
 
-def test_identity_hangs_on_the_weights(tmp_path: Path, encoder: Encoder) -> None:
+def test_identity_depends_on_the_weights(tmp_path: Path, encoder: Encoder) -> None:
     other = make(tmp_path, seed=1)
     assert encoder.identity().split("sha256=")[1] != other.identity().split("sha256=")[1]
     assert "sentence-transformers=" in encoder.identity()
@@ -86,5 +86,5 @@ def test_identity_hangs_on_the_weights(tmp_path: Path, encoder: Encoder) -> None
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match=r"no model could be loaded from .*Name a folder"):
+    with pytest.raises(RagbedError, match=r"cannot be loaded: .*Name the folder"):
         open_encoder(f"st/{tmp_path / 'nothing'}")

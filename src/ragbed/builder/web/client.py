@@ -17,7 +17,7 @@ from yarl import URL
 from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress
 from ragbed.builder.web.decompress import ACCEPT_ENCODING
 from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
-from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_cut, asked_pause_s, next_hop, parse_url
+from ragbed.io.http import PASSING, REDIRECTS, RequestRefused, as_interruption, next_hop, parse_url, retry_after
 
 # The first type that matches decides.
 _OUTCOMES: dict[type[Exception], FetchOutcome] = {
@@ -153,7 +153,7 @@ def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status but 200."""
     if response.status != 200:
         reason = f"the server answered {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=asked_pause_s(response))
+        raise FetchFailed("status", reason, passing=response.status in PASSING, pause_s=retry_after(response))
 
 
 def _failure(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
@@ -162,5 +162,5 @@ def _failure(error: aiohttp.ClientError | TimeoutError) -> FetchFailed:
     os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
     if isinstance(os_error, ForbiddenAddress):
         return FetchFailed("private", str(os_error.strerror))
-    reason = _REASONS.get(outcome) or str(as_cut(error))
+    reason = _REASONS.get(outcome) or str(as_interruption(error))
     return FetchFailed(outcome, reason, passing=outcome in ("connect", "timeout", "dns", "cut"))

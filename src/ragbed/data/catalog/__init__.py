@@ -17,7 +17,7 @@ from ragbed.data import Dataset
 from ragbed.data.shards import LIST, open_shards
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import check_file
-from ragbed.io.locations import naming, parse_place
+from ragbed.io.locations import parse_place, report_errors
 from ragbed.text import storable_name
 
 
@@ -215,7 +215,7 @@ def _open_place(name: str | None, spec: str, root: Path | None) -> Dataset:
 def _check_file(path: Path) -> None:
     """Refuse unreadable files and folders, e.g. of synthetic data or a build, whose files are separate datasets."""
     if path.is_dir():
-        with naming(path, "read"):
+        with report_errors(path, "read"):
             inside = sorted(str(file) for file in path.iterdir() if file.name.endswith(_FILES))
         inside = [file for file in inside if not file.endswith(".json")] or inside  # builds have .json summaries
         named = f": {', '.join(inside[:_MAX_SHOWN])}{', …' if len(inside) > _MAX_SHOWN else ''}" if inside else ""

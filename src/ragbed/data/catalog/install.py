@@ -26,7 +26,7 @@ class Arrival:
     """The result for one file; `set_aside` is the new name of a wrong file that had its name before."""
 
     file: str
-    state: Literal["here", "brought", "missing", "failed"]
+    state: Literal["here", "local_copy", "missing", "failed"]
     problem: str | None = None
     set_aside: str | None = None
 
@@ -45,7 +45,7 @@ def download(entry: CatalogEntry, root: Path, watcher: Watcher, limits: Download
         ]
         failures = {path.name: str(error) for path, error in asyncio.run(download_all(wanted, watcher, limits)).items()}
         return [
-            Arrival(file.name, "failed" if file.name in failures else "brought", failures.get(file.name))
+            Arrival(file.name, "failed" if file.name in failures else "local_copy", failures.get(file.name))
             for file in lacking
         ]
 
@@ -125,7 +125,7 @@ def _write(file: CatalogFile, original: IO[bytes], folder: Path, problem: str) -
         sink.flush()
         if not is_right(Path(sink.name), file.pin, file.size):
             raise DownloadError(problem)
-    return Arrival(file.name, "brought")
+    return Arrival(file.name, "local_copy")
 
 
 def _describe_wrong(path: Path, file: CatalogFile) -> str:
@@ -137,7 +137,9 @@ def _describe_wrong(path: Path, file: CatalogFile) -> str:
 
 def _find_lacking(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
     folders = (*package_folders(entry), folder)
-    return [file for file in entry.files if not any(is_right(one / file.name, file.pin, file.size) for one in folders)]
+    return [
+        file for file in entry.files if not any(matches_pin(one / file.name, file.pin, file.size) for one in folders)
+    ]
 
 
 def _set_aside(path: Path) -> str | None:

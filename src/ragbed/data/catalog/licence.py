@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragbed.data import Dataset
 from ragbed.data.catalog import dataset_names, folder_of
-from ragbed.io.pins import is_right
+from ragbed.io.pins import matches_pin
 
 UNKNOWN = "licence unknown, say it before you pass this on"
 
@@ -19,7 +19,7 @@ def licence_of(dataset: Dataset) -> str:
         if entry.source is None:
             is_it = dataset.path == folder_of(entry, Path()) / file.name
         else:
-            is_it = is_right(dataset.path, file.pin, file.size)
+            is_it = matches_pin(dataset.path, file.pin, file.size)
         if is_it:
             return entry.licence
     return UNKNOWN

@@ -20,7 +20,16 @@ from ragbed.analysis.diagnosis.reruns import FOLDER as DIAGNOSES
 from ragbed.analysis.judging.judge_run import FOLDER as JUDGES
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.interop.exports.records_base import ExportedRun, Written
-from ragbed.io.cassette import VERSION, CassetteResult, CassetteWriter, FilePart, Head, RunPart, decode_head, read_tape
+from ragbed.io.cassette import (
+    VERSION,
+    CassetteResult,
+    CassetteWriter,
+    FilePart,
+    Head,
+    RunPart,
+    decode_head,
+    read_cassette,
+)
 from ragbed.io.jsonl import make_folder, read_lines, write_whole_folder
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME
@@ -141,7 +150,7 @@ def replay(path: Path, folder: Path) -> Replayed:
         UsageError: The folder exists, or the file does not.
         DataError: The cassette is damaged or was changed.
     """
-    deque(read_tape(path), maxlen=0)  # verifies the checksum before any line is used
+    deque(read_cassette(path), maxlen=0)  # verifies the checksum before any line is used
     make_folder(folder.parent)
     with write_whole_folder(folder) as inside:
         return _Reader(path, inside).restore()
@@ -150,7 +159,7 @@ def replay(path: Path, folder: Path) -> Replayed:
 class _Reader:
     def __init__(self, path: Path, folder: Path) -> None:
         self._path, self._folder = path, folder
-        self._lines, self._number = read_tape(path), 0
+        self._lines, self._number = read_cassette(path), 0
         self._decoder = msgspec.json.Decoder(CassetteResult | RunPart | FilePart)
         self._replayed = Replayed()
 

@@ -51,7 +51,6 @@ METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
 )
-"""The metrics that harnesses average."""
 
 
 def write_inspect(layout: Layout, folder: Path, name: str) -> Written:

@@ -19,7 +19,7 @@ from ragbed.interop.exports.parquet import RowWriter, trial_row, trial_schema
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.interop.exports.shards import LINES, Record, ShardFormat
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import brought
+from ragbed.io.locations import local_copy
 from ragbed.runs.sharding import key_of
 from ragbed.runs.trials import trial_line
 
@@ -42,7 +42,7 @@ def _items(dataset: Dataset, written: Written, convert: Callable[..., Record]) -
 
 def _lines(dataset: Dataset, written: Written) -> Keyed:
     """Yield the lines of any JSONL file, e.g. of a build step, with their id or else the line itself as key."""
-    with brought(dataset.path) as here:
+    with local_copy(dataset.path) as here:
         for number, line in read_lines(here, dataset.path):
             written.count += 1
             record = decode_line(_DECODER, dataset.path, number, line)

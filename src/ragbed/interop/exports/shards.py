@@ -17,7 +17,7 @@ import msgspec
 from ragbed.data.shards import LIST, ShardPart, Shards
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.jsonl import part_of, write_whole, write_whole_folder
-from ragbed.io.locations import Place, is_there, naming, open_sink, remove
+from ragbed.io.locations import Place, is_there, open_sink, remove, report_errors
 
 # Maximum number of shards. All are open at once: systems allow a few thousand open files, and each remote file has a
 # buffer of 5 MB.
@@ -102,7 +102,7 @@ class _PartFile(io.RawIOBase):
         return self._size
 
     def write(self, chunk: Any) -> int:  # noqa: ANN401 - any buffer
-        with naming(self._place, "written"):
+        with report_errors(self._place, "written"):
             self._sink.write(chunk)
         self._hash.update(chunk)
         self._size += len(chunk)
@@ -111,7 +111,7 @@ class _PartFile(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             super().close()
-            with naming(self._place, "written"):
+            with report_errors(self._place, "written"):
                 self._sink.close()
 
     def summary(self, name: str) -> ShardPart:

@@ -1,8 +1,7 @@
-"""Starts and ends llama.cpp in a process of its own.
+"""Run llama.cpp in its own process.
 
-It could run inside this one, but a file that it does not like can make it abort, a prompt that is being read cannot
-be interrupted, and what it prints cannot be kept off the terminal. A process can be ended at any moment, says why it
-ended, and takes nothing with it.
+In this process a bad file could make it abort, a prompt could not be interrupted while it is read, and its output would
+appear in the terminal. A process can be ended at any time, and its exit code and output tell why it ended.
 """
 
 from __future__ import annotations
@@ -25,24 +24,23 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-INSTALL = "pip install 'ragbed[llamacpp]'"
+# The KV cache may take a quarter of the memory; the weights and everything else need the rest.
 _MEMORY_SHARE = 4
-"""A quarter of the memory may hold what was read; the weights and everything else need the rest."""
-_LEAST_CONTEXT = 2048
-_SAID_BYTES = 4000
+_MIN_CONTEXT = 2048
+_OUTPUT_BYTES = 4000
+# The start of a line that llama.cpp writes: time, level and place in its code.
 _LOG_PREFIX = re.compile(r"^[\d.]+ [A-Z] [^:]*: (error loading model: )?")
-"""Of a line that llama.cpp writes: the time, how grave it is, and where in its code."""
+# llama.cpp takes context lengths in steps of this many tokens.
 _ALIGN = 256
-"""llama.cpp takes contexts in steps of so many tokens."""
 
 
 class LlamaProcessFailed(Exception):
-    """The engine did not start; the message is its own."""
+    """llama.cpp did not start; the message is its own."""
 
 
 @dataclass(frozen=True)
 class LlamaSetup:
-    """How the engine is started."""
+    """The settings of the process."""
 
     weights: Weights
     slots: int
@@ -50,50 +48,49 @@ class LlamaSetup:
 
     @property
     def context(self) -> int:
-        """Tokens for each case: what the model reads, or what the memory has room for."""
+        """The context length for each case: that of the model, or less if the memory is small."""
         room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
-        return min(self.weights.context, max(_LEAST_CONTEXT, room // _ALIGN * _ALIGN))
+        return min(self.weights.context, max(_MIN_CONTEXT, room // _ALIGN * _ALIGN))
 
     @property
     def threads(self) -> int:
-        """All cores, unless the environment says how many are meant for us: others may be at work beside us."""
-        named = self.environ.get("OMP_NUM_THREADS", "")
-        return int(named) if named.isdigit() and int(named) else count_cores()
+        """The number of threads: all cores, unless OMP_NUM_THREADS is set."""
+        number = self.environ.get("OMP_NUM_THREADS", "")
+        return int(number) if number.isdigit() and int(number) else count_cores()
 
 
 class LlamaProcess:
-    """A running llama.cpp; made by `start`."""
+    """A running llama.cpp, started by `start`."""
 
-    def __init__(self, setup: LlamaSetup, process: subprocess.Popen[str], said: IO[bytes], key: str) -> None:
-        self.context, self.key = setup.context, key
-        self._process, self._said = process, said
+    def __init__(self, setup: LlamaSetup, process: subprocess.Popen[str], output: IO[bytes]) -> None:
+        self.context, self.key, self.url = setup.context, secrets.token_urlsafe(), ""
+        self._process, self._output = process, output
         self._stdin, self._stdout = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
-        self.address = ""
 
     @classmethod
     def start(cls, setup: LlamaSetup) -> LlamaProcess:
-        """Starts llama.cpp and waits until the weights are loaded.
+        """Start llama.cpp and wait until the weights are loaded.
 
         Raises:
             UsageError: The library is not installed.
-            EngineFailed: llama.cpp does not take the file.
+            LlamaProcessFailed: llama.cpp cannot load the file.
         """
         if importlib.util.find_spec("xllamacpp") is None:
-            raise UsageError(f"models in GGUF files need xllamacpp, which is not installed: {INSTALL}")
-        # The folder of the script has modules that are called like libraries: -P keeps it off the path.
+            raise UsageError("GGUF models need xllamacpp, which is not installed: pip install 'ragbed[llamacpp]'")
+        # Modules in the folder of the script have the names of libraries, so -P keeps it off the path.
         command = [sys.executable, "-P", str(Path(__file__).with_name("llama_child.py"))]
-        said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the engine
+        output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         process = subprocess.Popen(  # noqa: S603 - our own script
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=output,
             text=True,
-            start_new_session=True,  # Ctrl-C is for us to act on
-            # Threads that wait for each other sleep: spinning ones would take the processor from those that work.
+            start_new_session=True,  # Ctrl-C must reach only this process
+            # Waiting threads must sleep: spinning ones would take the CPU from those that work.
             env={**setup.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONSAFEPATH": "1"},
         )
-        engine = cls(setup, process, said, secrets.token_urlsafe())
+        engine = cls(setup, process, output)
         try:
             engine._load(setup)
         except BaseException:
@@ -102,7 +99,7 @@ class LlamaProcess:
         return engine
 
     def _load(self, setup: LlamaSetup) -> None:
-        wanted = {
+        settings = {
             "path": str(setup.weights.path),
             "context": self.context,
             "slots": setup.slots,
@@ -110,43 +107,43 @@ class LlamaProcess:
             "key": self.key,
         }
         with suppress(BrokenPipeError):
-            self._stdin.write(json.dumps(wanted) + "\n")
+            self._stdin.write(json.dumps(settings) + "\n")
             self._stdin.flush()
-        told = self._stdout.readline()
-        if not told:
+        answer = self._stdout.readline()
+        if not answer:
             self._process.wait()
             raise LlamaProcessFailed(self.last_words())
-        self.address = json.loads(told)
+        self.url = json.loads(answer)
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it accepts requests."""
         return self._process.poll() is None
 
     def last_words(self) -> str:
-        """Why it ended: the signal, and what llama.cpp said of it."""
-        self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, self._said.tell() - _SAID_BYTES))
-        lines = self._said.read().decode("utf-8", "replace").splitlines()
+        """Return why it ended: the signal and its last error message."""
+        self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, self._output.tell() - _OUTPUT_BYTES))
+        lines = self._output.read().decode("utf-8", "replace").splitlines()
         errors = [line for line in lines if "error" in line.lower()]
-        said = _LOG_PREFIX.sub("", (errors or lines or [""])[0]).strip()
+        message = _LOG_PREFIX.sub("", (errors or lines or [""])[0]).strip()
         code = self._process.poll()
         if code is None or code >= 0:
-            return said or "it said nothing"
-        memory = ", most likely for want of memory" if -code == signal.SIGKILL else ""
-        return f"it was ended by {signal.Signals(-code).name}{memory}" + (f": {said}" if said else "")
+            return message or "it printed no message"
+        memory = ", probably because the memory was full" if -code == signal.SIGKILL else ""
+        return f"it was ended by {signal.Signals(-code).name}{memory}" + (f": {message}" if message else "")
 
     def stop(self) -> None:
-        """Ends it at once."""
+        """End the process immediately."""
         self._process.kill()
-        for pipe in (self._stdin, self._stdout, self._said):
+        for pipe in (self._stdin, self._stdout, self._output):
             with suppress(BrokenPipeError):
                 pipe.close()
         self._process.wait()
 
 
 def count_cores() -> int:
-    """Processor cores that this process may use: more threads than these only wait for each other."""
+    """Return the number of CPU cores that this process may use."""
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     cores = {_read(f"/sys/devices/system/cpu/cpu{number}/topology/core_cpus_list") or str(number) for number in allowed}
     quota, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
@@ -157,7 +154,7 @@ def count_cores() -> int:
 def _memory_bytes() -> int:
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 8 << 30  # where the system does not say, what a small computer has
+    return 8 << 30  # the memory of a small computer
 
 
 def _read(path: str) -> str:

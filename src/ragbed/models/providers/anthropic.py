@@ -9,8 +9,8 @@ import msgspec
 
 from ragbed.models.base import canonical
 from ragbed.models.failures import Failure
-from ragbed.models.providers.http_connection import decode_json
-from ragbed.models.providers.http_model import HttpModel
+from ragbed.models.providers.http.connection import decode_json
+from ragbed.models.providers.http_model import HttpModel, parse_usage
 from ragbed.schema import Case, Completion
 
 _VERSION = "2023-06-01"
@@ -24,22 +24,22 @@ class _Block(msgspec.Struct):
     thinking: Any = None
 
 
-class _Reply(msgspec.Struct):
+class _Message(msgspec.Struct):
     content: list[_Block]
     stop_reason: Any = None
     usage: Any = None
 
 
-_DECODER = msgspec.json.Decoder(_Reply)
+_DECODER = msgspec.json.Decoder(_Message)
 
 
 class AnthropicModel(HttpModel):
-    """A model of Anthropic's, or of a server that speaks its protocol."""
+    """A model of Anthropic, or of a server with the same API."""
 
     path = "v1/messages"
 
     def request(self, case: Case) -> bytes:
-        """The body as it is sent: the system text stands apart from the turns."""
+        """Return the body of the request; the system text is not a message."""
         sampling = self._service.sampling
         system = [message.content for message in case.messages if message.role == "system"]
         body: dict[str, object] = {
@@ -50,57 +50,45 @@ class AnthropicModel(HttpModel):
         }
         if system:
             body["system"] = "\n\n".join(system)
-        if sampling.top_p != 1:  # newer models take one of the two only
+        if sampling.top_p != 1:  # newer models accept only one of the two
             body["top_p"] = sampling.top_p
         return canonical(body)
 
     async def identity(self) -> str:
-        """The name is dated and fixed by the provider."""
+        """Return the name, which the provider never reuses."""
         return self._service.remote
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key
         return {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key.reveal()})
 
-    def _reader(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all replies read alike
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:  # noqa: ARG002  # all responses have one format
         return parse_message
 
 
 def parse_message(content: bytes) -> Completion:
-    """A message as an outcome.
+    """Return the outcome for a message.
 
     Raises:
-        Failure: It is none, holds no text, or was filtered.
+        Failure: It is not a message, has no text, or was filtered.
     """
-    try:
-        reply = decode_json(content, _DECODER)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        start = content[:60].decode("utf-8", "replace")
-        raise Failure("protocol", f"the reply is no message ({error}): {start!r}", again=True) from None
-    stop = reply.stop_reason if isinstance(reply.stop_reason, str) else None
+    message = decode_json(content, _DECODER, "a message")
+    usage = parse_usage(message.usage, "input_tokens", "output_tokens")
+    stop = message.stop_reason if isinstance(message.stop_reason, str) else None
     if stop == "refusal":
-        raise Failure("filter", "stop_reason is refusal", usage=_usage(reply.usage))
-    texts = [block.text or "" for block in reply.content if block.type == "text"]
+        raise Failure("filter", "stop_reason is refusal", usage=usage)
+    texts = [block.text or "" for block in message.content if block.type == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise Failure("protocol", "the response has a text block whose text is not a string", again=True)
-    thoughts = [block.thinking for block in reply.content if block.type == "thinking"]
-    thought = "\n".join(one for one in thoughts if isinstance(one, str))
-    # A turn that ends without a word, or in the middle of thinking, is a reply: an empty one.
+    thoughts = [block.thinking for block in message.content if block.type == "thinking"]
+    # A turn that ends without a text, or while thinking, is an empty response.
     if not texts and stop not in ("end_turn", "max_tokens"):
-        problem = f"the reply has no text (stop_reason {stop})"
-        raise Failure("empty", problem, again=stop != "tool_use", usage=_usage(reply.usage))
+        problem = f"the response has no text (stop_reason {stop})"
+        raise Failure("empty", problem, again=stop != "tool_use", usage=usage)
     return Completion(
         outcome="ok",
         reply="".join(texts),
-        reasoning=thought or None,
+        reasoning="\n".join(thought for thought in thoughts if isinstance(thought, str)) or None,
         finish=_FINISH.get(stop or "", stop),
-        usage=_usage(reply.usage),
+        usage=usage,
     )
-
-
-def _usage(usage: object) -> dict[str, int] | None:
-    if not isinstance(usage, dict):
-        return None
-    counts = {"in": usage.get("input_tokens"), "out": usage.get("output_tokens")}
-    told = {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40}
-    return told or None

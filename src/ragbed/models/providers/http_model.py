@@ -1,4 +1,4 @@
-"""What all models behind a server have in common."""
+"""The common part of all models that are called over HTTP."""
 
 from __future__ import annotations
 
@@ -10,109 +10,117 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models.base import Sampling
-from ragbed.models.providers.connect import proxy_for, valid_url
+from ragbed.models.providers.http.connect import proxy_for, valid_url
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
 from ragbed.models.retry_policy import RetryPolicy
-from ragbed.models.secrets import ApiKey, shown
+from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.schema import Case, Completion
 
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Where and how a model is served."""
+    """Where and how a model is served.
+
+    Attributes:
+        name: The model string.
+        remote: The name of the model at the server.
+        urls: Base URLs; a call goes to the server with the most room.
+        key: The API key.
+        sampling: Sampling parameters.
+        pacer: The pacer of all calls.
+        retry_policy: Time limits and numbers of attempts.
+        to_check: What a user should check first if no call succeeds.
+        environ: The environment variables with proxies. It also has keys, so it is not in the repr.
+    """
 
     name: str
-    """The model string."""
     remote: str
-    """The name that the server knows the model by."""
     urls: Sequence[str]
-    """Base addresses; work goes to whichever is free."""
     key: ApiKey | None
     sampling: Sampling
-    pace: Pacer
-    patience: RetryPolicy
-    checks: str = "the key"
-    """What a user should look at first when nothing works."""
+    pacer: Pacer
+    retry_policy: RetryPolicy
+    to_check: str = "the key"
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Where proxies are named; keys stand there too, so it is never shown."""
 
 
 class HttpModel(ABC):
-    """A model that is asked over HTTP; what is sent and how replies read is up to its kind."""
+    """A model that is called over HTTP; subclasses define the requests and parse the responses."""
 
-    path: str
-    """Of the method, below the base address."""
+    path: str  # of the method, below the base URL
 
     def __init__(self, service: ServiceConfig) -> None:
         self.name, self.concurrency = service.name, 1
         self._service = service
         self._bases = [_read_url(url) for url in service.urls]
-        addresses = ", ".join(shown(url) for url in self._bases)
-        self.advice = f"Check {service.checks}, the model's name ({service.remote}) and the address ({addresses})."
+        urls = ", ".join(map(without_secrets, self._bases))
+        self.advice = f"Check {service.to_check}, the model's name ({service.remote}) and the URL ({urls})."
+        self.make_room: Callable[[], object] = lambda: None
         keys = [] if service.key is None else [service.key]
-        ways = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
-        self._transport = Transport(ways, self._headers, keys, service.pace, service.patience, self._open)
+        proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        self._transport = Transport(proxies, self._headers, keys, service.pacer, service.retry_policy)
+        self._transport.probe.when_open = self._allow_concurrency
+        self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
 
-    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # servers have their own dice
-        """Asks the server, again where that may help."""
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
+        """Call the server, with retries."""
         return await self.complete_request(self.request(case), case)
 
     async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """See `Posting`."""
-        return await self._transport.ask(request, self._reader(case))
+        """Call the server with the result of `request`; see `Posting`."""
+        return await self._transport.post(request, self._parser(case))
 
     @abstractmethod
     def request(self, case: Case) -> bytes:
-        """The body as it is sent."""
+        """Return the body of the request."""
 
     @abstractmethod
     async def identity(self) -> str:
-        """What the server says of the model."""
+        """Return what the server reports about the model."""
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         await self._transport.close()
 
     @property
     def parked(self) -> int:
-        """Cases that wait because the server asked for it."""
+        """The number of cases that wait because the server asked for it."""
         return self._transport.parked
 
-    @property
-    def make_room(self) -> Callable[[], object]:
-        """Called when a case is set aside."""
-        return self._transport.make_room
+    def _allow_concurrency(self) -> None:
+        """Accept as many cases as the pacer allows.
 
-    @make_room.setter
-    def make_room(self, call: Callable[[], object]) -> None:
-        self._transport.make_room = call
-
-    def _open(self) -> None:
-        """The server can be asked, so as many go in as the pace lets.
-
-        Not more: if a quarter more stood ready while others are written to the disk, short calls would be a seventh
-        faster, and a crash would lose a quarter more replies.
+        A reserve of a quarter would make short calls a seventh faster, and a crash would lose a quarter more responses.
         """
-        self.concurrency = self._service.pace.most
+        self.concurrency = self._service.pacer.most
         self.make_room()
 
-    @abstractmethod
-    def _headers(self) -> Mapping[str, str]: ...
+    def _headers(self) -> Mapping[str, str]:
+        key = self._service.key
+        return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _reader(self, case: Case) -> Callable[[bytes], Completion]:
-        """How a reply to a case reads."""
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]: ...
 
 
 def below(base: URL, path: str) -> URL:
-    """An address below a base; what the base has behind a question mark stays (`?api-version=…`)."""
+    """Return a URL below a base URL; the query of the base (`?api-version=…`) stays."""
     return base.with_path(f"{base.path.rstrip('/')}/{path}", keep_query=True) if path else base
+
+
+def parse_usage(usage: object, sent: str, received: str) -> dict[str, int] | None:
+    """Return the valid token counts of a response by the names of the two fields; None if there are none."""
+    if not isinstance(usage, dict):
+        return None
+    counts = {"in": usage.get(sent), "out": usage.get(received)}
+    # A boolean is an int in Python; neither it nor a negative number is a count.
+    return {name: count for name, count in counts.items() if type(count) is int and 0 <= count < 1 << 40} or None
 
 
 def _read_url(text: str) -> URL:
     url = valid_url(text)
     if url is None or url.scheme not in ("http", "https"):
-        # Not shown as it is: a password may stand in it.
+        # The message does not show the URL, because it may contain a password.
         raise UsageError("a base URL is not valid; write it as http://host:8000/v1.")
     return url

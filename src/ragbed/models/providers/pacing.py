@@ -1,7 +1,8 @@
-"""How fast a model is asked: as many calls at once as help, no faster than its servers allow, and on which of them.
+"""Decide when a call is sent and to which server.
 
-Each server has a lane with its own valves, since one may be slow or strict where another is not. A call goes to the
-lane with most room; a lane whose server fails rests, as long as another one works.
+Each server has a lane with its own concurrency and rate limit, because one may be slow or strict where another is not.
+A call goes to the lane with the most room; a lane whose server fails pauses while another one works. No library does
+this for several servers with unknown limits, so it is our own.
 """
 
 from __future__ import annotations
@@ -15,45 +16,44 @@ from dataclasses import dataclass
 from ragbed.models.providers.concurrency import ConcurrencyControl
 from ragbed.models.providers.rate_limit import RateLimiter
 
-_REST_S, _REST_MOST_S = 1.0, 30.0
-"""A lane rests a second after the first failure in a row, twice as long after each further one."""
+# The pause of a lane after its first failure; doubled after each further one.
+_PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
+# Tokens per byte of a request in English (four bytes per token) or Chinese (three per character), as a first guess.
 _TOKENS_PER_BYTE = 0.3
-"""Of a request in English or Chinese (four bytes a word piece, three a character), to begin with."""
-_LEARN = 0.1
+_LEARNING_RATE = 0.1
 
 
 class ServerLane:
-    """One server and how it is doing."""
+    """The state of one server; `heard` is whether it ever sent anything."""
 
-    def __init__(self, width: ConcurrencyControl) -> None:
-        self.width, self.valve = width, RateLimiter()
-        self.flying = 0
+    def __init__(self, concurrency: ConcurrencyControl) -> None:
+        self.concurrency, self.rate_limiter = concurrency, RateLimiter()
+        self.running = 0
         self.heard = False
-        """Whether it ever answered at all."""
-        self.rests_until = 0.0
+        self.paused_until = 0.0
         self._failures = 0
 
-    def replied(self, now: float) -> None:
-        """It gave a reply."""
-        self.heard, self._failures, self.rests_until = True, 0, 0.0
-        if self.valve.rate is None:  # behind a valve more calls at once bring nothing, whatever their number
-            self.width.replied(now)
+    def responded(self, now: float) -> None:
+        """Count a response."""
+        self.heard, self._failures, self.paused_until = True, 0, 0.0
+        if self.rate_limiter.rate is None:  # below a rate limit the concurrency has no effect
+            self.concurrency.responded(now)
 
     def refused(self, now: float) -> None:
-        """It wants fewer calls."""
+        """Count a call that was refused because of the rate."""
         self.heard = True
-        self.valve.refused(now)
+        self.rate_limiter.refused(now)
 
     def failed(self, now: float, *, late: bool) -> None:
-        """It is not well: no connection, no reply, an error of its own."""
+        """Count a failure of the server: no connection, no response, or an internal error."""
         if late:
-            self.width.strained()
+            self.concurrency.timed_out()
         self._failures += 1
-        self.rests_until = now + min(_REST_MOST_S, _REST_S * 2 ** (self._failures - 1))
+        self.paused_until = now + min(_MAX_PAUSE_S, _PAUSE_S * 2 ** (self._failures - 1))
 
 
 class _Meter:
-    """A limit that the user sets, in units a second, kept evenly."""
+    """A limit of the user in units per second."""
 
     def __init__(self, per_s: float | None) -> None:
         self._per_s, self.ready_at = per_s, 0.0
@@ -69,21 +69,21 @@ class _Meter:
 
 @dataclass(eq=False)
 class _Waiter:
-    given: asyncio.Future[ServerLane]
+    lane: asyncio.Future[ServerLane]
     size: int
     avoid: ServerLane | None
 
 
 class Pacer:
-    """The valves of one model.
+    """The limits of one model.
 
     Args:
-        most: Calls at once at the most, over all servers.
-        adaptive: Find out how many help; otherwise always the most.
-        per_s: A limit on requests a second that the user sets.
-        tokens_per_s: A limit on tokens a second that the user sets.
-        servers: How many servers share the work.
-        clock: Seconds that only go forwards.
+        most: Maximum concurrent calls over all servers.
+        adaptive: Whether to search for the best concurrency; otherwise it is the maximum.
+        per_s: The user's limit on requests per second.
+        tokens_per_s: The user's limit on tokens per second.
+        servers: The number of servers.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(
@@ -94,17 +94,17 @@ class Pacer:
         each = -(-most // servers) if adaptive else most
         self.lanes = [ServerLane(ConcurrencyControl(each, adaptive=adaptive)) for _ in range(servers)]
         self._calls, self._tokens = _Meter(per_s), _Meter(tokens_per_s)
-        self._counts_tokens, self._tokens_per_byte = tokens_per_s is not None, _TOKENS_PER_BYTE
-        self._flying = 0
+        self._tokens_per_byte = _TOKENS_PER_BYTE
+        self._running = 0
         self._waiting: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     async def enter(self, size: int = 0, avoid: ServerLane | None = None) -> ServerLane:
-        """Waits until a call may start.
+        """Wait until a call may start, and return its lane.
 
         Args:
             size: Bytes of the request.
-            avoid: A lane to take only if no other has room, because it just failed.
+            avoid: A lane that just failed; it is used only if no other has room.
         """
         if not self._waiting:
             lane = self._take(self.clock(), size, avoid)
@@ -114,72 +114,68 @@ class Pacer:
         self._waiting.append(waiter)
         self._serve()
         try:
-            return await waiter.given
+            return await waiter.lane
         except asyncio.CancelledError:
-            if waiter.given.cancelled():
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-            else:
-                self.leave(waiter.given.result())
+            if not waiter.lane.cancelled():
+                self.leave(waiter.lane.result())
+            elif waiter in self._waiting:
+                self._waiting.remove(waiter)
             raise
 
     def leave(self, lane: ServerLane) -> None:
-        """A call ended, however it did."""
-        lane.flying -= 1
-        self._flying -= 1
+        """End a call."""
+        lane.running -= 1
+        self._running -= 1
         if self._waiting:
             self._serve()
 
-    def spent(self, size: int, tokens: int) -> None:
-        """A server says how many tokens a request of that size really took."""
-        if self._counts_tokens and tokens > 0 and size > 0:
+    def correct_tokens(self, size: int, tokens: int) -> None:
+        """Correct the estimated tokens of a request by the number that the server reports."""
+        if tokens > 0 and size > 0:
             self._tokens.correct(tokens - size * self._tokens_per_byte)
-            self._tokens_per_byte += _LEARN * (tokens / size - self._tokens_per_byte)
+            self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
 
     def _take(self, now: float, size: int, avoid: ServerLane | None) -> ServerLane | None:
-        if self._flying >= self.most or self._calls.ready_at > now or self._tokens.ready_at > now:
+        if self._running >= self.most or self._calls.ready_at > now or self._tokens.ready_at > now:
             return None
         lane = self._choose(now, avoid)
         if lane is not None:
-            lane.valve.take(now)
+            lane.rate_limiter.take(now)
             self._calls.take(now, 1)
             self._tokens.take(now, size * self._tokens_per_byte)
-            lane.flying += 1
-            self._flying += 1
+            lane.running += 1
+            self._running += 1
         return lane
 
     def _choose(self, now: float, avoid: ServerLane | None) -> ServerLane | None:
         lanes = self.lanes
         if len(lanes) > 1:
-            # Where all rest, all are tried: waiting for none would help nobody.
-            lanes = [lane for lane in lanes if lane.rests_until <= now] or lanes
-        free = [lane for lane in lanes if lane.flying < lane.width.open and lane.valve.ready_at <= now]
+            # If all are paused, all are tried.
+            lanes = [lane for lane in lanes if lane.paused_until <= now] or lanes
+        free = [lane for lane in lanes if lane.running < lane.concurrency.open and lane.rate_limiter.ready_at <= now]
         if len(free) > 1:
-            return min(free, key=lambda lane: (lane is avoid, lane.flying / lane.width.open))
+            return min(free, key=lambda lane: (lane is avoid, lane.running / lane.concurrency.open))
         return free[0] if free else None
 
     def _serve(self) -> None:
-        """Lets go who can, in the order of coming, and sets a timer for the next."""
         now = self.clock()
         while self._waiting:
             waiter = self._waiting[0]
-            if waiter.given.done():
-                self._waiting.popleft()
-                continue
-            lane = self._take(now, waiter.size, waiter.avoid)
-            if lane is None:
-                self._set_timer(now)
-                return
+            if not waiter.lane.done():
+                lane = self._take(now, waiter.size, waiter.avoid)
+                if lane is None:
+                    self._set_timer(now)
+                    return
+                waiter.lane.set_result(lane)
             self._waiting.popleft()
-            waiter.given.set_result(lane)
 
     def _set_timer(self, now: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        moments = [max(lane.valve.ready_at, lane.rests_until if len(self.lanes) > 1 else 0.0)
-                   for lane in self.lanes if lane.flying < lane.width.open]  # fmt: skip
-        if moments and self._flying < self.most:
-            moment = max(self._calls.ready_at, self._tokens.ready_at, min(moments))
-            if moment > now:
-                self._timer = asyncio.get_running_loop().call_later(moment - now, self._serve)
+        ready = [max(lane.rate_limiter.ready_at, lane.paused_until if len(self.lanes) > 1 else 0.0)
+                 for lane in self.lanes if lane.running < lane.concurrency.open]  # fmt: skip
+        if ready and self._running < self.most:
+            next_call = max(self._calls.ready_at, self._tokens.ready_at, min(ready))
+            if next_call > now:
+                self._timer = asyncio.get_running_loop().call_later(next_call - now, self._serve)

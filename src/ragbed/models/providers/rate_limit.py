@@ -1,122 +1,118 @@
-"""How many calls a second a server lets through: free until it says 429, then just under what it let through.
+"""Find the rate that a server allows: unlimited until it sends 429, then slightly below the accepted rate.
 
-After a refusal the rate becomes a little less than what got through lately. It then grows, slowly at first, since
-the limit is most likely where it was, and ever faster the longer nothing is refused, since then it is not.
+After a refusal the rate is set slightly below that of the accepted calls. It then grows slowly, because the limit is
+probably unchanged, and faster the longer nothing is refused, because the limit may be gone.
 """
 
 from __future__ import annotations
 
+# The share of the accepted rate after a refusal: the first seconds of growth stay below the limit.
 _CUT = 0.96
-"""After a refusal, of what was let through: the first seconds of growth then stay below the limit."""
+# Growth per second at first: the rate meets the same limit after four seconds with one or two refusals, about 1 % of
+# the calls at 50 per second. At lower rates it grows by 1/2,500 per call, so that refusals stay as rare.
 _GROW, _GROW_CALLS = 0.01, 2500
-"""By this share the rate grows in a second at first: it meets the same limit again after four seconds, with one
-or two refusals, which is about one call in a hundred at fifty calls a second. Where fewer go it grows more slowly,
-by one in 2,500 for each call, so that the share of refusals stays small there too."""
+# Growth doubles after this time without a refusal: ten times the rate is reached 18 s after a limit is lifted.
 _DOUBLE_S = 3.0
-"""Without a refusal for so long, growth doubles: ten times the rate is reached 18 s after a limit was lifted."""
-_FASTEST = 0.5
+_MAX_GROW = 0.5
+# Growth per second while the rate is below half of the rate before the refusals.
 _CATCH_UP = 1.0
-"""Growth in a second while the rate is less than half of what was let through before the refusals."""
+# The factor for the rate before the refusals after each further refusal.
 _FORGET = 0.8
-"""What was let through before counts by so much less after each further refusal."""
-_LEAST = 1.0
-"""One call a second goes out even where all are refused, or nobody would notice the end of it."""
+# Calls per second if all are refused: otherwise the end of the refusals would not be noticed.
+_MIN_RATE = 1.0
+# A limit this many times above the actual rate has no effect and is removed.
 _LOOSE = 4.0
-"""A valve that would let so many times more through than go is of no use, and is taken off."""
+# A single refusal is chance.
 _CHANCE = 1
-"""So many refusals among all that are counted are chance."""
-_ONE_MESSAGE_S = 0.5
-"""Refusals within so long are one message: they answer calls that were on their way already."""
-_BUCKET_S, _BUCKETS, _SPAN_S = 0.25, 12, 0.5
-"""What was let through is counted over three seconds: long enough for a stable rate, short enough to follow. At the
-start at least half a second is taken, since the first calls go all at once."""
+# Refusals within this time count as one: they answer calls that were already sent.
+_SAME_REFUSAL_S = 0.5
+# Calls are counted over three seconds: long enough for a stable rate, short enough to follow changes. At the start at
+# least half a second is used, because the first calls go out together.
+_BUCKET_S, _BUCKETS, _MIN_SPAN_S = 0.25, 12, 0.5
+# A call may be this much early to make up for late timers.
 _SLACK_S = 0.05
-"""A call may go so much early to make up for a late one; timers are never early, so the rate would not be reached."""
-_USELESS, _SOON_S, _NOISE, _DEAF_S = 5, 2.0, 0.2, 30.0
-"""Five cuts on each other's heels, and still some are refused, but no more than a fifth: then refusals have nothing
-to do with the rate (a faulty server, or one that is shared), and slowing down is no use. For half a minute they
-are not listened to unless they become twice as many."""
+# After five cuts in quick succession with at most a fifth refused, refusals do not depend on the rate (a faulty or
+# shared server). For half a minute they are then ignored unless they double.
+_USELESS_CUTS, _SOON_S, _NOISE, _IGNORE_S = 5, 2.0, 0.2, 30.0
 
 
 class RateLimiter:
-    """The rate of one server."""
+    """The rate of one server in calls per second; None while no limit is known."""
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """Calls a second; None: no limit is known."""
         self._next = 0.0
-        self._gone, self._refused = [0] * _BUCKETS, [0] * _BUCKETS
+        self._sent, self._refused = [0] * _BUCKETS, [0] * _BUCKETS
         self._bucket, self._first = -1, 0.0
-        self._cut_at = self._grown_at = self._deaf_until = -1e9
+        self._cut_at = self._grown_at = self._ignore_until = -1e9
         self._best = self._noise = 0.0
         self._useless, self._before = 0, 0.0
 
     @property
     def ready_at(self) -> float:
-        """When the next call may go."""
+        """When the next call may be sent."""
         return 0.0 if self.rate is None else self._next - _SLACK_S
 
     def take(self, now: float) -> None:
-        """A call goes. It counts as let through until it is refused: refusals come at once, replies may take long."""
-        self._turn_to(now)
-        self._gone[self._bucket % _BUCKETS] += 1
+        """Count a call; it counts as accepted until it is refused, because responses may take long."""
+        self._advance(now)
+        self._sent[self._bucket % _BUCKETS] += 1
         if self.rate is not None:
-            self._grow(now)
+            self._grow(now, self.rate)
         if self.rate is not None:
             self._next = max(self._next, now) + 1 / self.rate
 
     def refused(self, now: float) -> None:
-        """A call was refused for the rate."""
-        self._turn_to(now)
+        """Count a call that was refused because of the rate."""
+        self._advance(now)
         self._refused[self._bucket % _BUCKETS] += 1
-        gone, refused = sum(self._gone), sum(self._refused)
-        if now - self._cut_at < _ONE_MESSAGE_S or (refused <= _CHANCE and self.rate is None):
+        sent, refused = sum(self._sent), sum(self._refused)
+        if now - self._cut_at < _SAME_REFUSAL_S or (refused <= _CHANCE and self.rate is None):
             return
-        share = refused / max(gone, refused)
-        if now < self._deaf_until and share <= 2 * self._noise:
+        share = refused / max(sent, refused)
+        if now < self._ignore_until and share <= 2 * self._noise:
             return
         if now - self._cut_at < _SOON_S and share <= _NOISE:
             self._useless += 1
         else:
             self._useless, self._before = 0, self.rate or 0.0
-        if self._useless >= _USELESS:
-            self._deaf_until, self._noise, self._useless = now + _DEAF_S, share, 0
+        if self._useless >= _USELESS_CUTS:
+            self._ignore_until, self._noise, self._useless = now + _IGNORE_S, share, 0
             self.rate = self._before or None
         else:
-            self._cut(now, max(0, gone - refused) / self._span(now))
+            self._cut(now, max(0, sent - refused) / self._span(now))
 
-    def _cut(self, now: float, measured: float) -> None:
+    def _cut(self, now: float, accepted: float) -> None:
         if self.rate is None:
-            self.rate, self._next = max(measured, 1.0), now
-        cut = min(measured, self.rate) * _CUT if measured else self.rate / 2
-        self.rate = max(_LEAST, cut)
-        self._best = max(measured, self._best * _FORGET)
+            self.rate, self._next = max(accepted, 1.0), now
+        cut = min(accepted, self.rate) * _CUT if accepted else self.rate / 2
+        self.rate = max(_MIN_RATE, cut)
+        self._best = max(accepted, self._best * _FORGET)
         self._cut_at = self._grown_at = now
 
-    def _grow(self, now: float) -> None:
+    def _grow(self, now: float, rate: float) -> None:
         span = now - self._grown_at
-        if self.rate is None or span < _BUCKET_S / 4:
+        if span < _BUCKET_S / 4:
             return
-        slow = min(_GROW, self.rate / _GROW_CALLS)
-        growth = min(_FASTEST, slow * 2.0 ** min(20.0, (now - self._cut_at) / _DOUBLE_S))
-        if self.rate < self._best / 2:
+        slow = min(_GROW, rate / _GROW_CALLS)
+        growth = min(_MAX_GROW, slow * 2.0 ** min(20.0, (now - self._cut_at) / _DOUBLE_S))
+        if rate < self._best / 2:
             growth = _CATCH_UP
-        self.rate *= 1 + growth * min(1.0, span)
+        rate *= 1 + growth * min(1.0, span)
         self._grown_at = now
-        if self.rate > _LOOSE * max(_LEAST, sum(self._gone) / self._span(now)):
-            self.rate = None
+        is_loose = rate > _LOOSE * max(_MIN_RATE, sum(self._sent) / self._span(now))
+        self.rate = None if is_loose else rate
 
     def _span(self, now: float) -> float:
-        """Seconds that the counts are about."""
-        return min((_BUCKETS - 1) * _BUCKET_S + now % _BUCKET_S, max(_SPAN_S, now - self._first))
+        return min((_BUCKETS - 1) * _BUCKET_S + now % _BUCKET_S, max(_MIN_SPAN_S, now - self._first))
 
-    def _turn_to(self, now: float) -> None:
-        """Empties the buckets that time has passed over."""
+    def _advance(self, now: float) -> None:
+        """Clear the buckets between the last call and now."""
         bucket = int(now / _BUCKET_S)
         if bucket == self._bucket:
             return
         if self._bucket < 0:
             self._first = now
         for stale in range(max(self._bucket + 1, bucket - _BUCKETS + 1), bucket + 1):
-            self._gone[stale % _BUCKETS] = self._refused[stale % _BUCKETS] = 0
+            self._sent[stale % _BUCKETS] = self._refused[stale % _BUCKETS] = 0
         self._bucket = bucket

@@ -1,4 +1,4 @@
-"""A JSON request to a model's servers and back: connections, deadlines, retries."""
+"""Post JSON requests to the servers of a model, with pacing, time limits and retries."""
 
 from __future__ import annotations
 
@@ -11,160 +11,152 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 from yarl import URL
 
-from ragbed.models.failures import FATAL, PAID, Failure, Kind, failed, from_status, wait_asked
-from ragbed.models.providers.connections import Server
-from ragbed.models.providers.http_connection import ResponseLimits, read_body, read_message
+from ragbed.models.failures import FATAL, PAID, Failure, Kind, failed, from_status, retry_after_s
+from ragbed.models.providers.http.connect import Server
+from ragbed.models.providers.http.connection import ResponseLimits, read_body, read_message
 from ragbed.models.providers.pacing import Pacer, ServerLane
 from ragbed.models.retry_policy import RetryPolicy
 from ragbed.models.secrets import ApiKey, Scrubber, secrets_in
 from ragbed.schema import Completion
 
+# A refusal comes sooner; a server that takes longer is generating a response.
 _SLOW_S = 2.0
-"""Who is turned away hears of it sooner; a server that is still at it after this long is writing a reply."""
+_LOOK_UP_S = 5.0
+# If no connection ever succeeded, the URL is more likely wrong than the server down.
+_FIRST_CONNECT_ATTEMPTS = 3
+# A case that has to wait longer is set aside, and another one is sent meanwhile.
+_PARK_S = 2.0
+# At most this many times the concurrency is set aside: after a crash these cases count as sent.
+_MAX_PARKED = 8
+# Timers may fire early, and no call may go out before the time that the server set.
+_MARGIN_S = 0.01
 
 
-class ServerProbe:
-    """Opens when the first answer shows that the server can be asked, or is slow in coming.
+class _ServerProbe:
+    """Wait for the first response before calls are sent concurrently: a wrong key then costs few calls.
 
-    Args:
-        when_open: Told once.
+    `when_open` is called once, after the first response or if it is slow.
     """
 
-    def __init__(self, when_open: Callable[[], object]) -> None:
+    def __init__(self) -> None:
         self.is_open = False
-        self._when_open = when_open
+        self.when_open: Callable[[], object] = lambda: None
         self._timer: asyncio.TimerHandle | None = None
 
-    def knock(self) -> None:
-        """A call goes out."""
+    def sending(self) -> None:
         if not self.is_open and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SLOW_S, self.open)
 
     def answered(self, failure: Kind | None) -> None:
-        """A call came back, well or with a kind of failure."""
         if failure in FATAL:
             self.close()
         else:
             self.open()
 
     def open(self) -> None:
-        """All may go in."""
         self.close()
         if not self.is_open:
             self.is_open = True
-            self._when_open()
+            self.when_open()
 
     def close(self) -> None:
-        """Nobody is waited for any more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
-__all__ = ["ApiKey", "RetryPolicy", "Transport"]
-
-_LOOK_UP_S = 5.0
-"""A server that says nothing of itself within this time has nothing to say."""
-_UNHEARD_ATTEMPTS = 3
-"""Where no connection was ever made, the address is more likely wrong than the server asleep."""
-_PARK_S = 2.0
-"""A case that has to wait longer gives its place to another meanwhile."""
-_PARKED_MOST = 8
-"""Times as many cases as calls at once may be set aside: what is set aside counts as begun if the run is killed."""
-_LEAST_LATER_S = 0.01
-"""Timers may be a tick early, and no call may go before the moment that the server asked for."""
-
-
 class Transport:
-    """The way to the servers of one model.
+    """The connection to the servers of one model.
 
     Args:
-        ways: Where to post, one for each lane of the pace, and the proxy that stands before it.
-        headers: Makes the headers of every request; they may hold the key.
-        keys: What must never be seen in what servers say.
-        when_open: Told when more than one thing may be asked at a time.
+        proxies: The URLs to post to, one for each lane of the pacer, with their proxies.
+        headers: Makes the headers of a request, which may contain the key.
+        keys: Secrets that must not appear in messages or responses.
+        pacer: The pacer of all calls.
+        policy: Time limits and numbers of attempts.
     """
 
     def __init__(
-        self, ways: Mapping[URL, URL | None], headers: Callable[[], Mapping[str, str]], keys: Sequence[ApiKey],
-        pace: Pacer, patience: RetryPolicy, when_open: Callable[[], object],
+        self, proxies: Mapping[URL, URL | None], headers: Callable[[], Mapping[str, str]], keys: Sequence[ApiKey],
+        pacer: Pacer, policy: RetryPolicy,
     ) -> None:  # fmt: skip
-        self._urls = dict(zip(pace.lanes, ways, strict=True))
-        self._servers = {url.origin(): Server(url.origin(), proxy, patience.connect_s) for url, proxy in ways.items()}
-        self._headers, self._pace, self._patience = headers, pace, patience
-        places = (*ways, *(proxy for proxy in ways.values() if proxy is not None))
-        self._scrubber = Scrubber([*keys, *(key for place in places for key in secrets_in(place))])
+        self._urls = dict(zip(pacer.lanes, proxies, strict=True))
+        self._servers = {url.origin(): Server(url.origin(), proxy, policy.connect_s) for url, proxy in proxies.items()}
+        self._headers, self._pacer, self._policy = headers, pacer, policy
+        urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
+        self._scrubber = Scrubber([*keys, *(key for url in urls for key in secrets_in(url))])
         self._parked = 0
-        self.make_room: Callable[[], object] = lambda: None
-        self.door = ServerProbe(when_open)
+        self.when_parked: Callable[[], object] = lambda: None
+        self.probe = _ServerProbe()
 
     @property
     def parked(self) -> int:
-        """Cases that are set aside; of too many, the rest count as being asked, which stops the flow."""
-        return min(self._parked, _PARKED_MOST * self._pace.most)
+        """The number of cases that are set aside; above the maximum they count as running, which stops new ones."""
+        return min(self._parked, _MAX_PARKED * self._pacer.most)
 
-    async def ask(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
-        """Posts a body until a reply can be read or patience ends; every ask ends in an outcome."""
-        begun: float | None = None
+    async def post(self, body: bytes, parse: Callable[[bytes], Completion]) -> Completion:
+        """Post a body until a response can be parsed or the retries end; every call ends in an outcome."""
+        begin: float | None = None
         lane: ServerLane | None = None
         attempt = 0
-        usage: Counter[str] | None = None
+        usage: Counter[str] = Counter()
         while True:
             attempt += 1
-            came = self._pace.clock()
-            lane = await self._pace.enter(len(body), lane)
-            started = self._pace.clock()
-            # Waiting for a turn is nobody's fault and uses up no patience.
-            begun = started if begun is None else begun + started - came
-            self.door.knock()
+            queued = self._pacer.clock()
+            lane = await self._pacer.enter(len(body), lane)
+            started = self._pacer.clock()
+            # The time in the queue does not count.
+            begin = started if begin is None else begin + started - queued
+            self.probe.sending()
             try:
-                reply = await self._attempt(lane, body, parse, begun + self._patience.item_s - started)
+                completion = await self._attempt(lane, body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
-                self.door.answered(failure.kind)
-                usage = usage or Counter()
+                self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
                 failure.detail = self._scrubber.clean(failure.detail)
-                pause = self._pause(attempt, failure, self._pace.clock() - begun)
+                pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
                 await self._wait(pause)
             else:
-                self.door.answered(None)
-                return replace(reply, latency_s=round(self._pace.clock() - started, 4), attempts=attempt)
+                self.probe.answered(None)
+                return replace(completion, latency_s=round(self._pacer.clock() - started, 4), attempts=attempt)
 
-    async def look_up(self, url: URL) -> bytes | None:
-        """Gets a small page of the server, or None if it has no such page; for what it says of itself."""
+    async def get(self, url: URL) -> bytes | None:
+        """Get a small page of a server with metadata; None if there is none."""
         limits = self._limits(_LOOK_UP_S)
         try:
-            reply = await self._servers[url.origin()].ask(url, self._headers(), None, limits)
-            return read_body(reply, limits.body_bytes) if reply.status == 200 else None
+            response = await self._servers[url.origin()].send(url, self._headers(), None, limits)
+            return read_body(response, limits.body_bytes) if response.status == 200 else None
         except (TimeoutError, Failure):
             return None
 
     async def close(self) -> None:
-        """Closes all connections."""
-        self.door.close()
+        """Close all connections."""
+        self.probe.close()
         for server in self._servers.values():
             server.close()
-        await asyncio.sleep(0)  # they say so to each other in the next turn of the loop
+        await asyncio.sleep(0)  # asyncio closes the sockets in the next iteration of the loop
 
-    def _pause(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
-        """How long to wait before the next attempt; None if there is to be none. Says in the failure why."""
-        patience = self._patience
-        limit = min(patience.attempts, patience.paid_attempts) if failure.kind in PAID else patience.attempts
-        if failure.kind == "connect" and not any(one.heard for one in self._pace.lanes):
-            limit = min(limit, _UNHEARD_ATTEMPTS)
+    def _pause_before_retry(self, attempt: int, failure: Failure, spent_s: float) -> float | None:
+        """Return the pause before the next attempt; None if there is none. Adds the reason to the failure."""
+        policy = self._policy
+        limit = min(policy.attempts, policy.paid_attempts) if failure.kind in PAID else policy.attempts
+        if failure.kind == "connect" and not any(lane.heard for lane in self._pacer.lanes):
+            limit = min(limit, _FIRST_CONNECT_ATTEMPTS)
         if not failure.again or attempt >= limit:
             return None
-        longest = min(patience.longest_pause_s, patience.first_pause_s * 3.0 ** (attempt - 1))
-        # Jitter goes upwards only: what the server asks for is the least.
-        pause = (failure.wait_s or longest / 2) + _LEAST_LATER_S + random.random() * longest / 2
-        if spent_s + pause <= patience.item_s:
+        longest = min(policy.longest_pause_s, policy.first_pause_s * 3.0 ** (attempt - 1))
+        # Jitter is only added: the time that the server sets is the minimum.
+        pause = (failure.wait_s or longest / 2) + _MARGIN_S + random.random() * longest / 2
+        if spent_s + pause <= policy.item_s:
             return pause
         if failure.wait_s:
-            failure.detail += f"; it asks to wait {failure.wait_s:,.6g} s, and a case is given {patience.item_s:,.6g} s"
+            failure.detail += (
+                f"; the server asks to wait {failure.wait_s:,.6g} s, but a case times out after {policy.item_s:,.6g} s"
+            )
         else:
-            failure.detail += f"; the {patience.item_s:,.6g} s that a case is given are over"
+            failure.detail += f"; case timed out after {policy.item_s:,.6g} s"
         return None
 
     async def _wait(self, pause: float) -> None:
@@ -173,8 +165,8 @@ class Transport:
             return
         self._parked += 1
         try:
-            if self._parked <= _PARKED_MOST * self._pace.most:
-                self.make_room()
+            if self._parked <= _MAX_PARKED * self._pacer.most:
+                self.when_parked()
             await asyncio.sleep(pause)
         finally:
             self._parked -= 1
@@ -184,23 +176,21 @@ class Transport:
     ) -> Completion:  # fmt: skip
         try:
             if left_s <= 0:
-                raise Failure("timeout", f"the {self._patience.item_s:,.6g} s that a case is given are over")
-            reply = self._keep_secret(
-                parse(await self._post(self._urls[lane], body, min(self._patience.attempt_s, left_s)))
-            )
-            lane.replied(self._pace.clock())
-            if reply.usage:
-                self._pace.spent(len(body), sum(reply.usage.values()))
-            return reply
+                raise Failure("timeout", f"case timed out after {self._policy.item_s:,.6g} s")
+            content = await self._post_once(self._urls[lane], body, min(self._policy.attempt_s, left_s))
+            completion = self._without_keys(parse(content))
+            lane.responded(self._pacer.clock())
+            if completion.usage:
+                self._pacer.correct_tokens(len(body), sum(completion.usage.values()))
+            return completion
         except Failure as failure:
             self._report(lane, failure)
             raise
         finally:
-            self._pace.leave(lane)
+            self._pacer.leave(lane)
 
     def _report(self, lane: ServerLane, failure: Failure) -> None:
-        """Tells the pace what a failure says of the server."""
-        now = self._pace.clock()
+        now = self._pacer.clock()
         if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
             lane.refused(now)
         elif failure.kind in ("timeout", "connect", "network", "server", "tls", "protocol"):
@@ -208,34 +198,35 @@ class Transport:
         else:
             lane.heard = True
 
-    def _keep_secret(self, reply: Completion) -> Completion:
-        """A reply as it may be stored: a server that quotes the key in it is not to bring it to the disk."""
+    def _without_keys(self, completion: Completion) -> Completion:
+        # A server may quote the key in a response, which is stored.
         if not self._scrubber.has_keys:
-            return reply
-        named = [one.id for one in (*(reply.retrieved or ()), *(reply.citations or ()))]
-        told = (reply.reply, reply.reasoning, reply.finish, *named)
-        if not self._scrubber.holds("\n".join([text for text in told if text])):
-            return reply
+            return completion
+        passages = (*(completion.retrieved or ()), *(completion.citations or ()))
+        texts = (completion.reply, completion.reasoning, completion.finish, *(passage.id for passage in passages))
+        if not self._scrubber.contains_key("\n".join([text for text in texts if text])):
+            return completion
         hide = self._scrubber.hide
         return replace(
-            reply,
-            reply=hide(reply.reply) if reply.reply else reply.reply,
-            reasoning=hide(reply.reasoning) if reply.reasoning else None,
-            finish=hide(reply.finish) if reply.finish else None,
-            retrieved=reply.retrieved and tuple(replace(one, id=hide(one.id)) for one in reply.retrieved),
-            citations=reply.citations and tuple(replace(one, id=hide(one.id)) for one in reply.citations),
+            completion,
+            reply=hide(completion.reply) if completion.reply else completion.reply,
+            reasoning=hide(completion.reasoning) if completion.reasoning else None,
+            finish=hide(completion.finish) if completion.finish else None,
+            retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
+            citations=completion.citations and tuple(replace(one, id=hide(one.id)) for one in completion.citations),
         )
 
-    async def _post(self, url: URL, body: bytes, limit_s: float) -> bytes:
+    async def _post_once(self, url: URL, body: bytes, limit_s: float) -> bytes:
         limits = self._limits(limit_s)
         try:
-            reply = await self._servers[url.origin()].ask(url, self._headers(), body, limits)
+            response = await self._servers[url.origin()].send(url, self._headers(), body, limits)
         except TimeoutError:
-            raise Failure("timeout", f"no whole reply within {limit_s:.3g} s", again=True) from None
-        if reply.status == 200:
-            return read_body(reply, limits.body_bytes)
-        raise from_status(reply.status, read_message(reply), wait_asked(reply.headers, datetime.now(UTC)))
+            raise Failure("timeout", f"no complete response within {limit_s:.3g} s", again=True) from None
+        if response.status == 200:
+            return read_body(response, limits.body_bytes)
+        wait_s = retry_after_s(response.headers, datetime.now(UTC))
+        raise from_status(response.status, read_message(response), wait_s)
 
     def _limits(self, within_s: float) -> ResponseLimits:
-        patience = self._patience
-        return ResponseLimits(asyncio.get_running_loop().time() + within_s, patience.silence_s, patience.max_bytes)
+        end = asyncio.get_running_loop().time() + within_s
+        return ResponseLimits(end, self._policy.silence_s, self._policy.max_bytes)

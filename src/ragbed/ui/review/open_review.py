@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.io.locations import naming, open_regular
+from ragbed.io.locations import open_regular, report_errors
 from ragbed.runs.lock import hold
 from ragbed.ui.review.flags import find_flags
 from ragbed.ui.review.log import Log
@@ -73,7 +73,7 @@ def open_desk(
 
 def _copy(log: Path, folder: Path) -> Path:
     """A copy of the log; a line that is being written at this moment is cut there, and not in the log."""
-    with naming(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
+    with report_errors(log, "read"), suppress(FileNotFoundError), open_regular(log) as source:
         (folder / NAME).write_bytes(source.read())
     return folder / NAME
 

@@ -14,7 +14,7 @@ from ragbed.analysis.judging.labels import Label, LabelledUnit
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
-from ragbed.io.locations import check_regular, naming
+from ragbed.io.locations import check_regular, report_errors
 from ragbed.runs.store import StoredResult
 
 NAME = "labels.jsonl"
@@ -103,7 +103,7 @@ def _locked(run: Path) -> Iterator[None]:
         RagbedError: Another process still has it after the wait.
     """
     path = run / _LOCK
-    with naming(path, "opened"):
+    with report_errors(path, "opened"):
         try:
             lock = lock_file(path, _WAIT_S)
         except LockHeld:

@@ -1,4 +1,4 @@
-"""How tests run sequences through an engine."""
+"""Run sequences through an engine."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 from ragbed.models.base import Sampling
 from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.loading import choose_runner
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Batching, Sequence, StopCondition
 
 GREEDY = Sampling(temperature=0.0)
 NEVER = StopCondition(frozenset())
 
 
 def some_prompts(count: int, shortest: int = 3, longest: int = 60) -> list[list[int]]:
-    """Of different lengths, the same every time."""
+    """Return prompts of different lengths, always the same."""
     dice = Random(0)
     return [[dice.randrange(256) for _ in range(dice.randint(shortest, longest))] for _ in range(count)]
 
@@ -32,7 +31,7 @@ def answer_all(
     sampling: Sampling = GREEDY,
     ending: StopCondition = NEVER,
 ) -> list[Sequence]:
-    """Every prompt answered, in their order."""
+    """Complete all prompts, and return the sequences in order."""
     batching = Batching(tokens, width)
     done: SimpleQueue[Sequence] = SimpleQueue()
     sequences = [Sequence(prompt, new, Random(number), done.put) for number, prompt in enumerate(prompts)]

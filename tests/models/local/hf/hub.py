@@ -1,4 +1,4 @@
-"""A model hub on the loopback: as much of it as bringing a repository takes."""
+"""A local server with the part of the Hub's API that a download needs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 @dataclass
 class Hub:
-    """Serves one repository, `org/model`, at one revision."""
+    """A server of one repository, `org/model`, at one revision."""
 
     folder: Path
     url: str = ""
     sent: list[str] = field(default_factory=list)
-    """Files that were fetched."""
+    """Files that were downloaded."""
 
     def page(self, path: str) -> tuple[int, bytes, dict[str, str]]:
-        """Status, body and headers."""
+        """Return status, body and headers."""
         names = sorted(file.name for file in self.folder.iterdir())
         if path.startswith("/api/models/org/model"):
             if set(re.findall("[0-9a-f]{40}", path)) - {REVISION}:
                 return 404, b"", {"X-Error-Code": "RevisionNotFound"}
-            told = {"id": "org/model", "sha": REVISION, "siblings": [{"rfilename": name} for name in names]}
+            metadata = {"id": "org/model", "sha": REVISION, "siblings": [{"rfilename": name} for name in names]}
             entries = [{"type": "file", "path": name, "size": 1, "oid": "0" * 40} for name in names]
-            body: object = entries if "/tree/" in path else told
+            body: object = entries if "/tree/" in path else metadata
             return 200, json.dumps(body).encode(), {"Content-Type": "application/json"}
         name = path.rpartition("/")[2]
         if path.startswith(f"/org/model/resolve/{REVISION}/") and name in names:
@@ -44,7 +44,7 @@ class Hub:
 
 @contextmanager
 def serve(folder: Path) -> Iterator[Hub]:
-    """The hub while the block runs."""
+    """Run the server during a block."""
     hub = Hub(folder)
 
     class Handler(BaseHTTPRequestHandler):

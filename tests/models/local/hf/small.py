@@ -1,4 +1,4 @@
-"""Small models with random weights, of the architectures that matter, saved as the library saves them."""
+"""Make small models with random weights of the relevant architectures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARCHITECTURES = tuple(_CONFIGS)
 
 
 def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
-    """One token a byte, and a few control signs."""
+    """Return a tokenizer with one token per byte and some control tokens."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     inner = Tokenizer(models.BPE({letter: at for at, letter in enumerate(letters)}, []))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -49,7 +49,7 @@ def make_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
 
 
 def make_network(architecture: str, seed: int = 0, **settings: Any) -> Any:
-    """A network with random weights, large enough that its replies differ."""
+    """Return a network with random weights, large enough for different responses."""
     torch.manual_seed(seed)
     config = _CONFIGS[architecture](vocab_size=260, bos_token_id=None, eos_token_id=257, **settings)
     network = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
@@ -61,7 +61,7 @@ def make_network(architecture: str, seed: int = 0, **settings: Any) -> Any:
 
 
 def save_model(folder: Path, architecture: str = "qwen2", template: str | None = TEMPLATE, **settings: Any) -> Path:
-    """A whole folder: weights, configuration, tokenizer."""
+    """Save weights, configuration and tokenizer in a folder."""
     make_network(architecture, **settings).save_pretrained(folder)
     make_tokenizer(template).save_pretrained(folder)
     return folder

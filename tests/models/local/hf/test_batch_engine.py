@@ -1,4 +1,4 @@
-"""The engine: the library's own replies, whatever else is in the batch."""
+"""Test that the engine gives the responses of the library, whatever the batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import torch
 from ragbed.models.base import Sampling
 from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.loading import choose_runner
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import Batching, Sequence, StopCondition
 from tests.models.local.hf.engines import GREEDY, NEVER, answer_all, some_prompts
 from tests.models.local.hf.small import ARCHITECTURES, make_network
 
@@ -47,7 +46,7 @@ def test_the_batch_does_not_change_replies(architecture: str, sampling: Sampling
     assert len({tuple(reply) for reply in alone}) > len(prompts) / 2
 
 
-def test_dice_of_their_own_draw_different_replies_to_one_prompt() -> None:
+def test_sequences_sample_different_responses_to_one_prompt() -> None:
     network = make_network("qwen2")
     replies = written(answer_all(network, some_prompts(1) * 8, sampling=SAMPLED))
     assert len({tuple(reply) for reply in replies}) == 8
@@ -66,7 +65,7 @@ def test_sequences_that_end_early_make_room_for_others() -> None:
 
 @pytest.mark.parametrize("architecture", ["qwen2", "bloom"])
 @pytest.mark.parametrize("most", [40, 100])
-def test_out_of_memory_is_answered_by_smaller_batches_and_loses_nothing(architecture: str, most: int) -> None:
+def test_out_of_memory_leads_to_smaller_batches_and_loses_nothing(architecture: str, most: int) -> None:
     network, prompts = make_network(architecture), some_prompts(30, longest=20)
     wanted = written(answer_all(network, prompts))
     network = make_network(architecture)
@@ -76,7 +75,7 @@ def test_out_of_memory_is_answered_by_smaller_batches_and_loses_nothing(architec
 
 
 def limit_memory(network: Any, most: int) -> list[int]:
-    """A device that cannot take more than so many tokens at once."""
+    """Raise an out-of-memory error for more than this many tokens at once."""
     failures: list[int] = []
 
     def check(_module: object, _given: object, named: dict[str, Any]) -> None:
@@ -89,7 +88,7 @@ def limit_memory(network: Any, most: int) -> list[int]:
     return failures
 
 
-def test_one_that_never_fits_fails_alone() -> None:
+def test_a_sequence_that_never_fits_fails_alone() -> None:
     network, prompts = make_network("qwen2"), some_prompts(10, longest=30)
     limit_memory(network, 50)
     prompts[3] = [1] * 70
@@ -98,7 +97,7 @@ def test_one_that_never_fits_fails_alone() -> None:
     assert all(len(sequence.written) == 24 for sequence in done if sequence is not done[3])
 
 
-def test_weights_that_are_no_numbers_are_an_error_and_no_reply() -> None:
+def test_weights_that_are_not_numbers_are_an_error() -> None:
     network = make_network("qwen2")
     with torch.no_grad():
         network.model.norm.weight.fill_(float("nan"))
@@ -109,8 +108,8 @@ def test_weights_that_are_no_numbers_are_an_error_and_no_reply() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 4])
-def test_what_breaks_in_the_midst_reaches_everybody_too(at: int) -> None:
-    network, told, calls = make_network("qwen2"), SimpleQueue[Sequence](), 0
+def test_an_exception_in_a_step_reaches_all_sequences(at: int) -> None:
+    network, finished, calls = make_network("qwen2"), SimpleQueue[Sequence](), 0
     batching = Batching(64, 4)
     runner = choose_runner(network, batching)
 
@@ -123,35 +122,35 @@ def test_what_breaks_in_the_midst_reaches_everybody_too(at: int) -> None:
     network.register_forward_pre_hook(breaks)
     engine = BatchEngine(lambda: runner, batching, GREEDY, NEVER)
     for prompt in some_prompts(8):
-        engine.submit(Sequence(prompt, 4, Random(0), told.put))
+        engine.submit(Sequence(prompt, 4, Random(0), finished.put))
     for _ in range(8):
-        told.get(timeout=30)
+        finished.get(timeout=30)
     engine.join(10)
     assert str(engine.broken) == "a defect"
 
 
-def test_what_breaks_the_engine_reaches_everybody_who_waits() -> None:
+def test_an_exception_while_loading_reaches_all_sequences() -> None:
     def broken() -> Any:
         raise ValueError("no such model")
 
-    told: list[Sequence] = []
+    finished: list[Sequence] = []
     engine = BatchEngine(broken, Batching(64, 4), GREEDY, NEVER)
     for _ in range(3):
-        engine.submit(Sequence([1, 2], 4, Random(0), told.append))
+        engine.submit(Sequence([1, 2], 4, Random(0), finished.append))
     engine.join(10)
-    engine.submit(Sequence([1, 2], 4, Random(0), told.append))
-    assert len(told) == 4
+    engine.submit(Sequence([1, 2], 4, Random(0), finished.append))
+    assert len(finished) == 4
     assert str(engine.broken) == "no such model"
-    assert all(sequence.finish is None for sequence in told)
+    assert all(sequence.finish is None for sequence in finished)
 
 
-def test_closing_ends_the_engine_in_the_midst_of_replies() -> None:
+def test_closing_ends_the_engine_before_responses_are_complete() -> None:
     batching = Batching(512, 8)
-    told: list[Sequence] = []
+    finished: list[Sequence] = []
     engine = BatchEngine(lambda: choose_runner(make_network("qwen2"), batching), batching, GREEDY, NEVER)
     for prompt in some_prompts(20):
-        engine.submit(Sequence(prompt, 1500, Random(0), told.append))
+        engine.submit(Sequence(prompt, 1500, Random(0), finished.append))
     engine.close()
     engine.join(20)
-    assert len(told) == 20
+    assert len(finished) == 20
     assert engine.broken is None

@@ -1,4 +1,4 @@
-"""Places for keys and values."""
+"""Test the slots of the KV cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 from ragbed.models.local.hf.kv_cache import SPARE, KVSlots
 
 
-def test_stretches_never_overlap_and_all_come_back() -> None:
+def test_spans_never_overlap_and_all_are_freed() -> None:
     dice, places = Random(0), KVSlots(1000)
     held: dict[int, set[int]] = {}
     for _ in range(2000):

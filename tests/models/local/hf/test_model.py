@@ -1,4 +1,4 @@
-"""`hf/` from the command line to the reply: small models of the paper's architectures, and everything that is wrong."""
+"""Test `hf/` from the command line to the response, with small models of the paper's architectures and with errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ask(model: Model, count: int = 1, repeats: int = 1) -> list[Completion]:
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "glm", "bloom"])
-def test_a_run_asks_every_case_and_a_second_one_gets_the_same(architecture: str, tmp_path: Path) -> None:
+def test_a_run_answers_every_case_and_a_second_run_is_equal(architecture: str, tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model", architecture)
     for out in ("one", "two"):
         done = run(folder, tmp_path / out, "--temperature", "0.8")
@@ -73,7 +73,7 @@ def test_presets_need_no_template(preset: str, architecture: str, tmp_path: Path
     assert {outcome for outcome, _ in replies(tmp_path / "run")} == {"ok"}
 
 
-def test_repeats_are_drawn_differently_and_each_the_same_again(tmp_path: Path) -> None:
+def test_repeats_differ_and_are_reproducible(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model")
     first = [done.reply for done in ask(open_hf(folder), repeats=4)]
     assert len(set(first)) == 4
@@ -81,7 +81,7 @@ def test_repeats_are_drawn_differently_and_each_the_same_again(tmp_path: Path) -
 
 
 def filled(system: str, user: str) -> str:
-    """What the small models' template makes of a case."""
+    """Return the prompt of a case by the template of the small models."""
     turns = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     return str(make_tokenizer().apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
@@ -105,21 +105,21 @@ def test_tokens_are_counted(tmp_path: Path) -> None:
 
 def test_identity_names_weights_precision_and_versions(tmp_path: Path) -> None:
     model = open_hf(save_model(tmp_path / "model"))
-    told = asyncio.run(with_model(model, lambda one: one.identity()))
-    assert ";float32;" in told
-    assert f"torch={torch.__version__}" in told
+    found = asyncio.run(with_model(model, lambda one: one.identity()))
+    assert ";float32;" in found
+    assert f"torch={torch.__version__}" in found
 
 
-def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model", max_position_embeddings=150)
     done = run(folder, tmp_path / "run")
     assert done.code == 3
-    told = replies(tmp_path / "run")
-    assert {outcome for outcome, _ in told} == {"error"}
-    assert all(error.startswith("too-long: ") and "takes 150 in all" in error for _, error in told)
+    found = replies(tmp_path / "run")
+    assert {outcome for outcome, _ in found} == {"error"}
+    assert all(error.startswith("too-long: ") and "the context of 150 tokens" in error for _, error in found)
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path) -> None:
     folder, out = save_model(tmp_path / "model"), tmp_path / "run"
     words = ["run", "-m", f"hf/{folder}", "-d", "figure1", "--num-docs", "2", "--repeats", "20", "--out", str(out)]
     words += ["--temperature", "1", "--max-tokens", "16", "--no-cache"]
@@ -136,7 +136,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def results(out: Path) -> list[tuple[object, ...]]:
-    """What is on the disk."""
+    """Return the stored responses."""
     try:
         with closing(sqlite3.connect(f"file:{out / 'run.sqlite'}?mode=ro", uri=True)) as file:
             return file.execute("SELECT item, repeat, completion FROM results ORDER BY 1, 2").fetchall()
@@ -145,7 +145,7 @@ def results(out: Path) -> list[tuple[object, ...]]:
 
 
 def broken(folder: Path, how: str) -> None:
-    """A folder with one thing wrong."""
+    """Return a folder with one problem."""
     config = json.loads((folder / "config.json").read_text())
     if how == "no config":
         (folder / "config.json").unlink()
@@ -172,15 +172,15 @@ def broken(folder: Path, how: str) -> None:
         ("no config", "has no config.json"),
         ("config no JSON", "config.json: cannot be read"),
         ("unknown architecture", "(architecture gpt-9) cannot be loaded by transformers"),
-        ("no writer", "is no model that writes text (BertForMaskedLM)"),
+        ("no writer", "(BertForMaskedLM) is not a causal language model"),
         ("no weights", "has no weights that are safe to load"),
         ("damaged weights", "cannot be loaded"),
-        ("weights of fewer layers", "lacks weights (model.layers.2."),
-        ("no tokenizer", "has no tokenizer that can be read"),
+        ("weights of fewer layers", "lacks 12 weights, e.g. model.layers.2."),
+        ("no tokenizer", "has no valid tokenizer"),
         ("no template", "has no chat template"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_said_in_one_message(how: str, complaint: str, tmp_path: Path) -> None:
+def test_a_problem_with_a_folder_is_one_message(how: str, complaint: str, tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model", template=None if how == "no template" else "{{ messages[0]['content'] }}")
     broken(folder, how)
     done = run(folder, tmp_path / "run")
@@ -190,7 +190,7 @@ def test_what_is_wrong_with_a_folder_is_said_in_one_message(how: str, complaint:
     assert complaint in last, done.err
 
 
-def test_chatglm_is_told_the_way_by_an_endpoint(tmp_path: Path) -> None:
+def test_chatglm_is_refused_with_a_reference_to_a_server(tmp_path: Path) -> None:
     done = run(save_model(tmp_path / "model"), tmp_path / "run", "--preset", "chatglm-6b")
     assert done.code == 2
     assert "does not run on transformers 5" in done.err
@@ -217,7 +217,7 @@ def test_a_pickle_that_would_run_code_is_not_run(tmp_path: Path) -> None:
 
 
 class Touch:
-    """Makes a file when it is unpickled."""
+    """An object that creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

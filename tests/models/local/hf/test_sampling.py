@@ -1,4 +1,4 @@
-"""From scores to tokens."""
+"""Test the selection of tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ragbed.models.base import Sampling
-from ragbed.models.local.hf.sampling import choose
+from ragbed.models.local.hf.batch_engine import choose
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
 
@@ -32,13 +32,13 @@ def shares_drawn(scores: torch.Tensor, sampling: Sampling, count: int = 4000) ->
         (Sampling(temperature=0.5), [1 / 30, 4 / 30, 9 / 30, 16 / 30]),
     ],
 )
-def test_tokens_are_drawn_by_their_shares(sampling: Sampling, shares: list[float]) -> None:
+def test_tokens_are_sampled_by_their_probability(sampling: Sampling, shares: list[float]) -> None:
     found = shares_drawn(FOUR, sampling)
     assert found == pytest.approx(shares, abs=0.025)  # three standard errors
     assert [share == 0 for share in found] == [share == 0 for share in shares]
 
 
-def test_small_differences_in_the_scores_do_not_change_a_draw() -> None:
+def test_small_differences_in_the_logits_do_not_change_a_sample() -> None:
     torch.manual_seed(0)
     scores, dice = torch.randn(500, 3000), [Random(at).getrandbits(62) for at in range(500)]
     noisy = scores + 1e-6 * torch.randn_like(scores)
@@ -51,14 +51,14 @@ def test_temperature_zero_takes_the_best() -> None:
     assert choose(FOUR, Sampling(temperature=0.0), [0]) == [3]
 
 
-def test_flat_scores_over_many_tokens_are_drawn_from_all_that_count() -> None:
+def test_equal_logits_are_sampled_from_all_tokens_in_top_p() -> None:
     flat = torch.zeros(64, 4096)  # more than are looked at first
     drawn = set(choose(flat, Sampling(temperature=1.0, top_p=0.9), [Random(at).getrandbits(62) for at in range(64)]))
     assert len(drawn) > 60
     assert max(drawn) > 2048
 
 
-def test_scores_that_are_no_numbers_choose_nothing() -> None:
+def test_logits_that_are_not_numbers_choose_nothing() -> None:
     broken = torch.full((1, 4), float("nan"))
     both = torch.cat([FOUR, broken])
     assert choose(both, Sampling(temperature=0.0), [5, 5]) == [3, -1]

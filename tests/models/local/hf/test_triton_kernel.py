@@ -1,4 +1,4 @@
-"""The GPU's attention kernel, run on the CPU by Triton's interpreter."""
+"""Test the attention kernel on the CPU with Triton's interpreter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attend
-from ragbed.models.local.hf.triton_kernel import attend_stretches
+from ragbed.models.local.hf.triton_kernel import attend_spans
 
 torch.manual_seed(0)
 lengths = [1, 63, 64, 65, 200]
@@ -17,7 +17,7 @@ starts = [1 + sum(lengths[:at]) + 3 * at for at in range(len(lengths))]
 for heads, key_heads, width in ((6, 2, 16), (2, 2, 24)):
     keys, values = torch.randn(2, key_heads, 420, width)
     query = torch.randn(len(lengths), heads, width)
-    found = attend_stretches(query, keys, values, torch.tensor(starts), torch.tensor(lengths), width**-0.5)
+    found = attend_spans(query, keys, values, torch.tensor(starts), torch.tensor(lengths), width**-0.5)
     for row, (start, length) in enumerate(zip(starts, lengths)):
         stretch = slice(start, start + length)
         wanted = attend(query[row, :, None], keys[:, stretch], values[:, stretch], enable_gqa=True)[:, 0]

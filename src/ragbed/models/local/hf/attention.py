@@ -1,7 +1,7 @@
-"""Attention for a batch whose sequences lie one behind the other, without padding.
+"""Attention for a batch whose sequences are concatenated without padding.
 
-The library lets an attention function be named (`AttentionInterface`); ours gets the layout of the batch through the
-keyword arguments that the library hands down to every layer.
+The library accepts an attention function by name (`AttentionInterface`); ours gets the layout of the batch through the
+keyword arguments that the library passes to every layer.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ NAME = "ragbed_ragged"
 
 @dataclass(frozen=True)
 class PrefillBatch:
-    """Whole prompts, which see only themselves."""
+    """Complete prompts: the slots of their tokens, and where each prompt starts and ends in the batch."""
 
-    store: KVCache
-    places: torch.Tensor
-    """Where each token's keys and values are kept."""
+    cache: KVCache
+    slots: torch.Tensor
     borders: Sequence[tuple[int, int]]
-    """Where each prompt begins and ends in the batch."""
 
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """One causal attention for each prompt: prompts are long enough that a launch for each costs nothing."""
-        self.store.put(layer, keys[0], values[0], self.places)
+        """Compute causal attention for each prompt; prompts are long, so that a launch for each costs nothing."""
+        self.cache.put(layer, keys[0], values[0], self.slots)
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
         for start, end in self.borders:
             found[:, :, start:end] = scaled_dot_product_attention(
@@ -44,28 +42,27 @@ class PrefillBatch:
 
 @dataclass(frozen=True)
 class DecodeBatch:
-    """One new token a sequence, which sees all that the sequence has read."""
+    """One new token per sequence; `spans` has the starts and ends as numbers if there is no kernel."""
 
-    store: KVCache
-    places: torch.Tensor
+    cache: KVCache
+    slots: torch.Tensor
     starts: torch.Tensor
     lengths: torch.Tensor
-    stretches: Sequence[tuple[int, int]] | None = None
-    """The same as numbers, where no kernel reads them from the device."""
+    spans: Sequence[tuple[int, int]] | None = None
 
     def attend(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float | None
     ) -> torch.Tensor:
-        """By the kernel where there is one, otherwise sequence by sequence."""
-        kept_keys, kept_values = self.store.put(layer, keys[0], values[0], self.places)
-        if self.stretches is None:
-            from ragbed.models.local.hf.triton_kernel import attend_stretches  # noqa: PLC0415  # Triton is on GPU machines only
+        """Compute attention to all tokens of each sequence, with the kernel or sequence by sequence."""
+        kept_keys, kept_values = self.cache.put(layer, keys[0], values[0], self.slots)
+        if self.spans is None:
+            from ragbed.models.local.hf.triton_kernel import attend_spans  # noqa: PLC0415  # Triton needs a GPU
 
             rows = query[0].transpose(0, 1)
             scale = scale or query.shape[-1] ** -0.5
-            return attend_stretches(rows, kept_keys, kept_values, self.starts, self.lengths, scale)[None]
+            return attend_spans(rows, kept_keys, kept_values, self.starts, self.lengths, scale)[None]
         found = query.new_empty((*query.shape[:-1], values.shape[-1]))
-        for row, (start, end) in enumerate(self.stretches):
+        for row, (start, end) in enumerate(self.spans):
             found[:, :, row : row + 1] = scaled_dot_product_attention(
                 query[:, :, row : row + 1], kept_keys[None, :, start:end], kept_values[None, :, start:end],
                 scale=scale, enable_gqa=True,
@@ -74,7 +71,7 @@ class DecodeBatch:
 
 
 def has_kernel(device: torch.device) -> bool:
-    """Whether new tokens are attended from by our kernel."""
+    """Return whether the Triton kernel can be used."""
     return device.type == "cuda" and find_spec("triton") is not None
 
 
@@ -82,15 +79,14 @@ def _attend(
     module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, _mask: object,
     *, layout: PrefillBatch | DecodeBatch, scaling: float | None = None, **others: object,
 ) -> tuple[torch.Tensor, None]:  # fmt: skip
-    """What the library calls in every layer; no mask is made for attention functions that it does not know."""
-    foreign = [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]
-    if foreign:
-        raise NotImplementedError(f"attention with {', '.join(foreign)}")
+    unsupported = [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]
+    if unsupported:
+        raise NotImplementedError(f"attention with {', '.join(unsupported)}")
     return layout.attend(module.layer_idx, query, key, value, scaling), None
 
 
 def register() -> None:
-    """Makes the function known to the library."""
+    """Register the attention function."""
     from transformers import AttentionInterface  # noqa: PLC0415  # takes seconds
 
     AttentionInterface.register(NAME, _attend)

@@ -1,9 +1,10 @@
-"""The thread that runs the model: takes prompts as they come, reads them in full batches, writes to all at once."""
+"""Run a model in a thread: read prompts in full batches, write to all sequences at once, and select their tokens."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from collections.abc import Sequence as Several
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -12,26 +13,27 @@ import torch
 
 from ragbed.models.base import Sampling
 from ragbed.models.failures import Failure
-from ragbed.models.local.hf.runner import Batching, Runner
-from ragbed.models.local.hf.sampling import choose
-from ragbed.models.local.hf.sequence import Sequence, StopCondition
+from ragbed.models.local.hf.sequence import NOT_A_NUMBER, Batching, Runner, Sequence, StopCondition
+
+# This many of the most probable tokens nearly always have `top_p`; sorting all tokens takes longer than the model.
+_TOP_K = 1024
 
 
 class BatchEngine:
-    """Answers sequences, each by its `done`; one that has neither finish nor failure then will not be answered.
+    """Complete sequences and call their `done`; one without finish and failure was abandoned.
 
     Args:
-        open_runner: Loads the model; called in the thread. What it raises is kept in `broken`.
-        batching: Shrunk when the memory does not suffice.
-        sampling: Of all sequences.
-        ending: Of all replies.
+        open_runner: Loads the model in the thread. An exception is kept in `broken`.
+        batching: Reduced if the memory is too small.
+        sampling: The sampling parameters of all sequences.
+        stop: What ends a response.
     """
 
     def __init__(
-        self, open_runner: Callable[[], Runner], batching: Batching, sampling: Sampling, ending: StopCondition
+        self, open_runner: Callable[[], Runner], batching: Batching, sampling: Sampling, stop: StopCondition
     ) -> None:
-        self._open_runner, self._batching, self._sampling, self._ending = open_runner, batching, sampling, ending
-        self._coming: SimpleQueue[Sequence | None] = SimpleQueue()
+        self._open_runner, self._batching, self._sampling, self._stop = open_runner, batching, sampling, stop
+        self._incoming: SimpleQueue[Sequence | None] = SimpleQueue()
         self._waiting: list[Sequence] = []
         self._running: list[Sequence] = []
         self._thread = Thread(target=self._serve, name="ragbed-hf", daemon=True)
@@ -39,20 +41,20 @@ class BatchEngine:
         self.broken: BaseException | None = None
 
     def submit(self, sequence: Sequence) -> None:
-        """Hands a sequence in; its `done` is called in another thread."""
+        """Add a sequence; its `done` is called in another thread."""
         if not self._thread.ident:
             self._thread.start()
-        self._coming.put(sequence)
+        self._incoming.put(sequence)
         if self._has_ended:
             self._abandon()
 
     def close(self) -> None:
-        """Stops after the step that is running; what is not answered by then stays so."""
+        """Stop after the current step and abandon the remaining sequences."""
         self._closing = True
-        self._coming.put(None)
+        self._incoming.put(None)
 
     def join(self, timeout_s: float) -> None:
-        """Waits for the thread to end."""
+        """Wait for the end of the thread."""
         if self._thread.ident:
             self._thread.join(timeout_s)
 
@@ -60,82 +62,135 @@ class BatchEngine:
         try:
             with torch.inference_mode():
                 self._runner = self._open_runner()
-                while self._take_coming():
+                while self._receive():
                     self._advance()
-        except BaseException as error:  # whoever waits must hear of it, whatever it is
+        except BaseException as error:  # all tasks that wait must get it
             self.broken = error
         finally:
             self._has_ended = True
             self._abandon()
 
-    def _take_coming(self) -> bool:
-        """Sorts newcomers in, the longest first; waits for them if there is nothing else to do."""
+    def _receive(self) -> bool:
+        """Sort new sequences in, the longest first; wait for one if there is nothing else to do."""
         with suppress(Empty):
             while not self._closing:
                 idle = not self._waiting and not self._running
-                sequence = self._coming.get(block=idle)
+                sequence = self._incoming.get(block=idle)
                 if sequence is not None:
                     self._waiting.append(sequence)
         self._waiting.sort(key=lambda sequence: -sequence.length)
         return not self._closing
 
     def _advance(self) -> None:
-        """Reads one batch, or writes one token to each that runs."""
         try:
             batch = self._runner.admit(self._waiting, len(self._running))
         except Failure as failure:
             self._fail(self._waiting.pop(0), failure)
             return
-        sufficed = self._attempt(batch or self._running, self._runner.read if batch else self._runner.write)
-        if batch:  # only now: whoever is in neither list when something breaks would wait for ever
+        fits = self._step(batch or self._running, self._runner.read if batch else self._runner.write)
+        if batch:  # only now: if the step raises, every sequence must still be in a list
             admitted = set(batch)
             self._waiting = [sequence for sequence in self._waiting if sequence not in admitted]
-        if not sufficed:
-            self._retreat(batch)
+        if not fits:
+            self._reduce(batch)
 
-    def _attempt(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:
-        """Whether the memory sufficed."""
+    def _step(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:
+        """Run a batch, and return whether the memory was large enough."""
         try:
-            scores = run(batch)
-            tokens = choose(scores, self._sampling, [sequence.throw() for sequence in batch])
+            tokens = choose(run(batch), self._sampling, [sequence.random_number() for sequence in batch])
         except torch.OutOfMemoryError:
             return False
-        taken = zip(batch, tokens, strict=True)
-        whole = dict.fromkeys(sequence for sequence, token in taken if sequence.take(token, self._ending))
-        self._running = [sequence for sequence in dict.fromkeys([*self._running, *batch]) if sequence not in whole]
-        for sequence in whole:
+        pairs = zip(batch, tokens, strict=True)
+        ended = dict.fromkeys(sequence for sequence, token in pairs if sequence.add(token, self._stop))
+        self._running = [sequence for sequence in dict.fromkeys([*self._running, *batch]) if sequence not in ended]
+        for sequence in ended:
             self._runner.release(sequence)
             sequence.done(sequence)
         return True
 
-    def _retreat(self, batch: list[Sequence]) -> None:
-        """Out of memory: all go back to those waiting, with what they have written, and less is done at once."""
+    def _reduce(self, batch: list[Sequence]) -> None:
+        """After an out-of-memory error put all sequences back with their tokens, and halve the batches."""
         affected = [*self._running, *batch]
         for sequence in affected:
             self._runner.release(sequence)
         self._running = []
-        gc.collect()  # what was under way when the memory ran out may hang on the error that said so
+        gc.collect()  # the error may refer to tensors of the step
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if len(affected) == 1:
-            self._fail(affected[0], Failure("too-long", f"{affected[0].room} tokens need more memory than there is"))
+            self._fail(
+                affected[0], Failure("too-long", f"{affected[0].max_length} tokens need more memory than there is")
+            )
             return
         self._waiting += affected
-        self._batching.tokens = min(self._batching.tokens, sum(sequence.length for sequence in affected))
-        self._batching.width = min(self._batching.width, len(affected))
-        self._batching.shrink()
+        tokens = sum(sequence.length for sequence in affected)
+        self._batching.tokens = max(1, min(self._batching.tokens, tokens) // 2)
+        self._batching.width = max(1, min(self._batching.width, len(affected)) // 2)
 
     def _fail(self, sequence: Sequence, failure: Failure) -> None:
         sequence.failure = failure
         sequence.done(sequence)
 
     def _abandon(self) -> None:
-        """Tells all that are left that no answer will come."""
         with suppress(Empty):
             while True:
-                sequence = self._coming.get(block=False)
+                sequence = self._incoming.get(block=False)
                 if sequence is not None:
                     self._waiting.append(sequence)
         left, self._waiting, self._running = [*self._waiting, *self._running], [], []
         for sequence in left:
             sequence.done(sequence)
+
+
+def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> list[int]:
+    """Return the next token of every row; `NOT_A_NUMBER` if its logits are not numbers.
+
+    Args:
+        logits: One row for each sequence, one column for each token.
+        sampling: Temperature 0 takes the best token.
+        numbers: A random number of up to 62 bits for each row.
+    """
+    if sampling.temperature == 0:
+        chosen = logits.argmax(-1, keepdim=True)
+    else:
+        seeds = torch.tensor(numbers, device=logits.device)[:, None]
+        chosen = _sample(torch.softmax(logits.float() / sampling.temperature, -1), sampling.top_p, seeds)
+    is_finite = logits.gather(-1, chosen).isfinite()
+    tokens: list[int] = torch.where(is_finite, chosen, NOT_A_NUMBER)[:, 0].tolist()
+    return tokens
+
+
+def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:
+    """Sample from the most probable tokens that together have `top_p`, with the Gumbel trick.
+
+    The result depends only on the row, and small differences between batches change it only if two tokens are nearly
+    equal.
+    """
+    if top_p == 1:
+        likely, order = shares, torch.arange(shares.shape[-1], device=shares.device).expand(shares.shape)
+    else:
+        likely, order = shares.topk(min(_TOP_K, shares.shape[-1]))
+        if bool((likely.sum(-1) < top_p).any()):
+            likely, order = torch.sort(shares, dim=-1, descending=True, stable=True)
+    kept = likely.cumsum(-1) - likely < top_p
+    kept[:, 0] = True
+    scores = torch.where(kept, likely, 0).log() + _gumbel_noise(seeds, order)
+    return order.gather(-1, scores.argmax(-1, keepdim=True))
+
+
+def _gumbel_noise(seeds: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """Return Gumbel noise for each seed and token, by the mixing steps of SplitMix64."""
+    mixed = seeds + (tokens + 1) * _GOLDEN
+    for shift, factor in _MIXING:
+        mixed = (mixed ^ ((mixed >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    uniform = ((mixed >> 12) & _LOW_52).double() + 0.5
+    return -(-(uniform / (1 << 52)).log()).log()
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+_GOLDEN = _signed(0x9E3779B97F4A7C15)
+_MIXING = ((30, _signed(0xBF58476D1CE4E5B9)), (27, _signed(0x94D049BB133111EB)))
+_LOW_52 = (1 << 52) - 1

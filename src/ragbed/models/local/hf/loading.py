@@ -1,4 +1,4 @@
-"""Weights and tokenizer, loaded and checked; and the way to run them that fits."""
+"""Load and check weights and tokenizer, and choose a runner."""
 
 from __future__ import annotations
 
@@ -17,63 +17,66 @@ from ragbed.models.local.hf import attention
 from ragbed.models.local.hf.kv_cache import KVCache
 from ragbed.models.local.hf.padded_runner import PaddedRunner
 from ragbed.models.local.hf.ragged_runner import RaggedRunner
-from ragbed.models.local.hf.runner import Batching, Runner
-from ragbed.models.local.hf.sequence import Sequence
+from ragbed.models.local.hf.sequence import Batching, Runner, Sequence
 from ragbed.models.local.hf.weights import WeightSource, read_config
 
+# Reading is at full speed from a few thousand tokens on; more memory is better used for sequences. Writing to more than
+# about 500 rows takes proportionally longer.
 GPU = Batching(tokens=16_384, width=512)
-"""Reading: matrix products are at full speed from a few thousand tokens on, and memory for more is better kept for
-sequences. Writing: past some 500 rows a step's time grows with the rows, so that more gain nothing."""
 CPU = Batching(tokens=2_048, width=32)
 
+# The share of the free memory for the KV cache. The rest is for activations (3 GB to read 16,384 tokens of a 7B model),
+# logits, graphs and a reserve, because allocating GPU memory again and again halves the speed.
 _GPU_SHARE = 0.7
-"""Of the memory that weights leave, for keys and values. The rest is for the work: 3 GB to read 16,384 tokens of a 7B
-model, scores, graphs, and room to spare, since taking memory from the GPU and giving it back halves the speed."""
-_CPU_STORE = 2 << 30
+_CPU_CACHE_BYTES = 2 << 30
+# Position embeddings that depend on the longest prompt of a batch.
 _ROPE_BY_LENGTH = ("dynamic", "longrope")
-"""Ways to turn positions that look at the longest of a batch, so that prompts would disturb each other."""
 
 
 @dataclass(frozen=True)
 class LoadedTokenizer:
-    """What reads and writes text: the tokenizer, and what the model says of its limits."""
+    """The tokenizer, the context length of the model, and the tokens that end a response."""
 
     tokenizer: Any
     context: int | None
-    """Tokens that it can take in all."""
     ends: frozenset[int]
-    """Tokens that end a reply."""
 
 
 def device() -> torch.device:
-    """A GPU where there is one."""
+    """Return the GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def precision() -> torch.dtype:
-    """What weights are loaded as: bfloat16 on a GPU that has it, float32 on a CPU, where halves are slow."""
+    """Return the type of the weights: bfloat16 or float16 on a GPU, float32 on a CPU."""
     if device().type == "cpu":
         return torch.float32
     return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
 
-def load_text(folder: Path, source: WeightSource) -> LoadedTokenizer:
-    """The tokenizer and the limits: quick, so that what cannot work is said before weights are loaded."""
-    config = _load_config(folder, source)
+def load_tokenizer(folder: Path, source: WeightSource) -> LoadedTokenizer:
+    """Load the tokenizer and the limits; fast, so that problems are found before the weights are loaded."""
+    config = _load(transformers.AutoConfig, folder, source)
+    known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
+    kinds = list(config.architectures or [])
+    if kinds and not known.intersection(kinds) and not source.trusts_code:
+        raise RagbedError(f"{source.name} ({kinds[0]}) is not a causal language model; use one named …ForCausalLM.")
     tokenizer = _load(transformers.AutoTokenizer, folder, source)
     if not tokenizer("a", add_special_tokens=False)["input_ids"]:  # without files the library makes an empty one
-        raise RagbedError(f"{source.name} has no tokenizer that can be read; bring the model again.")
-    generation = _read_generation(folder)
-    named = generation.get("eos_token_id", config.eos_token_id)
-    ends = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])} - {None}
+        raise RagbedError(f"{source.name} has no valid tokenizer; download the model again.")
+    try:  # only the end tokens are used; sampling is set by the user
+        generation = transformers.GenerationConfig.from_pretrained(folder).to_dict()
+    except OSError:
+        generation = {}
+    ends = generation.get("eos_token_id", config.eos_token_id)
+    ends = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
     inner = config.get_text_config()
     context = getattr(inner, "max_position_embeddings", None) or getattr(inner, "seq_length", None)
     return LoadedTokenizer(tokenizer, context, frozenset(ends))
 
 
 def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runner:
-    """Loads the weights and finds the way to run them."""
-    where = device()
+    """Load the weights and choose a runner."""
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     model, report = _load(
@@ -82,23 +85,27 @@ def open_runner(folder: Path, source: WeightSource, batching: Batching) -> Runne
     )  # fmt: skip
     missing = sorted(report["missing_keys"])
     if missing:
-        raise RagbedError(f"{source.name} lacks weights ({missing[0]}, {len(missing)} in all); bring the model again.")
+        raise RagbedError(f"{source.name} lacks {len(missing)} weights, e.g. {missing[0]}; download the model again.")
     try:
-        return choose_runner(model.to(where).eval(), batching)
+        return choose_runner(model.to(device()).eval(), batching)
     except torch.OutOfMemoryError:
         raise RagbedError(
-            f"{source.name} does not fit into the GPU's memory; take a smaller one, or serve it."
+            f"{source.name} does not fit into the memory of the GPU; use a smaller model, or a server."
         ) from None
 
 
 def choose_runner(model: Any, batching: Batching) -> Runner:
-    """Without padding where the model's attention can be replaced and a trial shows the same scores."""
+    """Return a runner without padding if our attention gives the same logits in a trial, otherwise one with padding."""
     if _may_be_ragged(model):
-        store = _try_ragged(model)
-        if store is not None:
-            return RaggedRunner(model, store.enlarged(_places(store.bytes_per_place, model.device)), batching)
-        model.set_attn_implementation("sdpa")  # the trial has left ours behind
+        cache = _try_ragged(model)
+        if cache is not None:
+            return RaggedRunner(model, cache.enlarged(_cache_bytes(model.device) // cache.bytes_per_slot), batching)
+        model.set_attn_implementation("sdpa")  # the trial has replaced it
     return PaddedRunner(model, batching)
+
+
+def _cache_bytes(where: torch.device) -> int:
+    return int(_GPU_SHARE * torch.cuda.mem_get_info(where)[0]) if where.type == "cuda" else _CPU_CACHE_BYTES
 
 
 def _may_be_ragged(model: Any) -> bool:
@@ -114,25 +121,24 @@ def _may_be_ragged(model: Any) -> bool:
 
 
 def _try_ragged(model: Any) -> KVCache | None:
-    """What was kept in a trial; None if it fails.
+    """Read two prompts together, write one token to each, and compare with the logits of the library.
 
-    Two prompts are read together and one token is written to each, and the library's own scores must come out: whatever
-    an architecture does that ours does not know shows here.
+    This detects everything that our attention does not support. Returns the cache of the trial, or None.
     """
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[(7 * at + 3) % vocabulary for at in range(length)] for length in (9, 5)]
     next_token = vocabulary // 2
     model.set_attn_implementation("sdpa")
     with torch.inference_mode():
-        wanted = [
+        expected = [
             model(input_ids=torch.tensor([[*prompt, next_token]], device=model.device)).logits[0, -2:]
             for prompt in prompts
         ]
         attention.register()
         try:
             model.set_attn_implementation(attention.NAME)
-            store = KVCache(64)
-            trial = RaggedRunner(model, store, Batching(tokens=64, width=2))
+            cache = KVCache(64)
+            trial = RaggedRunner(model, cache, Batching(tokens=64, width=2))
             sequences = [Sequence(prompt, 4, Random()) for prompt in prompts]
             read = trial.read(trial.admit(sequences, 0))
             for sequence in sequences:
@@ -140,51 +146,23 @@ def _try_ragged(model: Any) -> KVCache | None:
             found = torch.stack([read, trial.write(sequences)], 1)
         except (NotImplementedError, TypeError, KeyError, AttributeError, ValueError, Failure):
             return None
-    return store if _agree(torch.stack(wanted), found) else None
+    return cache if _agree(torch.stack(expected), found) else None
 
 
-def _agree(wanted: torch.Tensor, found: torch.Tensor) -> bool:
-    """Within what numbers of this precision can tell: the order of sums differs."""
-    allowed = 1e-3 if wanted.dtype == torch.float32 else 5e-2
-    return bool((wanted - found).abs().max() <= allowed * wanted.abs().max().clamp(min=1e-3))
-
-
-def _places(bytes_per_token: int, where: torch.device) -> int:
-    memory = _CPU_STORE
-    if where.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(where)
-        memory = int(_GPU_SHARE * free)
-    return memory // bytes_per_token
-
-
-def _load_config(folder: Path, source: WeightSource) -> Any:
-    config = _load(transformers.AutoConfig, folder, source)
-    known = set(transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
-    kinds = list(config.architectures or [])
-    if kinds and not known.intersection(kinds) and not source.trusts_code:
-        raise RagbedError(
-            f"{source.name} is no model that writes text ({kinds[0]}); name one that ends in ForCausalLM."
-        )
-    return config
-
-
-def _read_generation(folder: Path) -> dict[str, Any]:
-    """Only where a reply ends is taken from it: how to draw is the user's to say."""
-    try:
-        return dict(transformers.GenerationConfig.from_pretrained(folder).to_dict())
-    except OSError:
-        return {}
+def _agree(expected: torch.Tensor, found: torch.Tensor) -> bool:
+    # Sums in another order differ within the precision.
+    allowed = 1e-3 if expected.dtype == torch.float32 else 5e-2
+    return bool((expected - found).abs().max() <= allowed * expected.abs().max().clamp(min=1e-3))
 
 
 def _load(kind: Any, folder: Path, source: WeightSource, **options: Any) -> Any:
-    """Loads from a folder and from nowhere else, and says in our words what the library cannot do."""
-    version = transformers.__version__
     try:
         return kind.from_pretrained(folder, trust_remote_code=source.trusts_code, local_files_only=True, **options)
-    except Exception as error:  # files are damaged and architectures unknown in more ways than could be listed
+    except Exception as error:  # the library raises many types for damaged files and unknown architectures
         brief = " ".join(str(error).split())[:240]
-        named = read_config(folder).get("model_type", "unknown")
+        architecture = read_config(folder).get("model_type", "unknown")
         raise RagbedError(
-            f"{source.name} (architecture {named}) cannot be loaded by transformers {version}: {brief}. "
-            "If the architecture is newer: pip install -U transformers; else serve it: -m openai-api/<name>/<model>."
+            f"{source.name} (architecture {architecture}) cannot be loaded by transformers {transformers.__version__}: "
+            f"{brief}. For a newer architecture: pip install -U transformers. Otherwise use a server: "
+            "-m openai-api/<name>/<model>."
         ) from error

@@ -1,4 +1,4 @@
-"""Runs batches the library's own way, filled up on the left: for models whose attention cannot be replaced."""
+"""Run batches with padding on the left, for models whose attention cannot be replaced."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from typing import Any
 
 import torch
 
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence
+from ragbed.models.local.hf.sequence import Batching, Sequence
 
 
 class PaddedRunner:
-    """Runs any model of the library; a batch is answered whole before the next is read.
+    """Run any model of the library; a batch is completed before the next is read.
 
     Args:
-        model: Of any architecture that writes text.
-        batching: How much at once.
+        model: A causal language model.
+        batching: How much runs at once.
     """
 
     def __init__(self, model: Any, batching: Batching) -> None:
         self._model, self._device, self._batching = model, model.device, batching
-        self._takes = frozenset(inspect.signature(model.forward).parameters)
+        self._parameters = frozenset(inspect.signature(model.forward).parameters)
         self._rows: list[Sequence] = []
         self._cache: Any = None
         self._mask = torch.empty((0, 0))
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """Prompts of about one length, since the longest is the length of all; nothing while a batch is running."""
+        """Return prompts of similar length, because all are padded to the longest; none while a batch is running."""
         if running or not waiting:
             return []
         rows = max(1, self._batching.tokens // waiting[0].length)
         return list(waiting[: min(rows, self._batching.width)])
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """Prompts one below the other."""
+        """Read padded prompts."""
         length = max(sequence.length for sequence in batch)
         tokens = [[0] * (length - sequence.length) + sequence.tokens for sequence in batch]
         mask = [[0] * (length - sequence.length) + [1] * sequence.length for sequence in batch]
@@ -44,30 +43,28 @@ class PaddedRunner:
         return self._forward(torch.tensor(tokens, device=self._device))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """The last token of every row; rows that are whole go when they are half of all."""
-        still = set(batch)
-        if 2 * len(still) <= len(self._rows) and hasattr(self._cache, "batch_select_indices"):
-            self._keep([row for row, sequence in enumerate(self._rows) if sequence in still])
+        """Read the last token of every row; rows that have ended are dropped when they are half of all."""
+        running = set(batch)
+        if 2 * len(running) <= len(self._rows) and hasattr(self._cache, "batch_select_indices"):
+            kept = [row for row, sequence in enumerate(self._rows) if sequence in running]
+            index = torch.tensor(kept, device=self._device)
+            self._cache.batch_select_indices(index)
+            self._rows, self._mask = [self._rows[row] for row in kept], self._mask[index]
         self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
         tokens = torch.tensor([[(sequence.written or [0])[-1]] for sequence in self._rows], device=self._device)
-        place = {sequence: row for row, sequence in enumerate(self._rows)}
-        return self._forward(tokens)[[place[sequence] for sequence in batch]]
+        rows = {sequence: row for row, sequence in enumerate(self._rows)}
+        return self._forward(tokens)[[rows[sequence] for sequence in batch]]
 
     def release(self, sequence: Sequence) -> None:
-        """Its row goes with the next that `write` drops, or with the batch."""
-
-    def _keep(self, rows: list[int]) -> None:
-        index = torch.tensor(rows, device=self._device)
-        self._cache.batch_select_indices(index)
-        self._rows, self._mask = [self._rows[row] for row in rows], self._mask[index]
+        """Do nothing: `write` drops rows."""
 
     def _forward(self, tokens: torch.Tensor) -> torch.Tensor:
         positions = (self._mask.cumsum(-1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
-        extra = {"position_ids": positions, "logits_to_keep": 1}
+        optional = {"position_ids": positions, "logits_to_keep": 1}
         output = self._model(
             input_ids=tokens, attention_mask=self._mask, past_key_values=self._cache, use_cache=True,
-            **{name: value for name, value in extra.items() if name in self._takes},
+            **{name: value for name, value in optional.items() if name in self._parameters},
         )  # fmt: skip
         self._cache = output.past_key_values
-        scores: torch.Tensor = output.logits[:, -1]
-        return scores
+        logits: torch.Tensor = output.logits[:, -1]
+        return logits

@@ -1,4 +1,4 @@
-"""A case as tokens, by the model's chat template or a preset's form; what a document says is never a control sign."""
+"""Encode a case as tokens; control tokens that appear in documents are encoded as text."""
 
 from __future__ import annotations
 
@@ -9,94 +9,86 @@ from typing import Any
 from ragbed.errors import RagbedError
 from ragbed.schema import Message
 
+# Replaces a control token in a text while the template is rendered; the characters are for private use.
 _MARK = "\ue000{}\ue001"
-"""Stands for a control sign in a text while the template is filled; characters that no text has (private use)."""
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 
 
 class PromptEncoder:
-    """Turns messages or whole prompts into tokens.
+    """Encode messages or complete prompts.
 
     Args:
-        tokenizer: The model's.
-        name: Of the model, for messages to the user.
+        tokenizer: The model's tokenizer.
+        name: The model's name in messages.
     """
 
     def __init__(self, tokenizer: Any, name: str) -> None:
         self._tokenizer, self._name = tokenizer, name
-        signs = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
-        longest_first = sorted(signs, key=len, reverse=True)
-        self._signs = re.compile("|".join(map(re.escape, longest_first)) if longest_first else r"(?!)")
+        controls = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
+        longest_first = sorted(controls, key=len, reverse=True)
+        self._controls = re.compile("|".join(map(re.escape, longest_first)) if longest_first else r"(?!)")
 
     def check_template(self) -> None:
-        """Says what to do where there is none.
+        """Check that there is a chat template.
 
         Raises:
             RagbedError: There is none.
         """
         if not self._tokenizer.chat_template:
             raise RagbedError(
-                f"{self._name} has no chat template: it may be a base model, which follows no instructions, or older "
-                "than templates. Name its form by --preset (`ragbed doctor` lists them), or put a chat_template.jinja "
-                "into its folder."
+                f"{self._name} has no chat template: it may be a base model, or older than chat templates. Choose its "
+                "prompt format with --preset (`ragbed doctor` lists them), or add a chat_template.jinja to its folder."
             )
 
-    def read_messages(self, messages: Sequence[Message]) -> list[int]:
-        """By the chat template; a model that knows no system role gets the system text in front of the user's."""
+    def encode_messages(self, messages: Sequence[Message]) -> list[int]:
+        """Encode with the chat template; if it has no system role, the system text precedes the user's."""
         found: list[str] = []
-        turns = [{"role": turn.role, "content": self._hide(turn.content, found)} for turn in messages]
-        return self._to_tokens(self._fill(turns), found, has_signs=True)
+        turns = [{"role": turn.role, "content": self._mark(turn.content, found)} for turn in messages]
+        return self._encode(self._render(turns), found, has_start=True)
 
-    def read_prompt(self, prompt: str, parts: Sequence[str]) -> list[int]:
-        """A whole prompt, whose parts are the case's texts."""
+    def encode_prompt(self, prompt: str, parts: Sequence[str]) -> list[int]:
+        """Encode a complete prompt whose parts are the texts of the case."""
         found: list[str] = []
         for part in parts:
-            prompt = prompt.replace(part, self._hide(part, found)) if part else prompt
-        return self._to_tokens(prompt, found, has_signs=False)
+            prompt = prompt.replace(part, self._mark(part, found)) if part else prompt
+        return self._encode(prompt, found, has_start=False)
 
-    def _fill(self, turns: list[dict[str, str]]) -> str:
-        from jinja2 import TemplateError  # noqa: PLC0415  # comes with transformers' templates
-
-        try:
-            return self._render(turns)
-        except TemplateError as error:
-            if turns[0]["role"] != "system":
-                raise RagbedError(f"the chat template of {self._name} takes no user turn: {error}.") from error
-            system, user, *others = turns
-            return self._render([{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others])
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens."""
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     def _render(self, turns: list[dict[str, str]]) -> str:
-        text: str = self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        return text
+        from jinja2 import TemplateError  # noqa: PLC0415  # a dependency of chat templates
 
-    def _hide(self, text: str, found: list[str]) -> str:
-        """Marks control signs in a text, as `<|im_end|>` in a document."""
+        try:
+            return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+        except TemplateError as error:
+            if turns[0]["role"] != "system":
+                raise RagbedError(f"the chat template of {self._name} does not accept a user turn: {error}.") from error
+            system, user, *others = turns
+            merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
+            return self._render([merged, *others])
 
+    def _mark(self, text: str, found: list[str]) -> str:
         def mark(match: re.Match[str]) -> str:
             found.append(match[0])
             return _MARK.format(len(found) - 1)
 
-        return self._signs.sub(mark, text)
+        return self._controls.sub(mark, text)
 
-    def _to_tokens(self, text: str, found: list[str], *, has_signs: bool) -> list[int]:
-        """As the tokenizer does; control signs that were found in texts are read letter by letter.
+    def _encode(self, text: str, found: list[str], *, has_start: bool) -> list[int]:
+        """Encode a prompt, with marked control tokens as text.
 
         Args:
-            text: Of the whole prompt.
-            found: The signs that were marked.
-            has_signs: Whether the text begins as the model wants it, or the tokenizer adds what is wanted.
+            text: The complete prompt.
+            found: The control tokens that were marked.
+            has_start: Whether the text has the start tokens of the model; otherwise the tokenizer adds them.
         """
-        if not found:
-            tokens: list[int] = self._tokenizer(text, add_special_tokens=not has_signs)["input_ids"]
-            return tokens
-        tokens = []
+        tokens: list[int] = []
         for at, piece in enumerate(_MARKED.split(text)):
-            is_sign = at % 2 == 1
-            options = {"add_special_tokens": at == 0 and not has_signs, "split_special_tokens": is_sign}
-            tokens += self._tokenizer(found[int(piece)] if is_sign else piece, **options)["input_ids"]
+            is_control = at % 2 == 1
+            options = {"add_special_tokens": at == 0 and not has_start}
+            if is_control:
+                options["split_special_tokens"] = True
+            tokens += self._tokenizer(found[int(piece)] if is_control else piece, **options)["input_ids"]
         return tokens
-
-    def write(self, tokens: Sequence[int]) -> str:
-        """Tokens as text."""
-        text: str = self._tokenizer.decode(tokens, skip_special_tokens=True)
-        return text

@@ -1,4 +1,4 @@
-"""Runs batches without padding: prompts are read one behind the other, and a new token sees its own sequence only."""
+"""Run batches without padding: prompts are concatenated, and a token attends only to its own sequence."""
 
 from __future__ import annotations
 
@@ -13,100 +13,96 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ragbed.models.failures import Failure
 from ragbed.models.local.hf.attention import DecodeBatch, PrefillBatch, has_kernel
 from ragbed.models.local.hf.kv_cache import SPARE, KVCache, KVSlots
-from ragbed.models.local.hf.runner import Batching
-from ragbed.models.local.hf.sequence import Sequence
+from ragbed.models.local.hf.sequence import Batching, Sequence
 
-_STEP = 64
-"""Batches of new tokens are filled up to a multiple of this, or to a power of two below it: one graph for each size."""
-
-_WORTHWHILE = 0.25
-"""Of a full batch: what is read in less time than it takes to tell the GPU so, with a margin."""
-_PATIENCE = 16
-"""Steps that few newcomers wait for more to come."""
-_FLASH = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-"""Without cuDNN's, which makes a plan for every new length: on an H200 that doubled the time to read."""
+# Batches of new tokens are filled to a multiple of this, or to a power of two below it: one CUDA graph for each size.
+_GRAPH_STEP = 64
+# The share of a full batch that is worth reading at once; less takes no longer than its launch.
+_MIN_BATCH = 0.25
+# Steps that a small batch waits for more sequences.
+_MAX_STEPS = 16
+# Without cuDNN, which makes a plan for every new length: on an H200 that doubled the time to read.
+_BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class RaggedRunner:
-    """Runs a model whose attention is ours.
+    """Run a model with our attention.
 
     Args:
-        model: With `attention.NAME` as its attention.
-        store: For keys and values.
-        batching: How much at once.
+        model: A model with `attention.NAME` as its attention.
+        cache: The KV cache.
+        batching: How much runs at once.
     """
 
-    def __init__(self, model: Any, store: KVCache, batching: Batching) -> None:
+    def __init__(self, model: Any, cache: KVCache, batching: Batching) -> None:
         self._model, self._device = model, model.device
-        self._places, self._store = KVSlots(store.places), store
-        self._batching, self._refused = batching, 0
+        self._slots, self._cache = KVSlots(cache.slots), cache
+        self._batching, self._postponed = batching, 0
         self._starts: dict[Sequence, int] = {}
         self._graphs = _Graphs(self._step) if has_kernel(self._device) else None
 
     def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
-        """A batch that is worth it; a smaller one if at least as many wait as run, or have waited for some steps."""
+        """Return a batch that is large enough, at least as large as the running one, or has waited for some steps."""
         free, tokens = self._batching.width - running, 0
         admitted: list[Sequence] = []
         for sequence in waiting:
             tokens += sequence.length
             if len(admitted) == free or (admitted and tokens > self._batching.tokens):
                 break
-            start = self._places.take(sequence.room)
+            start = self._slots.take(sequence.max_length)
             if start is None:
                 if not admitted and not running:
-                    raise Failure("too-long", f"{sequence.room} tokens, and memory for {self._places.count}")
+                    problem = f"{sequence.max_length} tokens, but there is memory for {self._slots.count}"
+                    raise Failure("too-long", problem)
                 break
             self._starts[sequence] = start
             admitted.append(sequence)
-        worthwhile = len(admitted) >= running or tokens >= _WORTHWHILE * self._batching.tokens
-        self._refused = 0 if worthwhile or not admitted else self._refused + 1
-        if worthwhile or self._refused >= _PATIENCE:
+        is_large = len(admitted) >= running or tokens >= _MIN_BATCH * self._batching.tokens
+        self._postponed = 0 if is_large or not admitted else self._postponed + 1
+        if is_large or self._postponed >= _MAX_STEPS:
             return admitted
         for sequence in admitted:
             self.release(sequence)
         return []
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
-        """All prompts as one long row."""
+        """Read all prompts as one row."""
         borders: list[tuple[int, int]] = []
         tokens: list[int] = []
         positions: list[int] = []
-        places: list[int] = []
+        slots: list[int] = []
         for sequence in batch:
             start, length = self._starts[sequence], sequence.length
             borders.append((len(tokens), len(tokens) + length))
             tokens += sequence.tokens
             positions += range(length)
-            places += range(start, start + length)
-        numbers = torch.tensor([tokens, positions, places], device=self._device)
+            slots += range(start, start + length)
+        numbers = torch.tensor([tokens, positions, slots], device=self._device)
         last = torch.tensor([end - 1 for _, end in borders], device=self._device)
-        with sdpa_kernel(_FLASH):
-            return self._forward(numbers[0], numbers[1], last, PrefillBatch(self._store, numbers[2], borders))
+        with sdpa_kernel(_BACKENDS):
+            return self._forward(numbers[0], numbers[1], last, PrefillBatch(self._cache, numbers[2], borders))
 
     def write(self, batch: Several[Sequence]) -> torch.Tensor:
-        """One token of each, as a row; on a GPU as one recorded graph."""
-        lengths = [sequence.length for sequence in batch]
-        starts = [self._starts[sequence] for sequence in batch]
+        """Read one token of each sequence as a row; on a GPU as a CUDA graph."""
+        spans = [(start := self._starts[sequence], start + sequence.length) for sequence in batch]
         numbers = [
             [sequence.written[-1] for sequence in batch],
-            [length - 1 for length in lengths],
-            [start + length - 1 for start, length in zip(starts, lengths, strict=True)],
-            starts,
-            lengths,
+            [sequence.length - 1 for sequence in batch],
+            [end - 1 for _, end in spans],
+            [start for start, _ in spans],
+            [sequence.length for sequence in batch],
         ]
         if self._graphs is not None:
             return self._graphs.run(numbers)
-        stretches = [(start, start + length) for start, length in zip(starts, lengths, strict=True)]
-        return self._step(torch.tensor(numbers, device=self._device), stretches)
+        return self._step(torch.tensor(numbers, device=self._device), spans)
 
     def release(self, sequence: Sequence) -> None:
-        """Its stretch is free again."""
-        self._places.give_back(self._starts.pop(sequence), sequence.room)
+        """Free the span of a sequence."""
+        self._slots.give_back(self._starts.pop(sequence), sequence.max_length)
 
-    def _step(self, numbers: torch.Tensor, stretches: Several[tuple[int, int]] | None = None) -> torch.Tensor:
-        tokens, positions, places, starts, lengths = numbers
-        layout = DecodeBatch(self._store, places, starts, lengths, stretches)
-        return self._forward(tokens, positions, 0, layout)
+    def _step(self, numbers: torch.Tensor, spans: Several[tuple[int, int]] | None = None) -> torch.Tensor:
+        tokens, positions, slots, starts, lengths = numbers
+        return self._forward(tokens, positions, 0, DecodeBatch(self._cache, slots, starts, lengths, spans))
 
     def _forward(
         self,
@@ -118,12 +114,12 @@ class RaggedRunner:
         output = self._model(
             input_ids=tokens[None], position_ids=positions[None], use_cache=False, logits_to_keep=keep, layout=layout
         )
-        scores: torch.Tensor = output.logits[0]
-        return scores
+        logits: torch.Tensor = output.logits[0]
+        return logits
 
 
 class _Graphs:
-    """Steps recorded once for each size of batch and played again: launching kernels takes longer than running them."""
+    """Record a CUDA graph for each batch size and replay it: launching kernels takes longer than running them."""
 
     def __init__(self, step: Callable[[torch.Tensor], torch.Tensor]) -> None:
         self._step = step
@@ -132,40 +128,35 @@ class _Graphs:
         self._can_record = True
 
     def run(self, numbers: list[list[int]]) -> torch.Tensor:
-        """Scores for each row."""
         rows = len(numbers[0])
-        size = _full_size(rows)
+        size = -(-rows // _GRAPH_STEP) * _GRAPH_STEP if rows > _GRAPH_STEP else 1 << (rows - 1).bit_length()
         filling = ([0], [0], [SPARE], [SPARE], [1])
         full = torch.tensor([line + fill * (size - rows) for line, fill in zip(numbers, filling, strict=True)])
         if size not in self._recorded and self._can_record:
             self._record(full.cuda())
         if not self._can_record:
             return self._step(full.cuda())[:rows]
-        graph, static, scores = self._recorded[size]
+        graph, static, logits = self._recorded[size]
         static.copy_(full)
         graph.replay()
-        return scores[:rows]
+        return logits[:rows]
 
     def _record(self, numbers: torch.Tensor) -> None:
-        """A model may do what cannot be recorded, as to look at numbers; then its steps are launched one by one."""
+        """Record a step; if the model does something that cannot be recorded, all steps run without graphs."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             self._step(numbers)  # compiles kernels, which cannot be recorded
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # a graph that goes while another is recorded spoils it
+        gc.collect()  # a graph that is deleted while another is recorded breaks it
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-                scores = self._step(numbers)
+                logits = self._step(numbers)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError:
             self._can_record = False
             return
         self._pool = graph.pool()
-        self._recorded[numbers.shape[1]] = (graph, numbers, scores)
-
-
-def _full_size(rows: int) -> int:
-    return -(-rows // _STEP) * _STEP if rows > _STEP else 1 << (rows - 1).bit_length()
+        self._recorded[numbers.shape[1]] = (graph, numbers, logits)

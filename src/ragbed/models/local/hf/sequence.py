@@ -1,93 +1,123 @@
-"""One prompt on its way through the engine."""
+"""A prompt in the engine, and the protocol of runners."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ragbed.models.failures import Failure
 
-Finish: TypeAlias = Literal["stop", "length"]
+if TYPE_CHECKING:
+    import torch
+
+# The next token if the logits are not numbers.
 NOT_A_NUMBER = -1
-"""Stands for the next token where the model's scores are no numbers."""
 
 
 @dataclass(frozen=True)
 class StopCondition:
-    """Where a reply ends before it is as long as it may be."""
+    """What ends a response before its maximum length: tokens, and texts that are not tokens."""
 
     tokens: frozenset[int]
     texts: tuple[str, ...] = ()
-    """For endings that are no tokens of their own."""
     decode: Callable[[list[int]], str] = lambda _tokens: ""
 
     def is_reached(self, written: list[int]) -> bool:
-        """Whether the last token ends the reply."""
-        if written[-1] in self.tokens:
-            return True
-        if not self.texts:
-            return False
-        # A token stands for at least one byte, so the ending lies within so many; one may have begun a character.
-        reach = max(len(text.encode()) for text in self.texts) + 4
-        tail = self.decode(written[-reach:])
+        """Return whether the last token ends the response."""
+        if written[-1] in self.tokens or not self.texts:
+            return written[-1] in self.tokens
+        # A token has at least one byte, so the text is in the last tokens; the first may be part of a character.
+        count = max(len(text.encode()) for text in self.texts) + 4
+        tail = self.decode(written[-count:])
         return any(text in tail for text in self.texts)
 
 
 @dataclass(eq=False)
 class Sequence:
-    """A prompt, what has been written after it, and what becomes of it.
+    """A prompt and its response.
 
     Attributes:
-        prompt: Tokens.
-        limit: How many tokens may be written.
-        dice: Its own, so that what is drawn does not hang on who else is in the batch.
-        written: So far, without the token that ends it.
-        failure: Why it cannot be answered.
+        prompt: Tokens of the prompt.
+        limit: Maximum number of new tokens.
+        rng: Its own random generator, so that samples do not depend on the rest of the batch.
+        done: Called when it is complete, has failed, or was abandoned.
+        written: New tokens, without the one that ends the response.
+        finish: Why the response ended.
+        failure: Why there is no response.
     """
 
     prompt: list[int]
     limit: int
-    dice: Random
+    rng: Random
     done: Callable[[Sequence], None] = lambda _sequence: None
     written: list[int] = field(default_factory=list)
-    finish: Finish | None = None
+    finish: Literal["stop", "length"] | None = None
     failure: Failure | None = None
-    _thrown: int | None = None
+    _number: int | None = None
 
     @property
     def length(self) -> int:
-        """Tokens that have to be read before the next can be written."""
+        """The number of tokens so far."""
         return len(self.prompt) + len(self.written)
 
     @property
-    def room(self) -> int:
-        """Tokens it takes at the most."""
+    def max_length(self) -> int:
+        """The maximum number of tokens."""
         return len(self.prompt) + self.limit
 
     @property
     def tokens(self) -> list[int]:
-        """All of them: what is read again if its place was lost."""
+        """All tokens so far."""
         return self.prompt + self.written
 
-    def throw(self) -> int:
-        """The number for the next token; the same until one is taken, so that a step can be done again."""
-        if self._thrown is None:
-            self._thrown = self.dice.getrandbits(62)
-        return self._thrown
+    def random_number(self) -> int:
+        """Return the number for the next token; the same until a token is added, so that a step can be repeated."""
+        if self._number is None:
+            self._number = self.rng.getrandbits(62)
+        return self._number
 
-    def take(self, token: int, ending: StopCondition) -> bool:
-        """Adds a token; whether the reply is whole now."""
+    def add(self, token: int, stop: StopCondition) -> bool:
+        """Add a token, and return whether the sequence has ended."""
         if token == NOT_A_NUMBER:
-            self.failure = Failure("protocol", "the model's scores are no numbers; its weights may be damaged")
+            self.failure = Failure("protocol", "the logits are not numbers; the weights may be damaged")
             return True
         self.written.append(token)
-        self._thrown = None
-        if ending.is_reached(self.written):
+        self._number = None
+        if stop.is_reached(self.written):
             self.finish = "stop"
-            if token in ending.tokens:
+            if token in stop.tokens:
                 self.written.pop()
         elif len(self.written) == self.limit:
             self.finish = "length"
         return self.finish is not None
+
+
+@dataclass
+class Batching:
+    """How much runs at once: tokens of prompts (a longer prompt runs alone), and sequences."""
+
+    tokens: int
+    width: int
+
+
+class Runner(Protocol):
+    """Run batches of sequences through a model."""
+
+    def admit(self, waiting: Several[Sequence], running: int) -> list[Sequence]:
+        """Reserve memory for the waiting sequences to read now, and return them; the longest come first.
+
+        Raises:
+            Failure: The first sequence will never fit.
+        """
+
+    def read(self, batch: Several[Sequence]) -> torch.Tensor:
+        """Read all tokens of sequences, and return the logits of their next tokens, one row each."""
+
+    def write(self, batch: Several[Sequence]) -> torch.Tensor:
+        """Read the last token of running sequences, and return likewise."""
+
+    def release(self, sequence: Sequence) -> None:
+        """Free the memory of a sequence."""

@@ -1,8 +1,8 @@
-"""Attention of one new token a sequence over all that it has read, on NVIDIA and AMD GPUs (Triton).
+"""Attention of one new token per sequence to all its tokens, on NVIDIA and AMD GPUs (Triton).
 
-What has to be read from memory decides its speed, so nothing is padded: every program follows the real length of its
-sequence. All query heads that share a head of keys are done by one program, so that keys and values are read once. Long
-sequences are cut into parts, and the second kernel puts their results together (FlashDecoding).
+Memory bandwidth limits the speed, so nothing is padded: every program follows the real length of its sequence. One
+program handles all query heads that share a key head, so that keys and values are read once. Long sequences are split
+into parts, and the second kernel joins their results (FlashDecoding).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import torch
 import triton
 import triton.language as tl
 
+# The target number of programs: thirty per processor of a large GPU, so that different lengths even out.
 _PROGRAMS = 4096
-"""Aimed at: thirty for each of a large GPU's processors, so that sequences of different length even out."""
-_MOST_PARTS = 16
+_MAX_PARTS = 16
+# Tokens per step: 32 kB of keys and values at a width of 128, two steps at a time.
 _BLOCK = 64
-"""Tokens at a time; 32 kB of keys and values at a width of 128, two of which are on their way at once."""
-_LEAST_ROWS = 16
-"""The smallest matrix product has so many rows; query heads that are fewer are filled up."""
+# Rows of the smallest matrix product; fewer query heads are padded.
+_MIN_ROWS = 16
 
 
 @triton.jit
@@ -34,7 +34,7 @@ def _attend_part(
     group, width = tl.arange(0, ROWS), tl.arange(0, FULL_WIDTH)
     is_head, is_width = group < GROUP, width < WIDTH
     heads = head * GROUP + group
-    asked = tl.load(
+    queries = tl.load(
         query + row * query_row + heads[:, None] * query_head + width[None, :],
         mask=is_head[:, None] & is_width[None, :], other=0.0,
     )  # fmt: skip
@@ -43,13 +43,13 @@ def _attend_part(
     total = tl.zeros([ROWS], tl.float32)
     found = tl.zeros([ROWS, FULL_WIDTH], tl.float32)
     for at in range(first, last, BLOCK):
-        places = at + tl.arange(0, BLOCK)
-        is_place = places < last
-        there = base + places[:, None] * WIDTH + width[None, :]
-        mask = is_place[:, None] & is_width[None, :]
+        slots = at + tl.arange(0, BLOCK)
+        is_slot = slots < last
+        there = base + slots[:, None] * WIDTH + width[None, :]
+        mask = is_slot[:, None] & is_width[None, :]
         block = tl.load(keys + there, mask=mask, other=0.0)
-        score = tl.dot(asked, tl.trans(block), input_precision="ieee") * scale
-        score = tl.where(is_place[None, :], score, -float("inf"))
+        score = tl.dot(queries, tl.trans(block), input_precision="ieee") * scale
+        score = tl.where(is_slot[None, :], score, -float("inf"))
         better = tl.maximum(best, tl.max(score, 1))
         share = tl.exp(score - better[:, None])
         fade = tl.exp(best - better)
@@ -81,19 +81,19 @@ def _join_parts(
     tl.store(out + row * WIDTH + width, joined.to(out.dtype.element_ty), mask=width < WIDTH)
 
 
-def attend_stretches(
+def attend_spans(
     query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, starts: torch.Tensor, lengths: torch.Tensor,
     scale: float,
 ) -> torch.Tensor:  # fmt: skip
-    """Attends from one token a sequence to its stretch.
+    """Compute the attention of one token per sequence to its span of slots.
 
     Args:
-        query: (sequences, heads, width), the last contiguous.
-        keys: (key heads, places, width), contiguous.
+        query: (sequences, heads, width), contiguous in the last dimension.
+        keys: (key heads, slots, width), contiguous.
         values: Likewise.
-        starts: Where each sequence's stretch begins.
-        lengths: How many of its places are in use; at least one.
-        scale: Of the scores.
+        starts: The first slot of each sequence.
+        lengths: The number of its slots in use; at least one.
+        scale: The factor of the scores.
 
     Returns:
         (sequences, heads, width).
@@ -101,14 +101,14 @@ def attend_stretches(
     rows, heads, width = query.shape
     key_heads = keys.shape[0]
     group = heads // key_heads
-    count = min(_MOST_PARTS, triton.next_power_of_2(max(1, _PROGRAMS // (rows * key_heads))))
+    count = min(_MAX_PARTS, triton.next_power_of_2(max(1, _PROGRAMS // (rows * key_heads))))
     parts = query.new_empty((rows, heads, count, width), dtype=torch.float32)
     weights = query.new_empty((rows, heads, count), dtype=torch.float32)
     out = query.new_empty((rows, heads, width))
     full_width = triton.next_power_of_2(width)
     _attend_part[(rows, key_heads, count)](
         query, keys, values, parts, weights, starts, lengths, scale, query.stride(0), query.stride(1), keys.stride(0),
-        GROUP=group, ROWS=max(_LEAST_ROWS, triton.next_power_of_2(group)), WIDTH=width, FULL_WIDTH=full_width,
+        GROUP=group, ROWS=max(_MIN_ROWS, triton.next_power_of_2(group)), WIDTH=width, FULL_WIDTH=full_width,
         BLOCK=_BLOCK, PARTS=count, num_warps=4, num_stages=3,
     )  # fmt: skip
     _join_parts[(rows * heads,)](parts, weights, out, WIDTH=width, FULL_WIDTH=full_width, PARTS=count, num_warps=1)

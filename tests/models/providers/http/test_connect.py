@@ -1,4 +1,4 @@
-"""The way to a server: certificates that do not hold, connections that are kept, proxies in between."""
+"""Test connections: certificates, persistent connections and proxies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from yarl import URL
 
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.providers.connect import proxy_for
+from ragbed.models.providers.http.connect import proxy_for
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, case, with_model
 from tests.servers.faulty_model import Fault, FaultServer, chat, close_at_once, raw, well
@@ -26,8 +26,8 @@ _PLAIN = b"HTTP/1.1 200 OK\r\n"
 
 
 async def _ask(url: str, times: int = 1, **environ: str) -> list[Completion]:
-    told = environ | {"T_BASE_URL": url, "T_API_KEY": KEY}
-    model = open_model("openai-api/t/m", lambda name: ModelConfig(name, told, patience=QUICK))
+    expected = environ | {"T_BASE_URL": url, "T_API_KEY": KEY}
+    model = open_model("openai-api/t/m", lambda name: ModelConfig(name, expected, retry_policy=QUICK))
 
     async def ask_all(asked: Any) -> list[Completion]:
         return [await asked.complete(case()) for _ in range(times)]
@@ -47,7 +47,7 @@ def _ask_server(script: Sequence[Fault], times: int) -> tuple[list[Completion], 
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
-    """An authority that this process trusts."""
+    """Return a certificate authority that this process trusts."""
     made = trustme.CA()
     made.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
@@ -60,7 +60,7 @@ def _encrypted(authority: trustme.CA, name: str = "localhost", **dates: Any) -> 
     return FaultServer([well], encryption=context)
 
 
-def test_a_certificate_that_holds_is_trusted(authority: trustme.CA) -> None:
+def test_a_valid_certificate_is_trusted(authority: trustme.CA) -> None:
     async def talk() -> None:
         async with _encrypted(authority) as server:
             (done,) = await _ask(server.url)
@@ -70,7 +70,7 @@ def test_a_certificate_that_holds_is_trusted(authority: trustme.CA) -> None:
 
 
 @pytest.mark.parametrize("fault", ["untrusted", "expired", "of another host"])
-def test_a_certificate_that_does_not_hold_ends_it_without_sending_the_key(fault: str, authority: trustme.CA) -> None:
+def test_an_invalid_certificate_ends_the_call_before_the_key_is_sent(fault: str, authority: trustme.CA) -> None:
     servers = {
         "untrusted": lambda: _encrypted(trustme.CA()),
         "expired": lambda: _encrypted(authority, **_PAST),
@@ -80,7 +80,7 @@ def test_a_certificate_that_does_not_hold_ends_it_without_sending_the_key(fault:
     async def talk() -> None:
         async with servers[fault]() as server:
             (done,) = await _ask(server.url)
-        assert (done.error or "").startswith(f"tls: the certificate of {URL(server.url).origin()} does not hold: ")
+        assert (done.error or "").startswith(f"tls: the certificate of {URL(server.url).origin()} is not valid: ")
         assert "SSL_CERT_FILE" in (done.error or "")
         assert (done.attempts, server.seen) == (1, [])
 
@@ -103,7 +103,7 @@ async def _without_length(exchange: Any) -> None:
     exchange.begin(304)
 
 
-def test_a_connection_that_closes_says_nothing_of_the_call_before() -> None:
+def test_a_connection_that_closes_does_not_affect_the_call_before() -> None:
     done, _ = _ask_server([_without_length, close_at_once, well], 2)
     assert [(one.outcome, one.attempts) for one in done] == [("error", 1), ("ok", 2)]
 
@@ -113,7 +113,7 @@ def test_a_connection_that_closes_says_nothing_of_the_call_before() -> None:
     [b"HTTP/1.1 200 OK\nContent-Length: %d\n\n", b"HTTP/1.1 200\r\nX:  \xff\x01 \r\nContent-Length:%d  \r\n\r\n"],
     ids=["line feeds only", "odd headers"],
 )
-def test_a_server_that_is_not_strict_is_understood(head: bytes) -> None:
+def test_a_server_that_is_not_strict_is_accepted(head: bytes) -> None:
     done, _ = _ask_server([raw(head % len(chat()) + chat())], 1)
     assert done[0].reply == "Paris"
 
@@ -123,7 +123,7 @@ def test_a_server_that_is_not_strict_is_understood(head: bytes) -> None:
     [_PLAIN + b"Content-Length: 3\r\n\r\nyes", b"yes", b"\r\n"],
     ids=["a second reply", "no reply", "a line"],
 )
-def test_what_nobody_asked_for_does_not_answer_the_next_call(unasked: bytes) -> None:
+def test_an_unrequested_response_does_not_answer_the_next_call(unasked: bytes) -> None:
     async def chatter(exchange: Any) -> None:
         await exchange.send(200, chat("first"))
         exchange.writer.write(unasked)
@@ -134,7 +134,7 @@ def test_what_nobody_asked_for_does_not_answer_the_next_call(unasked: bytes) -> 
 
 
 class _Proxy:
-    """Passes requests on, or puts callers through, and remembers the heads it read."""
+    """A proxy that forwards requests or opens tunnels, and records the heads it reads."""
 
     def __init__(self, *, refuses: bool = False) -> None:
         self.heads: list[str] = []
@@ -167,7 +167,7 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_a_proxy_is_passed_through_and_sees_no_key_of_an_encrypted_call(encrypted: bool, authority: trustme.CA) -> None:
+def test_a_proxy_is_used_and_sees_no_key_of_an_encrypted_call(encrypted: bool, authority: trustme.CA) -> None:
     proxy = _Proxy()
 
     async def talk() -> None:
@@ -182,14 +182,14 @@ def test_a_proxy_is_passed_through_and_sees_no_key_of_an_encrypted_call(encrypte
     assert (KEY in "".join(proxy.heads)) == (not encrypted)
 
 
-def test_a_proxy_that_refuses_is_no_connection_and_its_password_is_not_told(authority: trustme.CA) -> None:
+def test_a_proxy_that_refuses_is_a_connect_failure_without_its_password(authority: trustme.CA) -> None:
     async def talk() -> None:
         proxy = _Proxy(refuses=True)
         async with _encrypted(authority) as server, await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as between:
             port = between.sockets[0].getsockname()[1]
             (done,) = await _ask(server.url, https_proxy=f"http://me:secret-password@127.0.0.1:{port}")
-        told = f"connect: the proxy http://127.0.0.1:{port} does not put us through: HTTP/1.1 407 Who are you?"
-        assert done.error == told
+        expected = f"connect: the proxy http://127.0.0.1:{port} refused the connection: HTTP/1.1 407 Who are you?"
+        assert done.error == expected
 
     asyncio.run(talk())
 
@@ -217,18 +217,18 @@ def test_a_proxy_that_refuses_is_no_connection_and_its_password_is_not_told(auth
         ("http://a.test/v1", {"http_proxy": "socks5://p:1", "no_proxy": "a.test"}, None),
     ],
 )
-def test_the_environment_names_the_proxy(url: str, environ: dict[str, str], proxy: str | None) -> None:
+def test_the_proxy_comes_from_the_environment(url: str, environ: dict[str, str], proxy: str | None) -> None:
     assert proxy_for(URL(url), environ) == (None if proxy is None else URL(proxy))
 
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret-password@p:1", "https://p:1", "socks5h://p"])
-def test_a_proxy_that_speaks_no_plain_http_is_a_usage_error_that_names_the_variable(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^HTTPS_PROXY names .* only http:// proxies are supported") as told:
+def test_a_proxy_with_another_scheme_is_a_usage_error_that_names_the_variable(proxy: str) -> None:
+    with pytest.raises(UsageError, match=r"^HTTPS_PROXY has a .* only http:// proxies are supported") as expected:
         proxy_for(URL("https://a.test/v1"), {"HTTPS_PROXY": proxy})
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(expected.value)
 
 
 @pytest.mark.parametrize("proxy", ["http://", "http://p:port"])
-def test_what_is_not_the_address_of_a_proxy_is_a_usage_error(proxy: str) -> None:
-    with pytest.raises(UsageError, match=r"^http_proxy is not the address of a proxy"):
+def test_an_invalid_proxy_url_is_a_usage_error(proxy: str) -> None:
+    with pytest.raises(UsageError, match=r"^http_proxy is not the URL of a proxy"):
         proxy_for(URL("http://a.test/v1"), {"http_proxy": proxy})

@@ -1,0 +1,227 @@
+"""Connect to a server (name lookup, proxies, TLS), keep its connections open, and write requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+from ipaddress import ip_address, ip_network
+from typing import TypeAlias
+
+from aiohappyeyeballs import AddrInfoType, start_connection
+from yarl import URL
+
+from ragbed import __version__
+from ragbed.errors import UsageError
+from ragbed.models.failures import Failure
+from ragbed.models.providers.http.connection import Connection, HttpResponse, ResponseLimits
+from ragbed.models.secrets import encode_user_info, without_secrets
+from ragbed.models.threads import in_daemon_thread
+
+_Addresses: TypeAlias = list[AddrInfoType]
+# The delay before the other of IPv4 and IPv6 is tried, by RFC 8305.
+_HAPPY_EYEBALLS_S = 0.25
+_MAX_PROXY_BYTES = 16 << 10
+# A connection that was idle for longer is not used again: the server may be closing it.
+_KEEP_S = 15.0
+_TUNNEL_OPEN = re.compile(rb"HTTP/1\.[01] 200[ \r]")
+
+
+def valid_url(text: str) -> URL | None:
+    """Return the URL of a text, or None if it is not valid or has no host.
+
+    yarl reports some defects, as in `http://[::zz]` or `http://xn--/`, only when it parses its own output.
+    """
+    try:
+        url = URL(text)
+        return url if URL(str(url)).host else None
+    except ValueError:
+        return None
+
+
+def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
+    """Return the proxy for a URL by `https_proxy`, `http_proxy` and `no_proxy`.
+
+    Raises:
+        UsageError: The proxy is not a valid http:// URL.
+    """
+    variable, proxy_text = _lower_or_upper(environ, f"{url.scheme}_proxy")
+    _, exempt = _lower_or_upper(environ, "no_proxy")
+    if not proxy_text or any(_matches(pattern.strip(), url) for pattern in exempt.lower().split(",")):
+        return None
+    proxy = valid_url(proxy_text if "://" in proxy_text else f"http://{proxy_text}")
+    if proxy is None:
+        raise UsageError(f"{variable} is not the URL of a proxy; write it as http://host:port.")
+    if proxy.scheme != "http":
+        raise UsageError(
+            f"{variable} has a {proxy.scheme}:// proxy, but only http:// proxies are supported. "
+            "Set one (it carries https too), or add the server to no_proxy."
+        )
+    return proxy
+
+
+def _matches(pattern: str, url: URL) -> bool:
+    """Return whether an entry of `no_proxy` covers a URL: `*`, a domain, an IP or a network, with or without a port."""
+    host = (url.host or "").lower()
+    with suppress(ValueError):  # the entry is not a network, or the host is a name
+        return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
+    name, colon, port = pattern.rpartition(":")
+    if colon and port.isdigit():
+        return url.port == int(port) and _matches(name, url)
+    suffix = pattern.lstrip(".")
+    return bool(suffix) and (suffix in ("*", host) or host.endswith(f".{suffix}"))
+
+
+def _lower_or_upper(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    used = name if environ.get(name) else name.upper()
+    return used, environ.get(used) or ""
+
+
+class _Connector:
+    def __init__(self, origin: URL, proxy: URL | None) -> None:
+        self._origin, self._proxy = origin, proxy
+        self._addresses: asyncio.Future[_Addresses] | None = None
+
+    async def connect(self, within_s: float) -> Connection:
+        server = without_secrets(self._origin)
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._connect()
+        except TimeoutError:
+            raise Failure("connect", f"no connection to {server} in time", again=True) from None
+        except ssl.SSLCertVerificationError as error:
+            problem = f"the certificate of {server} is not valid: {error.verify_message}"
+            raise Failure("tls", f"{problem}; set SSL_CERT_FILE to use your own authority") from None
+        except ssl.SSLError as error:
+            raise Failure("tls", f"the TLS handshake with {server} failed ({error.reason or error})") from None
+        except (OSError, UnicodeError) as error:  # the resolver raises UnicodeError for some names
+            self._addresses = None  # the server may have moved
+            number = getattr(error, "errno", None) or 0
+            reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or error
+            raise Failure("connect", f"no connection to {server} ({reason})", again=True) from None
+
+    async def _connect(self) -> Connection:
+        near = self._proxy or self._origin
+        # As bytes: for a string Python would import its IDNA encoder.
+        host, port = (near.raw_host or "").encode(), near.port or 80
+        if self._addresses is None:
+            # A daemon thread, because a resolver may hang for minutes.
+            self._addresses = in_daemon_thread(
+                lambda: list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)), "ragbed-resolver"
+            )
+        # Shielded, because all connections that start at this moment wait for the same lookup.
+        addresses = await asyncio.shield(self._addresses)
+        sock = await start_connection(addresses, happy_eyeballs_delay=_HAPPY_EYEBALLS_S)
+        loop = asyncio.get_running_loop()
+        if self._origin.scheme == "http":
+            return (await loop.create_connection(Connection, sock=sock))[1]
+        try:
+            if self._proxy is not None:
+                await self._tunnel(sock, self._proxy)
+        except BaseException:
+            sock.close()
+            raise
+        name = self._origin.raw_host
+        return (await loop.create_connection(Connection, sock=sock, ssl=self._tls, server_hostname=name))[1]
+
+    async def _tunnel(self, sock: socket.socket, proxy: URL) -> None:
+        target = f"{self._origin.host_subcomponent}:{self._origin.port}"
+        head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{_proxy_authorization(proxy)}\r\n"
+        loop, answer = asyncio.get_running_loop(), b""
+        await loop.sock_sendall(sock, head.encode("latin-1"))
+        while b"\r\n\r\n" not in answer and len(answer) < _MAX_PROXY_BYTES:
+            piece = await loop.sock_recv(sock, _MAX_PROXY_BYTES)
+            if not piece:
+                break
+            answer += piece
+        if not _TUNNEL_OPEN.match(answer):
+            line, *_ = answer[:60].decode("latin-1").splitlines() or ["it sent nothing"]
+            raise Failure("connect", f"the proxy {without_secrets(proxy)} refused the connection: {line}")
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()  # takes 0.1 s, so it is made only if it is needed
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+
+def _proxy_authorization(proxy: URL) -> str:
+    return "" if proxy.user is None else f"Proxy-Authorization: Basic {encode_user_info(proxy)}\r\n"
+
+
+class Server:
+    """A server and its connections.
+
+    Args:
+        origin: Its URL without a path.
+        proxy: The proxy in front of it.
+        connect_s: Time limit for a connection.
+    """
+
+    def __init__(self, origin: URL, proxy: URL | None, connect_s: float) -> None:
+        self._connector, self._connect_s = _Connector(origin, proxy), connect_s
+        self._idle: list[Connection] = []
+        self._all: set[Connection] = set()
+        self._is_relayed = proxy is not None and origin.scheme == "http"
+        # Responses are short: compressing them would cost more than it saves.
+        self._head = (
+            f"Host: {origin.host_port_subcomponent}\r\nUser-Agent: ragbed/{__version__}\r\n"
+            "Accept: application/json\r\nAccept-Encoding: identity\r\n"
+        )
+        if self._is_relayed and proxy is not None:
+            self._head += _proxy_authorization(proxy)
+
+    async def send(
+        self, url: URL, headers: Mapping[str, str], body: bytes | None, limits: ResponseLimits
+    ) -> HttpResponse:
+        """Send a POST request to a URL of this server, or a GET request if the body is None.
+
+        Raises:
+            Failure: There is no valid response.
+            TimeoutError: The response was not complete in time.
+        """
+        connection = self._take_idle()
+        if connection is None:
+            async with asyncio.timeout_at(limits.end):
+                connection = await self._connector.connect(self._connect_s)
+            self._all.add(connection)
+        try:
+            return await connection.send(self._write(url, headers, body), limits)
+        finally:
+            if connection.is_open:
+                connection.idle_since = time.monotonic()
+                self._idle.append(connection)
+            else:
+                self._all.discard(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._all:
+            connection.close()
+
+    def _take_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()  # the last one used is the least likely to be closed
+            if connection.is_open and time.monotonic() - connection.idle_since < _KEEP_S:
+                return connection
+            connection.close()
+            self._all.discard(connection)
+        return None
+
+    def _write(self, url: URL, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        path = url.raw_path_qs
+        if self._is_relayed:
+            path = f"{url.scheme}://{url.host_port_subcomponent}{path}"
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        if url.user is not None and "Authorization" not in headers:
+            lines += f"Authorization: Basic {encode_user_info(url)}\r\n"
+        if body is None:
+            return f"GET {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1")
+        lines += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return f"POST {path} HTTP/1.1\r\n{self._head}{lines}\r\n".encode("latin-1") + body

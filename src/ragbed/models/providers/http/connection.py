@@ -1,0 +1,280 @@
+"""Send one request at a time on a connection and read the response up to a limit.
+
+llhttp (`httptools`), the parser of Node and aiohttp, parses the responses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar, cast
+
+import httptools
+import msgspec
+
+from ragbed.errors import MALFORMED_JSON
+from ragbed.models.failures import Failure, Kind
+
+# Bytes that are read at once; most responses are a tenth of it.
+_READ_BYTES = 16 << 10
+# Maximum bytes without a byte of the body: headers, trailers or the extensions of one chunk.
+_MAX_HEAD_BYTES = 64 << 10
+# Maximum bytes received per byte of a body: chunks of one byte take six.
+_MAX_FRAMING = 8
+# Maximum bytes of the body of an error, compressed and uncompressed: messages are short.
+_MAX_ERROR_BYTES = 64 << 10
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+# A JSON escape; the group is half of a surrogate pair without its other half.
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
+# Numbers with more digits are read as floats: no count has more, and Python refuses integers of 4,300 digits.
+_MAX_INT_DIGITS = 18
+_T = TypeVar("_T")
+
+
+class HttpResponse(NamedTuple):
+    """A response; header names are in lower case, and the body of an error may be truncated."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class ResponseLimits(NamedTuple):
+    """When a response must be complete (loop time), how long it may pause, and how large it may be."""
+
+    end: float
+    silence_s: float
+    body_bytes: int
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A persistent connection for one request after the other.
+
+    It reads into its own buffer, because asyncio would allocate 256 KiB for every response.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._buffer = memoryview(bytearray(_READ_BYTES))
+        self._transport: asyncio.Transport | None = None
+        self._response: asyncio.Future[HttpResponse] | None = None
+        self._end, self._timer = 0.0, cast("asyncio.TimerHandle | None", None)
+        self._parser = httptools.HttpResponseParser(self)
+        # Some servers are not strict, and browsers and aiohttp read their responses too.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+        self._headers: dict[str, str] = {}
+        self._in_body = False
+        self.idle_since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another request can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def send(self, request: bytes, limits: ResponseLimits) -> HttpResponse:
+        """Send a complete request and wait for the response; any error closes the connection.
+
+        Raises:
+            Failure: The connection broke, or the response is not valid.
+            TimeoutError: The response was not complete in time.
+        """
+        if self._transport is None:
+            raise Failure("network", "the connection is closed", again=True)
+        self._response, self._limits = self._loop.create_future(), limits
+        self._set_deadline(limits.end)
+        self._headers, self._in_body = {}, False
+        self._body = bytearray()  # a list of many small chunks would take thirty times their memory
+        self._received = self._since_body = 0
+        self._transport.write(request)
+        try:
+            return await self._response
+        except BaseException:  # the next request must not receive the rest of this response
+            self.close()
+            raise
+        finally:
+            self._response = None
+
+    def close(self) -> None:
+        """Close the connection immediately."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _set_deadline(self, end: float) -> None:
+        """Set the end of the wait. An earlier timer stays and checks again: most calls need no new timer."""
+        self._end = end
+        if self._timer is None or self._timer.when() > end:
+            self._cancel_timer()
+            self._timer = self._loop.call_at(end, self._check_deadline)
+
+    def _check_deadline(self) -> None:
+        self._timer = None
+        if self._response is None or self._response.done():
+            return
+        if self._loop.time() < self._end:
+            self._set_deadline(self._end)
+        else:
+            self._response.set_exception(TimeoutError())
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # Methods that asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        """Return the buffer for the next bytes."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Parse new bytes."""
+        if self._response is None or self._response.done():
+            self.close()  # there is no request
+            return
+        self._received += nbytes
+        self._since_body += nbytes
+        try:
+            self._parser.feed_data(self._buffer[:nbytes])
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail("protocol", f"the response is not valid HTTP ({error})")
+        if self._response.done():
+            return
+        if self._since_body > _MAX_HEAD_BYTES:
+            part = "trailers or chunk extensions" if self._in_body else "headers"
+            self._fail("protocol", f"the response has more than {_MAX_HEAD_BYTES >> 10} KiB of {part}")
+        elif self._received > _MAX_HEAD_BYTES + _MAX_FRAMING * self._limits.body_bytes:
+            self._fail_too_large()
+        self._set_deadline(min(self._limits.end, self._loop.time() + self._limits.silence_s))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End the response; one without a length is complete when the server closes the connection."""
+        self._transport = None
+        self._cancel_timer()
+        has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
+        if error is None and self._in_body and not has_length:
+            self._finish()
+        self._fail("network", f"the connection broke ({error or 'closed by the server'})")
+
+    # Methods that the parser calls.
+
+    def on_message_begin(self) -> None:
+        """Start a response; close the connection if there is no request for it."""
+        self._headers, self._in_body = {}, False
+        if self._response is None or self._response.done():
+            self.close()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Store a header; ignore trailers."""
+        if not self._in_body:
+            self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Check the announced length."""
+        self._in_body = self._parser.get_status_code() >= 200
+        announced = self._headers.get("content-length", "0")
+        if self._parser.get_status_code() == 200 and int(announced) > self._limits.body_bytes:
+            self._fail_too_large()
+
+    def on_body(self, piece: bytes) -> None:
+        """Add a part of the body, without its chunk framing."""
+        self._since_body = 0
+        self._body += piece
+        if self._parser.get_status_code() != 200:
+            if len(self._body) > _MAX_ERROR_BYTES:
+                self._finish()
+                self.close()
+        elif len(self._body) > self._limits.body_bytes:
+            self._fail_too_large()
+
+    def on_message_complete(self) -> None:
+        """Return the response, unless its status is 1xx."""
+        if self._in_body:
+            self._finish()
+            if not self._parser.should_keep_alive():
+                self.close()
+
+    def _finish(self) -> None:
+        if self._response is not None and not self._response.done():
+            self._response.set_result(HttpResponse(self._parser.get_status_code(), self._headers, bytes(self._body)))
+
+    def _fail(self, kind: Kind, problem: str, *, again: bool = True) -> None:
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(Failure(kind, problem, again=again))
+        self.close()
+
+    def _fail_too_large(self) -> None:
+        self._fail("protocol", f"the response is larger than {self._limits.body_bytes >> 10:,} KiB", again=False)
+
+
+def read_body(response: HttpResponse, limit: int) -> bytes:
+    """Return the uncompressed body.
+
+    Raises:
+        Failure: It is larger than the limit, or cannot be uncompressed.
+    """
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding in ("identity", ""):
+        return response.body
+    if coding not in ("gzip", "x-gzip", "deflate"):
+        raise Failure("protocol", f"the response has the encoding {coding!r}, which was not requested", again=True)
+    unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        content = unpacker.decompress(response.body, limit + 1)
+    except zlib.error as error:
+        raise Failure("protocol", f"the response cannot be uncompressed ({error})", again=True) from None
+    if len(content) > limit:
+        raise Failure("protocol", f"the response is larger than {limit >> 10:,} KiB")
+    if not unpacker.eof:
+        raise Failure("protocol", "the compressed response is truncated", again=True)
+    return content
+
+
+def read_message(response: HttpResponse) -> str:
+    """Return the text of an error; empty if it cannot be read."""
+    try:
+        return read_body(response, _MAX_ERROR_BYTES).decode("utf-8", "replace")
+    except Failure:
+        return ""
+
+
+def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
+    """Decode the JSON of a response; accept defects in fields that are not needed.
+
+    Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. Numbers out of range, NaN and raw control
+    characters are accepted.
+
+    Args:
+        content: The body of the response.
+        decoder: The decoder of the expected type.
+        expected: The name of the expected type in messages.
+        hint: What the user can check.
+
+    Raises:
+        Failure: It is not JSON, is nested too deeply, or a field that is needed has a wrong type.
+    """
+    try:
+        return decoder.decode(content)
+    except MALFORMED_JSON as error:
+        with suppress(ValueError, *MALFORMED_JSON):
+            return msgspec.convert(_decode_leniently(content.decode("utf-8", "replace")), decoder.type)
+        start = content[:60].decode("utf-8", "replace")
+        problem = f"the response is not {expected} ({error}): {start!r}{hint}"
+        raise Failure("protocol", problem, again=True) from None
+
+
+def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send anything
+    import json  # noqa: PLC0415 - few servers need it
+
+    def to_number(digits: str) -> int | float:
+        return int(digits) if len(digits) <= _MAX_INT_DIGITS else float(digits)
+
+    text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
+    return json.loads(text, strict=False, parse_int=to_number)

@@ -1,0 +1,43 @@
+"""Run blocking functions in daemon threads, which do not delay the end of the process as `asyncio.to_thread` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+
+def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyncio.Future[T]:
+    """Run a function in a daemon thread; an exit or an interrupt in it becomes a RuntimeError."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def run() -> None:
+        try:
+            resolve(future, work())
+        except BaseException as error:  # handed to the task that waits
+            # A future does not accept StopIteration.
+            usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            resolve(future, None, error if usable else RuntimeError(f"{type(error).__name__}: {error}"))
+
+    Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+def resolve(future: asyncio.Future[T], result: T | None, error: BaseException | None = None) -> None:
+    """Set the result or the error of a future from another thread; the waiting task may be cancelled."""
+
+    def settle() -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(cast("T", result))
+        else:
+            future.set_exception(error)
+            future.exception()  # marked as retrieved: the waiting task may have given up
+
+    with suppress(RuntimeError):  # the loop has ended
+        future.get_loop().call_soon_threadsafe(settle)
