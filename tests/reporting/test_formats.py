@@ -12,7 +12,7 @@ import pytest
 
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.metrics.trial_columns import TrialGroup
-from ragbed.reporting import FORMATS
+from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.html import write_html
 from ragbed.reporting.html.cases import pack_cases
 from ragbed.reporting.tables import Report, make_report

@@ -67,7 +67,7 @@ def report(runs: tuple[Place, ...], format_: str, track: str, out: Path | None, 
     from ragbed.cli.paged import read_report, write_report_page
     from ragbed.cli.sums import tell_apart
     from ragbed.io.jsonl import write_whole
-    from ragbed.reporting import FORMATS
+    from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import runs_in
 

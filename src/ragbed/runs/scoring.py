@@ -1,8 +1,7 @@
-"""The tables of a whole run, scored by as many as there are."""
+"""Read the results of a run in batches that an engine can score in parallel."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,20 +9,11 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ragbed.errors import UsageError
-from ragbed.runs.condition import Condition
 from ragbed.runs.database import NAME
 from ragbed.runs.engines import Engine
-from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.rows import Rows, StoredResult
 from ragbed.runs.store import RunStore, open_store
-from ragbed.runs.tables import ConditionCounts, add_planned, add_result, merge_cells, tabulate
 
-_EARLY = 20_000
-"""Results that are scored while others are waited for; the rest is left to an engine."""
-_READ = 64
-"""Results of earlier sessions that are read at a time."""
-_AT_ONCE = 8
-"""Results that are scored at once while others are waited for: a millisecond's work."""
 _RESULTS = 500
 """Scored as one job, about: a quarter of a second of work, beside which handing it over costs nothing."""
 _SHIPPED = 1_000
@@ -71,83 +61,6 @@ def open_scored(folder: Path) -> RunStore:
     judged = folder.absolute().parent.parent  # judges work in RUN/judge/CRITERION
     where = f": {judged}" if (judged / NAME).is_file() else ""
     raise UsageError(f"{folder} is a judge's run; name the run it judged{where}.")
-
-
-class ScoreCounts:
-    """Scores the results of a run while others are waited for; what is stored stays the truth.
-
-    The run is open only while something is read: whoever closes it last puts its log into the file, which a reader
-    could not.
-
-    Args:
-        folder: The run's.
-        before: The last row of the results that were there when the asking began.
-        came: Results that came since, with their seals; they are taken out of it.
-    """
-
-    def __init__(self, folder: Path, before: int, came: deque[tuple[StoredResult, int]]) -> None:
-        self._folder, self._before, self._came = folder, before, came
-        self._earlier: deque[tuple[StoredResult, int]] = deque()
-        self._cells: dict[Condition, ConditionCounts] = {}
-        self._last, self._rows, self._seals = 0, 0, 0
-
-    def go_on(self) -> bool:
-        """Scores a few, if there are any; whether there were. A large run is left to an engine."""
-        if self._rows >= _EARLY:
-            self._came.clear()
-            return False
-        source = self._came or self._earlier or self._read_earlier()
-        some = [source.popleft() for _ in range(min(_AT_ONCE, len(source)))]
-        for result, seal in some:
-            add_result(self._cells, result)
-            self._rows, self._seals = self._rows + 1, self._seals + seal
-        return bool(some)
-
-    def finish(self) -> list[ConditionCounts] | None:
-        """The sums, if they are those of all that the run holds; None where a result took the place of an error."""
-        while self.go_on():
-            pass
-        with open_store(self._folder, create=False) as store:
-            is_whole = store.is_whole(self._rows, self._seals)
-            return add_planned(self._cells.values(), store) if is_whole else None
-
-    def _read_earlier(self) -> deque[tuple[StoredResult, int]]:
-        """The next of those that were there."""
-        if self._last < self._before:
-            with open_store(self._folder, create=False) as store:
-                found = [one for one in store.results_after(self._last, _READ) if one[0] <= self._before]
-            self._last = found[-1][0] if found else self._before
-            self._earlier.extend((result, seal) for _, result, seal in found)
-        return self._earlier
-
-
-def tabulate_run(folder: Path, engine: Engine | None = None) -> list[ConditionCounts]:
-    """Adds up what a run holds, by condition.
-
-    Args:
-        folder: The run's.
-        engine: Who scores; None: this machine. The result does not depend on it.
-    """
-    used = engine or LocalEngine()
-    try:
-        with open_scored(folder) as store:
-            parts = spread_results(store, folder, used, tabulate)
-            rows, seals = 0, 0
-
-            def cells() -> Iterator[list[ConditionCounts]]:
-                nonlocal rows, seals
-                for part in parts:
-                    rows, seals = rows + part.rows, seals + part.seals
-                    yield part.found
-
-            found = merge_cells(cells())
-            if not store.is_whole(rows, seals):
-                # Results came in meanwhile, and each was scored at another moment: one reader sees one moment.
-                found = tabulate(store.results())
-            return add_planned(found, store)
-    finally:
-        if engine is None:
-            used.close()
 
 
 def spread_results(

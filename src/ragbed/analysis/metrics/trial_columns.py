@@ -59,6 +59,8 @@ class TrialColumns:
     asked: Mask
     failed: Mask
     """Asked, and no reply came."""
+    filtered: Mask
+    """Failed, because the provider's content filter refused the request."""
     count: Ints
     """How many trials it stands for: of equal questions one is held (`sums`), otherwise 1."""
 
@@ -156,7 +158,7 @@ class TrialColumns:
 
 _COLUMNS = (
     *("item", "cluster", "kind", "noise", "noise_real", "correct"),
-    *("k", "slot", "seed", "repeat", "asked", "failed", "count"),
+    *("k", "slot", "seed", "repeat", "asked", "failed", "filtered", "count"),
 )
 
 
@@ -166,15 +168,30 @@ def full_name(name: str, track: str) -> str:
 
 
 def make_sheets(trials: Iterable[Scored]) -> list[TrialColumns]:
-    """Sorts trials by whose they are, holding columns only; sheets come as their first trials did."""
-    growing: dict[TrialGroup, _Growing] = {}
+    """Group trials by model, dataset, language and profile, in the order of their first trials."""
+    builder = SheetBuilder()
     for trial in trials:
+        builder.add(trial)
+    return builder.finish()
+
+
+class SheetBuilder:
+    """Groups trials that arrive one by one; only their columns are kept."""
+
+    def __init__(self) -> None:
+        self._sheets: dict[TrialGroup, _Growing] = {}
+
+    def add(self, trial: Scored) -> None:
+        """Add a trial to the sheet of its group."""
         key = TrialGroup(trial.model, trial.data, trial.lang, trial.profile)
-        sheet = growing.get(key)
+        sheet = self._sheets.get(key)
         if sheet is None:
-            sheet = growing[key] = _Growing(key)
+            sheet = self._sheets[key] = _Growing(key)
         sheet.add(trial)
-    return [sheet.done() for sheet in growing.values()]
+
+    def finish(self) -> list[TrialColumns]:
+        """Return the sheets, in the order of their first trials."""
+        return [sheet.done() for sheet in self._sheets.values()]
 
 
 class _Growing:
@@ -187,7 +204,7 @@ class _Growing:
         self._kinds: dict[tuple[str, str], int] = {}
         self._whole = {name: array("q") for name in ("item", "cluster", "kind", "k", "slot", "seed", "repeat")}
         self._shares = {name: array("d") for name in ("noise", "noise_real", "correct")}
-        self._flags = {name: array("b") for name in ("asked", "failed")}
+        self._flags = {name: array("b") for name in ("asked", "failed", "filtered")}
         self._scores: dict[str, array[float]] = {}
         self._size = 0
 
@@ -207,6 +224,7 @@ class _Growing:
         shares["correct"].append(trial.correct)
         flags["asked"].append(trial.outcome != "infeasible")
         flags["failed"].append(trial.outcome in ("error", "refused"))
+        flags["filtered"].append(trial.outcome == "refused")
         self._add_scores(trial)
 
     def _add_scores(self, trial: Scored) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy  # loads scipy.special, which takes 0.2 s, on first use
 from numpy.typing import NDArray
-from scipy import special
 
 from ragbed.analysis.statistics.rates import LEVEL, Interval
 
@@ -22,8 +22,8 @@ def clopper_pearson(hits: int, n: int, level: float = LEVEL) -> Interval:
     if not 0 <= hits <= n or n == 0:
         raise ValueError(f"{hits} hits among {n} trials make no rate")
     tail = (1 - level) / 2
-    low = 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, 1 - tail))
+    low = 0.0 if hits == 0 else float(scipy.special.betaincinv(hits, n - hits + 1, tail))
+    high = 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, 1 - tail))
     return Interval(hits / n, low, high)
 
 
@@ -35,7 +35,7 @@ def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
     """
     if not 0 <= hits <= n or n == 0:
         raise ValueError(f"{hits} hits among {n} trials make no rate")
-    return 1.0 if hits == n else float(special.betaincinv(hits + 1, n - hits, level))
+    return 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, level))
 
 
 def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
@@ -54,16 +54,16 @@ def probabilities(n: int, share: float) -> Floats:
     hits = np.arange(n + 1)
     if share in (0, 1):
         return np.asarray(hits == n * share, dtype=np.float64)
-    ways = special.gammaln(n + 1) - special.gammaln(hits + 1) - special.gammaln(n - hits + 1)
+    ways = scipy.special.gammaln(n + 1) - scipy.special.gammaln(hits + 1) - scipy.special.gammaln(n - hits + 1)
     return np.asarray(np.exp(ways + hits * math.log(share) + (n - hits) * math.log1p(-share)), np.float64)
 
 
 def lower_tail(hits: float, n: float, share: float) -> float:
     """The probability of so few hits, or fewer, among n trials; between whole numbers it is continued smoothly."""
-    return 1.0 if hits >= n else float(special.betainc(n - hits, hits + 1, 1 - share))
+    return 1.0 if hits >= n else float(scipy.special.betainc(n - hits, hits + 1, 1 - share))
 
 
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
     """Two-sided p of so many wins and losses if both were equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)
-    return np.asarray(np.minimum(1.0, 2 * special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)
+    return np.asarray(np.minimum(1.0, 2 * scipy.special.bdtr(rarer, np.add(wins, losses), 0.5)), np.float64)
