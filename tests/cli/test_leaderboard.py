@@ -68,4 +68,4 @@ def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
 
 def test_a_folder_without_runs_is_a_usage_error(tmp_path: Path) -> None:
     done = type_command("leaderboard", str(tmp_path), "-o", str(tmp_path / "site"))
-    assert (done.code, "holds no run" in done.err) == (2, True)
+    assert (done.code, "contains no run" in done.err) == (2, True)

@@ -163,11 +163,11 @@ def _serve(desk: ReviewSession, path: Path, port: int | None, *, open_: bool) ->
     from ragbed.cli.console import say
     from ragbed.ui.review.app import make_app
     from ragbed.ui.review.provenance import Provenance
-    from ragbed.ui.server import open_door, serve
+    from ragbed.ui.server import open_port, serve
 
     folder = path if path.is_dir() else path.parent
     app = make_app(desk, Provenance(folder))
-    door = open_door(port)
+    door = open_port(port)
     flagged = sum(bool(entry.flags) for entry in desk.docket.entries.values())
     click.echo(door.address)
     say(

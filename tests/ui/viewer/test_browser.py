@@ -303,7 +303,7 @@ def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) ->
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.origin)
         opened.page.wait_for_selector(".problem")
-        assert "Open the address that was printed" in opened.page.inner_text("main")
+        assert "Open the URL that was printed" in opened.page.inner_text("main")
         assert "cup" not in opened.page.inner_text("body")
 
 

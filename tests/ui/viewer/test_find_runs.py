@@ -27,7 +27,7 @@ def test_two_runs_of_one_name_are_told_apart_and_known_ones_keep_their_names(tmp
 
 def test_a_path_without_a_run_is_named_where_one_is_needed(tmp_path: Path) -> None:
     assert find_runs([tmp_path]) == {}
-    with pytest.raises(UsageError, match="holds no run; name a run"):
+    with pytest.raises(UsageError, match="contains no run; name a run"):
         need_runs([tmp_path])
-    with pytest.raises(UsageError, match="is no folder; name a run"):
+    with pytest.raises(UsageError, match="is not a folder; name a run"):
         need_runs([tmp_path / "nothing"])

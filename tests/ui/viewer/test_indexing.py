@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.schema import Completion
+from ragbed.ui.viewer.diagnosis import read_diagnosed
 from ragbed.ui.viewer.index import index_path, open_index, remove_unused
 from ragbed.ui.viewer.indexing import Indexer
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery
@@ -145,3 +147,16 @@ def test_indexes_are_in_the_cache_and_removed_a_month_after_their_last_use(tmp_p
     open_index(paths[0], "stamp").close()
     remove_unused(tmp_path / "cache")
     assert [path.exists() for path in paths] == [True, False]
+
+
+def test_overlong_lines_of_diagnoses_are_skipped_in_bounded_memory(tmp_path: Path) -> None:
+    (tmp_path / "diagnose").mkdir()
+    record = '{"case":"%s","types":["E10","E2","E2"]}\n'
+    lines = [record % "first", record % ("x" * 20_000_000), record % "second", (record % "last").rstrip()]
+    (tmp_path / "diagnose" / "a.jsonl").write_text("".join(lines))
+    tracemalloc.start()
+    found = list(read_diagnosed(tmp_path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(one.case, one.types) for one in found] == [(name, ("E2", "E10")) for name in ("first", "second", "last")]
+    assert peak < 5_000_000

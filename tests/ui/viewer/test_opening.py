@@ -12,7 +12,7 @@ from tests.ui.viewer.runs import CASES, REPLIES, write_run
 def test_a_path_that_is_no_folder_is_named(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
-    assert "is no folder; name a run" in done.err
+    assert "is not a folder; name a run" in done.err
 
 
 def test_a_missing_library_is_named_with_the_command_that_brings_it(tmp_path: Path) -> None:
@@ -29,4 +29,4 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         taken.listen()
         done = type_command("view", str(tmp_path / "run"), "--port", str(taken.getsockname()[1]))
     assert done.code == 2
-    assert "name another with --port" in done.err
+    assert "choose another with --port" in done.err

@@ -37,7 +37,7 @@ def library(tmp_path: Path) -> Iterator[RunQueries]:
     write_run(tmp_path / "cup", CASES, REPLIES)
     opened = RunQueries({name: open_run(tmp_path / name) for name in ("many", "cup")})
     yield opened
-    for book in opened.books.values():
+    for book in opened.readers.values():
         book.close()
 
 
@@ -118,7 +118,7 @@ def test_an_endless_reply_makes_no_endless_page(tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_named(library: RunQueries) -> None:
     for call in (ShownCall("cup", "x", "made/good", 0), ShownCall("../cup", CASES[0].case, "made/good", 0)):
-        with pytest.raises(UsageError, match="no such trial"):
+        with pytest.raises(UsageError, match="has no trial of"):
             make_page(library, call, [], "ada")
 
 

@@ -204,6 +204,6 @@ def test_other_sites_in_the_same_browser_read_and_change_nothing(
     other = context.new_page()
     other.goto(f"http://{EVIL_HOST}:{served.port}/")  # rebinding: the name of another site for our server
     assert "made" not in other.content()
-    assert "its own name" in other.inner_text("body")
+    assert "its own host name" in other.inner_text("body")
     context.close()
     assert not (run / "labels.jsonl").exists()

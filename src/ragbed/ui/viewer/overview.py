@@ -1,4 +1,4 @@
-"""The first page: every condition of every model with its counts and rates, added up from cells."""
+"""The first page: the counts and rates of every model under every condition, summed over cells."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from ragbed.runs.condition import Condition
 from ragbed.ui.viewer.cells import COUNTED, TrialCell
 from ragbed.ui.viewer.run_reader import RunReader
 
-MOST_ROWS = 1_500
-"""Of the table: more would make a page that is neither small nor readable; a filter brings the rest."""
+MOST_ROWS = 1_500  # A longer table is neither small nor readable; filters show the other rows.
 
 
 class ShownRate(Struct, frozen=True, array_like=True):
-    """A share of what was asked, with Wilson's interval over trials; `ragbed report` has intervals over questions."""
+    """A rate with Wilson's interval over trials; `ragbed report` has intervals over questions."""
 
     value: float
     low: float
@@ -28,7 +27,7 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """One condition of one model."""
+    """One condition of one model; `differs` counts responses that the tracks score differently."""
 
     run: str
     asked: int
@@ -37,7 +36,6 @@ class OverviewRow(Condition, frozen=True, kw_only=True):
     errors: int
     unscored: int
     differs: int
-    """Replies that the original code's or the paper's way of counting sees otherwise."""
     rates: dict[str, ShownRate]
 
 
@@ -60,31 +58,37 @@ class _Sum:
                 self.hits[name] += trials
 
 
-def overview_rows(book: RunReader, track: str) -> Iterator[OverviewRow]:
-    """The rows of one run, in the order of lists."""
+def overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
+    """Yield the rows of one run, in the order of lists."""
     sums: dict[tuple[object, ...], _Sum] = {}
-    for _, cell, trials in book.cells:
+    for _, cell, trials in reader.cells:
         sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
-    repeats = book.store.repeats()
-    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in book.plan()}
-    # What was planned of data that a model was asked, and is not asked yet or cannot be, has a row too.
+    repeats = reader.store.repeats()
+    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in reader.plan()}
+    # Planned conditions without a result have a row too, if the model has results on the same data.
     for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
         for condition in plan:
             if condition[0] == data and (model, *condition) not in sums:
                 sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], TrialCell))
     for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
         planned, infeasible = plan.get(condition[1:], (total.asked, 0))
-        yield _row(book.name, total, planned, infeasible, track)
+        yield OverviewRow(
+            *total.cell.condition,
+            run=reader.name,
+            asked=total.asked,
+            planned=planned,
+            infeasible=infeasible,
+            errors=total.errors,
+            unscored=total.unscored,
+            differs=total.differs,
+            rates=_rates(total, track),
+        )
 
 
-def _row(run: str, total: _Sum, planned: int, infeasible: int, track: str) -> OverviewRow:
-    names = ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ()))
+def _rates(total: _Sum, track: str) -> dict[str, ShownRate]:
     rates = {}
-    for name in names:
+    for name in ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ())):
         n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
         if n:
             rates[name] = ShownRate(*wilson(total.hits[full_name(name, track)], n), n)
-    return OverviewRow(
-        *total.cell.condition, run=run, asked=total.asked, planned=planned, infeasible=infeasible,
-        errors=total.errors, unscored=total.unscored, differs=total.differs, rates=rates,
-    )  # fmt: skip
+    return rates
