@@ -203,7 +203,7 @@ def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> Non
         expect(page.locator(".about")).to_contain_text("en-base-0")
         expect(state(page)).to_have_text("not decided")
         page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".problem")).to_contain_text("nothing that could be undone")
+        expect(page.locator(".problem")).to_contain_text("has no decision to undo")
         assert ["400" in told for told in opened.errors] == [True]
         opened.errors.clear()
 
@@ -265,7 +265,7 @@ def test_one_name_is_for_one_window(browser: Browser, served: Served) -> None:
         other.page.goto(served.address)
         other.page.get_by_role("textbox", name="Your name").fill("ada")
         other.page.keyboard.press("Enter")
-        expect(other.page.locator(".problem")).to_contain_text("ada is at work in another window")
+        expect(other.page.locator(".problem")).to_contain_text("ada is in use in another window")
         other.page.get_by_role("textbox", name="Your name").fill("bo")
         other.page.keyboard.press("Enter")
         expect(other.page.locator(".item-page")).to_be_visible()

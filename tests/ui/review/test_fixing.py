@@ -99,7 +99,7 @@ def test_an_edit_goes_with_the_passage_it_was_made_from_and_the_others_keep_thei
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     first = item.passages[edits[0]].edit_of
-    for said, fate in ((rejected("unreadable"), "went"), (fixed("distracts"), "no longer supports the answer")):
+    for said, fate in ((rejected("unreadable"), "was removed"), (fixed("distracts"), "no longer supports the answer")):
         done = fix(item, **{f"passages_{first}__stance": said})
         assert done.item is not None
         assert_valid(done.item, tmp_path)

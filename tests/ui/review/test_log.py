@@ -59,7 +59,7 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes)
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
     for use in (Log.read, lambda log: log.add([line("a")])):
-        with pytest.raises(DataError, match=r"log\.jsonl:1: is no line of a review"):
+        with pytest.raises(DataError, match=r"log\.jsonl:1: is not a line of a review"):
             use(Log(path))
     assert path.read_bytes() == content
 
@@ -81,12 +81,12 @@ def test_a_whole_line_that_is_none_is_named_with_its_place(tmp_path: Path, broke
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a")])
     path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
-    with pytest.raises(DataError, match=r"log\.jsonl:2: is no line of a review"):
+    with pytest.raises(DataError, match=r"log\.jsonl:2: is not a line of a review"):
         Log(path).read()
 
 
 def test_a_log_that_cannot_be_written_says_that_nothing_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match="nothing was kept"):
+    with pytest.raises(RagbedError, match="was not stored"):
         Log(tmp_path / "none" / "log.jsonl").add([line("a")])
 
 
@@ -111,7 +111,7 @@ def test_a_line_for_which_there_is_no_room_leaves_no_half(tmp_path: Path) -> Non
     Log(path).add([line("a")])
     command = [sys.executable, "-c", _CROWDED, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "nothing was kept of this" in told
+    assert "the decision was not stored" in told
     log = Log(path)
     assert (log.read(), log.torn) == ([line("a")], 0)
     log.add([line("c")])

@@ -156,7 +156,7 @@ def test_reading_takes_no_seat(served: Served, path: str) -> None:
     assert served.ask("GET", query, headers={"Cookie": served.cookie})[0] == 200
     assert served.post("/api/sit", {"rater": name, "window": mine}) == 200
     status, _, told = served.ask("GET", query, headers={"Cookie": served.cookie})
-    assert (status, b"is at work in another window" in told) == (400, True)
+    assert (status, b"is in use in another window" in told) == (400, True)
 
 
 def test_a_page_at_another_local_port_takes_no_seat(browser: Browser, served: Served, elsewhere: int) -> None:
