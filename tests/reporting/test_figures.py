@@ -13,8 +13,7 @@ from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.trial_columns import TRACKS
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.errors import DataError
-from ragbed.reporting.cause_charts import draw_causes
-from ragbed.reporting.figures import make_figures
+from ragbed.reporting.figures import draw_causes, make_figures
 from tests.cli.typed import type_command
 
 _CASE = "d/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0"
@@ -48,7 +47,7 @@ def test_figures_tell_what_is_known(run: Path) -> None:
     ratio, *slots = next(row for row in charts["position"].grid.rows if row[0] == "scripted/last-doc, noise 0.8")
     assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
     believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
-    assert believes[charts["counterfactual"].grid.columns.index("repeats the falsehood")] == "100.0"
+    assert believes[charts["counterfactual"].grid.columns.index("misled")] == "100.0"
     names = re.findall(r">([^<>]*)</text>", charts["transitions"].as_file(follows_theme=True))
     assert {"scripted/last-doc", "scripted/gullible", "noise 0"} <= set(names)  # not cut: the noise is below the name
     for row in charts["abstention"].grid.rows:

@@ -46,7 +46,7 @@ def test_a_model_is_told_in_plain_sentences() -> None:
     cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
     assert _say(cells) == (
         "Accuracy falls from 91 % to 27 % when half of the documents are noise. "
-        "It never declines, even when no document contains the answer. It follows false documents in 82 % of cases."
+        "It never refuses, even when no document contains the answer. It follows false documents in 82 % of cases."
     )
     assert _say(cells, "zh") == (
         "50 % 的文档为噪声时，正确率从 91 % 降至 27 %。"
@@ -75,7 +75,7 @@ def test_a_direction_is_named_only_where_it_is_significant() -> None:
 
 
 def test_only_nothing_is_never_and_only_all_is_always() -> None:
-    assert "declines in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
+    assert "refuses in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
     assert "declines in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
     assert "always declines" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
 

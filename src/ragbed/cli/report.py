@@ -184,8 +184,7 @@ def _draw(report: Report, ending: str, words: Lang, folder: Path | None) -> None
     from ragbed.analysis.locale import read_words
     from ragbed.cli.console import say
     from ragbed.io.jsonl import write_whole
-    from ragbed.reporting.cause_charts import draw_causes
-    from ragbed.reporting.figures import make_figures
+    from ragbed.reporting.figures import draw_causes, make_figures
     from ragbed.reporting.pages.images import PICTURES
 
     if folder is None:

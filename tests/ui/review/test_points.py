@@ -65,7 +65,10 @@ def test_a_kind_follows_from_the_name() -> None:
         (PointDecision(point="searchable", verdict="fix", fix="yes"), "this cannot be fixed; accept or reject it"),
         (PointDecision(point="passages[0].stance", verdict="fix", fix="agrees"), "is not a relevance label"),
         (PointDecision(point="passages[0].stance", verdict="fix", fix="contradicts"), "false answer"),
-        (PointDecision(point="passages[0].stance", verdict="fix", fix="supports", part=0), "only a supporting passage has a part"),
+        (
+            PointDecision(point="passages[0].stance", verdict="fix", fix="supports", part=0),
+            "only a supporting passage has a part",
+        ),
         (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a relevance label has a part"),
     ],
 )
@@ -79,6 +82,9 @@ def test_what_supports_an_integration_item_supports_a_part_of_it() -> None:
     place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     point = f"passages[{place}].stance"
     check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=1)])
-    for part, problem in ((None, "name the part of the answer"), (len(item.answer), "does not exist; parts are numbered")):
+    for part, problem in (
+        (None, "name the part of the answer"),
+        (len(item.answer), "does not exist; parts are numbered"),
+    ):
         with pytest.raises(UsageError, match=problem):
             check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=part)])
