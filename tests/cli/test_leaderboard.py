@@ -45,7 +45,7 @@ def test_every_run_has_a_row_that_leads_to_its_report(browser: Browser, site: Pa
         page = watched.page
         page.goto((site / "index.html").as_uri())
         page.wait_for_selector("html[data-ready]")
-        page.get_by_role("button", name="least noise").click()
+        page.get_by_role("button", name="lowest noise").click()
         rows = page.locator("main:not([hidden]) table.sortable tbody tr").all_inner_texts()
         place = {name: next(at for at, row in enumerate(rows) if name in row) for name in ("m/right", "m/wrong")}
         assert place["m/right"] < place["m/wrong"]

@@ -57,7 +57,7 @@ def _report(key: TrialGroup, *, track: str = "robust", k: int = 5, n: int = 300)
 
 def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
     told = type_command("report", str(run)).out
-    table = told.partition("Noise robustness")[2].partition("the curve")[0]
+    table = told.partition("Noise robustness")[2].partition("accuracy curve")[0]
     oracle, last = (line for line in table.splitlines() if line.startswith("scripted/"))
     assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
@@ -155,7 +155,7 @@ def test_table_7_has_the_closed_book_column() -> None:
     told = FORMATS["latex"](make_report(["r"], cells, "robust"))
     assert r"m$^\dagger$ & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 50.00 & 300 \\" in told
     assert "--criteria code.rej_star,code.ed_star" in told
-    assert "none was asked, so CR is of the cases that ED counts" in told
+    assert "there was none, so CR refers to the cases that ED counts" in told
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,9 @@ def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() 
     cells.append(Cell("rejection", key, "judge j/2", "all", unsure, place))
     report = make_report(["r"], cells, "robust")
     (table,) = report.tables
-    assert [column.heading for column in table.columns] == ["declines"]
+    assert [column.heading for column in table.columns] == ["refuses"]
     told = FORMATS["md"](report)
-    assert "## What judges say" in told
+    assert "## Judged metrics" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 10 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")

@@ -76,8 +76,8 @@ def test_a_direction_is_named_only_where_it_is_significant() -> None:
 
 def test_only_nothing_is_never_and_only_all_is_always() -> None:
     assert "refuses in < 1 % of" in _say([_cell("rejection", "refusal_recall", 0.001, noise=1.0)])
-    assert "declines in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
-    assert "always declines" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
+    assert "refuses in > 99 % of" in _say([_cell("rejection", "refusal_recall", 0.999, noise=1.0)])
+    assert "always refuses" in _say([_cell("rejection", "refusal_recall", 1.0, noise=1.0)])
 
 
 def test_few_questions_and_failures_are_mentioned() -> None:

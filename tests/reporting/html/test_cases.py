@@ -65,7 +65,7 @@ def test_what_has_no_room_is_left_out_whole_and_the_page_says_so(run: Path) -> N
     assert sum(map(len, packed.blocks)) <= 8_000
     assert len(index["trials"]) == 4 * shown
     assert pack_cases([run], [], most_bytes=8_000).index == index
-    assert f"{shown} of 300 questions are in this file" in write_html(make_report(["r"], [], "robust"), packed)
+    assert f"This file contains {shown} of 300 questions" in write_html(make_report(["r"], [], "robust"), packed)
 
 
 def test_other_instructions_before_the_same_question_are_another_case(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_where_one_rejects_and_the_other_does_not_settling_decides(folder: Path)
 def test_where_both_reject_an_item_their_reasons_need_not_agree(folder: Path) -> None:
     session = open_session(folder, raters=2)
     session.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
-    session.decide("bo", KEY, [replace(rejected("known already"), point="known")])
+    session.decide("bo", KEY, [replace(rejected("common knowledge"), point="known")])
     assert session.state.of(KEY).state == "rejected"
 
 

@@ -59,7 +59,7 @@ def test_passages_that_a_system_found_stand_with_its_reply(browser: Browser, ser
         expect(reply.locator(".card")).to_have_count(2)
         expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
         expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
-        expect(opened.page.locator(".question")).to_contain_text("own retrieval")
+        expect(opened.page.locator(".question")).to_contain_text("end-to-end RAG")
         opened.assert_harmless()
 
 
@@ -72,7 +72,7 @@ def test_the_calls_behind_a_reply_can_be_unfolded(browser: Browser, served: Serv
         opened.page.get_by_text("Calls behind it: 2").click()
         calls = opened.page.locator(".trial details[open] .card")
         expect(calls.nth(0)).to_contain_text("Marlowe <i>won</i>")
-        expect(calls.nth(0)).to_contain_text("from the cache")
+        expect(calls.nth(0)).to_contain_text("cached")
         expect(calls.nth(1)).to_contain_text("All in all?")
         opened.assert_harmless()
 

@@ -108,11 +108,11 @@ def test_filters_narrow_the_list_and_the_address_carries_them(
 
 FACETS = (
     ("Outcome", "error", 1),
-    ("Kind of error", "filter", 1),
+    ("Error kind", "filter", 1),
     ("Noise", "0.4", 3),
     ("Testbed", "rejection", 3),
     ("Misled", "misled", 1),
-    ("Why it is wrong", "E9", 1),
+    ("Error types", "E9", 1),
     ("Model", "made/good", 3),
 )
 
@@ -251,7 +251,7 @@ def test_dark_follows_the_system_and_can_be_chosen(browser: Browser, served: Ser
     with open_page(browser, served.origin, dark=True) as opened:
         enter(opened.page, served)
         dark = opened.page.evaluate(ground)
-        opened.page.get_by_role("button", name="Light or dark").click()
+        opened.page.get_by_role("button", name="Light/dark theme").click()
         light = opened.page.evaluate(ground)
         opened.assert_harmless()
     assert (dark, light) == ("rgb(21, 23, 26)", "rgb(252, 251, 248)")
@@ -294,7 +294,7 @@ def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Brows
         page.get_by_role("link", name="Trials").click()
         expect(rows(page)).to_have_count(3)
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
-        page.get_by_role("button", name="New results; show them").click()
+        page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
         opened.assert_harmless()
 
