@@ -125,7 +125,6 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
-    """Return a bar of refused, correct, wrong and failed cases."""
     failed = refused.errors / refused.asked if refused.asked else 0.0
     shares = (refused.value or 0.0, right.value or 0.0)
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)

@@ -76,7 +76,6 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
 
 
 def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> dict[tuple[LeaderboardEntry, int], tuple[str, Estimate]]:
-    """Return the dataset and the cell of each row."""
     # Closed book has no number of documents: it belongs to the rows of the noise testbed on the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
     found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}

@@ -49,7 +49,6 @@ def _measured(row: LeaderboardRow) -> int:
 
 
 def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list[Cell]:
-    """Return the noise cells behind a row, by noise ratio."""
     found = [
         cell
         for cell in cells
@@ -100,7 +99,6 @@ def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
 
 
 def _direction(change: Estimate | None) -> str:
-    """Return the verb for a change, by its interval."""
     if change is None or change.low is None or change.high is None:
         return "goes"
     return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"

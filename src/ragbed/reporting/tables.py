@@ -180,7 +180,6 @@ _JUDGED = _columns(
 
 
 def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
-    """Yield the tables and their columns, in the order of a report."""
     yield "noise", _by_noise(cells, "noise")
     yield "noise arms", _by_noise(cells, "noise", other_arms=True)
     counts = {cell.place.get("k") for cell in cells if cell.table == "noise" and _place(cell, "noise length")}
@@ -252,7 +251,6 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
 
 
 def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the judged cells, with the display names of the judges."""
     judged = [cell for cell in cells if cell.track.startswith(JUDGED)]
     names = short_names(cell.track.removeprefix(JUDGED) for cell in judged)
     return [replace(cell, track=JUDGED + names[cell.track.removeprefix(JUDGED)]) for cell in judged]

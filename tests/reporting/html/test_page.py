@@ -159,7 +159,7 @@ def test_cases_are_filtered_searched_and_opened(opened: Watched) -> None:
     assert status.inner_text() != everything
     assert set(page.locator("#cases ol.trials .tag").all_inner_texts()) == {"refused"}
     page.get_by_role("searchbox").fill("no question has this")
-    assert page.get_by_text("Nothing fits").is_visible()
+    assert page.get_by_text("No matches").is_visible()
     page.get_by_role("searchbox").fill("")
     page.locator("#cases a.trial-row").first.click()
     page.wait_for_selector(".case")

@@ -125,7 +125,7 @@ def test_points_are_decided_by_keys_one_after_the_other(browser: Browser, served
         page.keyboard.press("Enter")
         expect(page.locator(".about")).not_to_contain_text("en-base-0")
         page.keyboard.press("?")
-        assert "accept all that is left" in page.inner_text("dialog")
+        assert "accept the rest" in page.inner_text("dialog")
         page.keyboard.press("Escape")
         page.keyboard.press("o")
         expect(page.get_by_role("heading", name="Review progress")).to_be_visible()
@@ -170,7 +170,7 @@ def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
         card = page.locator(".passages .card").nth(place)
         start, end = item.passages[place].edits[0]
         assert card.locator("mark.fake").first.inner_text() == item.passages[place].text[start:end]
-        card.get_by_text("The passage it was made from").click()
+        card.get_by_text("Original passage").click()
         assert card.locator("details mark.gold").first.inner_text() in item.answer[0]
         press(page, f"passages[{place}].edits[0]", "Fix")
         page.get_by_role("textbox", name="New value").fill("Ho Chi Minh")
@@ -229,7 +229,7 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         for _ in range(2):
             accept_item(page)
         page.goto(f"{served.origin}/?item=en_base/en-base-0")
-        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all that are not flagged")
+        expect(page.locator(".bound-line")).to_contain_text("0 of 1 wrong: at most 95.0 % of all unflagged items")
         expect(page.locator(".bound-line")).to_contain_text("2 more for ≤ 5.0 %")
 
 
@@ -247,7 +247,7 @@ def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browse
         assert "unclear" not in bo.page.inner_text("main")
         accept_item(bo.page)
         bo.page.get_by_role("link", name="Progress").click()
-        bo.page.get_by_role("link", name="Settle 1 that raters differ on").click()
+        bo.page.get_by_role("link", name="Settle 1 disagreement").click()
         bo.page.locator(".item-row").click()
         question = point(bo.page, "question")
         expect(question).to_contain_text("ada: rejected unclear")
@@ -354,7 +354,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: S
             page.wait_for_selector("h1")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         open_item(page, served, "en_base/en-base-0")
-        page.get_by_role("button", name="Accept all").click()
+        page.get_by_role("button", name="Accept remaining").click()
         page.wait_for_url(lambda url: "en-base-0" not in url)
 
 
@@ -366,7 +366,7 @@ def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector(".item-page")
         os.kill(served.process, signal.SIGTERM)
-        expect(page.locator(".work")).to_contain_text("The server does not answer")
+        expect(page.locator(".work")).to_contain_text("The server does not respond")
         page.keyboard.press("a")
         expect(page.locator(".item-page .problem")).to_be_visible()
         assert log(folder) == []

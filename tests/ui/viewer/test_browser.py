@@ -172,7 +172,7 @@ def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: 
         "incorrect",
         "misled",
         "fake.name.asserted",
-        "a false document says it · “x” · 2020 → 2018 · part 1 · given to part 2 · confirmed by asking again",
+        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2 · confirmed by an intervention",
         "0.41 s",
         "812 in, 7 out",
     ):
@@ -280,7 +280,7 @@ def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
         with hold(tmp_path / "run"):  # as a run does while it asks
             add_replies(tmp_path / "run", CASES, REPLIES)
             expect(opened.page.locator("table.overview .group")).to_have_count(6)
-            expect(opened.page.locator(".work")).to_have_text("run: at work, 9 results so far")
+            expect(opened.page.locator(".work")).to_have_text("run: running, 9 results so far")
         opened.assert_harmless()
 
 

@@ -91,7 +91,6 @@ def _hash(node: RawMarkup) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
-    """Return the report in one language."""
     standings = [(row, None) for row in make_standings(report.shown, report.track)]
     charts = make_figures(report.shown, report.track, words)
     causes = list(draw_causes(report.shown_causes, words))

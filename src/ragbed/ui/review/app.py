@@ -76,7 +76,6 @@ async def _standing(session: ReviewSession, request: Request) -> bytes:
 
 
 async def _items(session: ReviewSession, request: Request) -> bytes:
-    """Return a page of the list, in the order of the review."""
     rater, given = _check_seat(session, request), request.query_params
     show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
     if show not in SHOWN:

@@ -68,7 +68,6 @@ def doubt_fixes(item: Item, decisions: Iterable[PointDecision]) -> list[str]:
 
 
 def _fix_texts(item: Item, sheet: Mapping[str, PointDecision], done: Fixed) -> Item:
-    """Fix the question, the answer and the false answer."""
     answers = {"answer": list(item.answer), "fake": list(item.fake or ())}
     question = item.question
     for point in points_of(item):

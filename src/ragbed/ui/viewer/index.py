@@ -13,7 +13,6 @@ import time
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 _FOLDER = "view"
@@ -108,17 +107,5 @@ def _connect(path: Path) -> sqlite3.Connection:
 @cache
 def _scorers() -> str:
     """Return a hash of the scoring code, because an index contains its verdicts."""
-    digest = hashlib.sha256()
-    for source in _sources(files("ragbed.scoring")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _sources(folder: Traversable) -> list[Traversable]:
-    found: list[Traversable] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            found += _sources(entry)
-        elif entry.name.endswith(".py"):
-            found.append(entry)
-    return found
+    sources = sorted(Path(str(files("ragbed.scoring"))).rglob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]

@@ -1,28 +1,74 @@
-"""Find the trials of all open runs that match a filter, a search or a label state, page by page."""
+"""Queries over all open runs: the overview, and the trials that match a filter, a search or a label state."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragbed.analysis.metrics.trial_columns import full_name
+from ragbed.analysis.statistics.rates import wilson
+from ragbed.runs.condition import Condition
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
-from ragbed.ui.viewer.cells import CellFilter, TrialCell, count_facets
+from ragbed.ui.viewer.cells import COUNTED, CellFilter, TrialCell, count_facets
 from ragbed.ui.viewer.full_text import excerpt, to_match
 from ragbed.ui.viewer.labelling import read_all
-from ragbed.ui.viewer.overview import MOST_ROWS, OverviewRow, overview_rows
 from ragbed.ui.viewer.run_reader import RunReader, TrialLocation
 
 PAGE = 50
+MOST_ROWS = 1_500  # A longer overview is neither small nor readable; filters show the other rows.
 MOST_FOUND = 1_000  # Hits of a search that are counted and can be browsed.
 SEARCH_S = 0.2  # Time limit of a search; the page shows the hits so far, and that there may be more.
 _EXCERPT = 240  # Characters of a question or response in a list.
 
 _Chosen: TypeAlias = Sequence[tuple[RunReader, dict[int, tuple[TrialCell, int]]]]
+
+
+class ShownRate(Struct, frozen=True, array_like=True):
+    """A rate with Wilson's interval over trials; `ragbed report` has intervals over questions."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class OverviewRow(Condition, frozen=True, kw_only=True):
+    """One condition of one model; `differs` counts responses that the tracks score differently."""
+
+    run: str
+    asked: int
+    planned: int
+    infeasible: int
+    errors: int
+    unscored: int
+    differs: int
+    rates: dict[str, ShownRate]
+
+
+@dataclass
+class _Sum:
+    cell: TrialCell
+    asked: int = 0
+    errors: int = 0
+    unscored: int = 0
+    differs: int = 0
+    hits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+
+    def add(self, cell: TrialCell, trials: int) -> None:
+        self.asked += trials
+        self.errors += trials if cell.outcome != "ok" else 0
+        self.unscored += trials if cell.verdict == "unscored" else 0
+        self.differs += trials if cell.differs else 0
+        for name in COUNTED if cell.bits else ():
+            if cell.has(name):
+                self.hits[name] += trials
 
 
 class TrialRow(Struct, frozen=True, kw_only=True):
@@ -94,7 +140,7 @@ class RunQueries:
 
     def overview(self, track: str) -> tuple[list[OverviewRow], int]:
         """Return the rows of the overview, at most as many as a page can show, and the number of all rows."""
-        rows = [row for reader in self.readers.values() for row in overview_rows(reader, track)]
+        rows = [row for reader in self.readers.values() for row in _overview_rows(reader, track)]
         return rows[:MOST_ROWS], len(rows)
 
     def list_trials(self, query: TrialQuery, offset: int) -> ResultPage:
@@ -120,6 +166,42 @@ class RunQueries:
             counts = {name: _matching(reader, wanted).values() for name, reader in self.readers.items()}
             facets["run"] = {name: sum(trials for _, trials in cells) for name, cells in counts.items()}
         return facets
+
+
+def _overview_rows(reader: RunReader, track: str) -> Iterator[OverviewRow]:
+    """Yield the rows of one run, in the order of lists."""
+    sums: dict[tuple[object, ...], _Sum] = {}
+    for _, cell, trials in reader.cells:
+        sums.setdefault(cell.condition, _Sum(cell)).add(cell, trials)
+    repeats = reader.store.repeats()
+    plan = {condition: (planned * repeats, infeasible) for condition, planned, infeasible in reader.plan()}
+    # Planned conditions without a result have a row too, if the model has results on the same data.
+    for model, data in {(total.cell.model, total.cell.data) for total in sums.values()}:
+        for condition in plan:
+            if condition[0] == data and (model, *condition) not in sums:
+                sums[model, *condition] = _Sum(msgspec.convert([model, *condition, "ok"], TrialCell))
+    for condition, total in sorted(sums.items(), key=lambda pair: pair[1].cell.place):
+        planned, infeasible = plan.get(condition[1:], (total.asked, 0))
+        yield OverviewRow(
+            *total.cell.condition,
+            run=reader.name,
+            asked=total.asked,
+            planned=planned,
+            infeasible=infeasible,
+            errors=total.errors,
+            unscored=total.unscored,
+            differs=total.differs,
+            rates=_rates(total, track),
+        )
+
+
+def _rates(total: _Sum, track: str) -> dict[str, ShownRate]:
+    rates = {}
+    for name in ("correct", "refused", "flagged", *(("misled",) if track == "robust" else ())):
+        n = total.asked - (total.unscored if name == "correct" and track == "robust" else 0)
+        if n:
+            rates[name] = ShownRate(*wilson(total.hits[full_name(name, track)], n), n)
+    return rates
 
 
 def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:

@@ -86,7 +86,6 @@ def _row(label: str, parts: Sequence[StackSegment], row: Stack, top: float) -> I
 
 
 def _legend(parts: Sequence[StackSegment], top: float) -> Iterator[tuple[int, Node]]:
-    """Yield swatches and names, with the line of each."""
     left, line = 8.0, 0
     for part in parts:
         width = 24 + measure(part.name) + 14

@@ -33,7 +33,7 @@ export async function drawStanding(params, { signal }) {
   return el("div", { class: "standing" },
     el("div", { class: "row heading" }, el("h1", {}, say("Review progress")),
       told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say("Continue")) : tag("all done", "good"),
-      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say("Settle {0} disagreements", differing)) : null),
+      differing ? el("a", { class: "button", href: "?show=list&only=disagreed" }, say(differing === 1 ? "Settle {0} disagreement" : "Settle {0} disagreements", differing)) : null),
     el("p", { class: "quiet" }, say(told.begun.raters === 2
       ? "Two raters decide each item. They see each other's decisions when both are done."
       : "Each item is decided by one rater, whose name is stored.")),

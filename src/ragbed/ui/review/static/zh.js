@@ -12,6 +12,7 @@ export const ZH = {
   "Review progress": "审核进度",
   "Continue": "继续审核",
   "all done": "全部完成",
+  "Settle {0} disagreement": "裁定 {0} 个有分歧的条目",
   "Settle {0} disagreements": "裁定 {0} 个有分歧的条目",
   "Two raters decide each item. They see each other's decisions when both are done.": "每个条目由两位审核者各自决定；双方都完成之前互不可见。",
   "Each item is decided by one rater, whose name is stored.": "每个条目审核一次；审核者会被记录。",
