@@ -39,7 +39,7 @@ def test_every_figure_that_the_cells_allow_is_drawn(run: Path) -> None:
         ElementTree.fromstring(chart.as_file(follows_theme=True))
 
 
-def test_figures_tell_what_is_known(run: Path) -> None:
+def test_figures_have_known_values(run: Path) -> None:
     charts = {
         chart.name.partition("-")[0]: chart
         for chart in make_figures(read_report_cells([run], ("robust",)), "robust", read_words("en"))
@@ -126,7 +126,7 @@ def test_causes_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path
 
 
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
-def test_a_line_that_is_no_diagnosis_is_named(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_not_a_diagnosis_is_reported(tmp_path: Path, line: str) -> None:
     _diagnose(tmp_path, line)
     with pytest.raises(DataError, match=r"diagnosis\.jsonl:1: is no diagnosis"):
         read_causes([tmp_path])

@@ -63,7 +63,7 @@ def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
 
 
-def test_json_holds_every_cell_of_every_track_with_its_counts(run: Path) -> None:
+def test_json_has_every_cell_of_every_track_with_its_counts(run: Path) -> None:
     cells = json.loads(type_command("report", str(run), "-f", "json").out)
     assert {cell["track"] for cell in cells} == {"robust", "code", "paper"}
     (one,) = (
@@ -106,7 +106,7 @@ def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str,
     assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
 
 
-def test_latex_has_the_papers_table_with_ours_under_it() -> None:
+def test_latex_has_the_papers_table_with_our_rows_below() -> None:
     told = FORMATS["latex"](_report(TrialGroup("m_1", "en", "en", "code-2023"), track="code"))
     table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
     paper, ours = (
@@ -178,7 +178,7 @@ def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str)
     assert "none was asked" not in written
 
 
-def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_heading() -> None:
+def test_judged_columns_have_no_values_by_rules_if_one_row_was_judged() -> None:
     place, cells = CellKey(noise=0.0, k=5, correct=0.0), []
     for model in ("judged", "not-judged"):
         key = TrialGroup(model, "en_fact", "en", "code-2023")
@@ -191,7 +191,7 @@ def test_where_one_row_was_judged_no_row_has_a_rules_value_under_the_judges_head
     assert r"not-judged$^\dagger$ & -- & 50.00 & -- & -- & -- & 300 & -- &" in told
 
 
-def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() -> None:
+def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> None:
     key, place = TrialGroup("m", "en", "en", "robust"), CellKey(noise=1.0, k=5)
     cells = [Cell("rejection", key, "judge j/1", "all", _estimate("refusal", 0.25), place)]
     unsure = msgspec.structs.replace(_estimate("refusal", 0.5), n=290)
@@ -206,7 +206,7 @@ def test_what_judges_say_has_a_table_of_its_own_with_what_they_left_undecided() 
     assert "评审模型的判定" in write_html(report, pack_cases([], []), "zh")
 
 
-def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None:
+def test_a_difference_between_two_conditions_does_not_double_n() -> None:
     key = TrialGroup("m", "d", "en", "robust")
     rates = [("accuracy", 60), ("retrieval_gap", 120)]
     cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
@@ -214,7 +214,7 @@ def test_the_gap_between_two_conditions_does_not_double_what_was_asked() -> None
     assert table.rows[0].asked == 60
 
 
-def test_other_arms_and_shares_of_true_documents_have_tables_of_their_own() -> None:
+def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -> None:
     key = TrialGroup("m", "en", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
     arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))

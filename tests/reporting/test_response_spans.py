@@ -28,5 +28,7 @@ from ragbed.reporting.response_spans import find_repeated
         ("", "Ada", "Who?", []),
     ],
 )
-def test_what_a_reply_says_is_found_in_a_document(reply: str, document: str, question: str, marked: list[str]) -> None:
+def test_the_content_of_a_response_is_found_in_a_document(
+    reply: str, document: str, question: str, marked: list[str]
+) -> None:
     assert [document[start:end] for start, end in find_repeated(reply, document, question)] == marked

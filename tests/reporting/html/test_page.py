@@ -122,7 +122,7 @@ def test_it_opens_in_the_language_of_the_browser(browser: Browser, report: Path,
     context.close()
 
 
-def test_words_sets_the_language_whatever_the_browser_speaks(browser: Browser, run: Path, tmp_path: Path) -> None:
+def test_words_overrides_the_language_of_the_browser(browser: Browser, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "zh.html"
     assert type_command("report", str(run), "-f", "html", "--words", "zh", "-o", str(target)).code == 0
     with open_page(browser, "file://") as watched:
@@ -205,7 +205,7 @@ def test_the_prompt_is_the_one_that_was_sent(opened: Watched, run: Path, report:
         assert page.locator(".prompt .text").last.text_content() in sent
 
 
-def test_the_page_speaks_chinese(opened: Watched) -> None:
+def test_the_page_can_be_switched_to_chinese(opened: Watched) -> None:
     page = opened.page
     page.get_by_role("button", name="中文").click()
     assert page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
@@ -288,7 +288,7 @@ def test_it_prints_with_all_that_is_folded(opened: Watched) -> None:
     assert len(page.pdf()) > 10_000
 
 
-def test_all_but_the_cases_is_there_without_a_script(browser: Browser, report: Path) -> None:
+def test_everything_except_the_cases_works_without_javascript(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())

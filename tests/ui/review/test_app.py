@@ -48,7 +48,7 @@ def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path)
         assert served.get("/api/item", **ADA, item=KEY)["state"] == "rejected"
 
 
-def test_what_cannot_be_kept_is_not_confirmed(tmp_path: Path) -> None:
+def test_a_decision_that_cannot_be_stored_is_not_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder)) as served:
         path = folder / "review" / "decisions.jsonl"

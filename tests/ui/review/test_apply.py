@@ -36,7 +36,7 @@ def session(tmp_path: Path) -> ReviewSession:
     return session
 
 
-def test_rejected_items_are_gone_fixes_are_made_and_the_rest_is_as_it_was(
+def test_rejected_items_are_removed_fixes_applied_and_the_rest_unchanged(
     session: ReviewSession, tmp_path: Path
 ) -> None:
     applied = apply_review(session.state, tmp_path / "out")
@@ -51,7 +51,7 @@ def test_rejected_items_are_gone_fixes_are_made_and_the_rest_is_as_it_was(
     assert (applied.rejected, applied.unreviewed, applied.passages_removed) == (1, 2, 1)
 
 
-def test_every_removal_and_change_is_told_with_its_reason(session: ReviewSession, tmp_path: Path) -> None:
+def test_every_removal_and_change_is_listed_with_its_reason(session: ReviewSession, tmp_path: Path) -> None:
     apply_review(session.state, tmp_path / "out")
     removed = {line["what"]: (line["outcome"], line["reason"]) for line in lines(tmp_path / "out/review/removed.jsonl")}
     assert removed == {
@@ -78,7 +78,7 @@ def test_an_edited_passage_that_was_fixed_can_be_read_back(tmp_path: Path, point
     assert read_back.passages[place].support is None
 
 
-def test_what_people_found_is_left_for_the_quality_report(session: ReviewSession, tmp_path: Path) -> None:
+def test_the_counts_of_a_review_are_stored_for_the_quality_report(session: ReviewSession, tmp_path: Path) -> None:
     apply_review(session.state, tmp_path / "out")
     reviewed = read_reviewed(tmp_path / "out")
     assert reviewed is not None
@@ -86,7 +86,7 @@ def test_what_people_found_is_left_for_the_quality_report(session: ReviewSession
     assert reviewed.datasets["a"].sha256 == hash_file(tmp_path / "out" / "a.jsonl")
 
 
-def test_items_on_which_two_raters_differ_are_left_out_and_told(tmp_path: Path) -> None:
+def test_items_on_which_two_raters_differ_are_left_out_and_listed(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path / "data", a=world("base", 2)), raters=2)
     session.decide("ada", "a/en-base-0", accepted(session, "a/en-base-0"))
     session.decide("bo", "a/en-base-0", accepted(session, "a/en-base-0", question=rejected("unclear")))
@@ -98,14 +98,14 @@ def test_items_on_which_two_raters_differ_are_left_out_and_told(tmp_path: Path) 
     assert removed["reason"] == "two raters differ on question, and nobody has settled it"
 
 
-def test_a_dataset_of_which_nothing_is_left_is_no_file(tmp_path: Path) -> None:
+def test_a_dataset_without_items_is_not_written(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path / "data", a=world("base", 1)))
     session.decide("ada", "a/en-base-0", [replace(rejected("unclear"), point="question")])
     assert apply_review(session.state, tmp_path / "out").written == 0
     assert not list((tmp_path / "out").glob("*.jsonl"))
 
 
-def test_nothing_that_is_there_is_written_over(session: ReviewSession, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(session: ReviewSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="already exists and is not empty"):
         apply_review(session.state, tmp_path / "data")
     (tmp_path / "file").write_text("x")

@@ -86,7 +86,7 @@ def state(page: Page) -> Locator:
     return page.locator(".about .tag").first
 
 
-def test_the_flagged_item_comes_first_with_what_is_flagged_in_it(browser: Browser, untouched: Served) -> None:
+def test_the_flagged_item_comes_first_with_its_flags(browser: Browser, untouched: Served) -> None:
     with seated(browser, untouched, "ada") as opened:
         page = opened.page
         assert untouched.token not in page.url
@@ -157,7 +157,7 @@ def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served
     assert said["passages[0].stance"]["fix"] == "distracts"
 
 
-def test_false_answers_and_edited_stretches_are_decided_beside_the_true_passage(
+def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
     browser: Browser, served: Served, folder: Path
 ) -> None:
     (item,) = world("fact", 1)
@@ -233,7 +233,7 @@ def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
         expect(page.locator(".bound-line")).to_contain_text("2 more for ≤ 5.0 %")
 
 
-def test_two_raters_decide_unseen_and_settle_what_they_differ_on(browser: Browser, folder: Path) -> None:
+def test_two_raters_decide_independently_and_settle_their_differences(browser: Browser, folder: Path) -> None:
     with (
         serve("review", str(folder), "--raters", "2") as served,
         seated(browser, served, "ada") as ada,
@@ -292,7 +292,7 @@ def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
         expect(page.locator(".item-row")).to_have_count(1)
 
 
-def test_the_interface_speaks_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
+def test_the_interface_can_be_switched_to_chinese_and_remembers_it(browser: Browser, untouched: Served) -> None:
     with seated(browser, untouched, "李四") as opened:
         page = opened.page
         page.get_by_role("button", name="中文").click()
@@ -358,7 +358,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, served: S
         page.wait_for_url(lambda url: "en-base-0" not in url)
 
 
-def test_a_server_that_is_gone_is_said(browser: Browser, folder: Path) -> None:
+def test_a_stopped_server_is_reported(browser: Browser, folder: Path) -> None:
     with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         page.goto(served.address)

@@ -38,7 +38,7 @@ def test_none_wrong_of_59_rules_out_5_percent_and_one_fewer_does_not(tmp_path: P
     assert one.bound == pytest.approx(0.0495, abs=1e-4)
 
 
-def test_a_wrong_item_asks_for_more(tmp_path: Path) -> None:
+def test_a_wrong_item_requires_a_larger_sample(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 30)), target=0.2)
     drawn = [key for key in session.order if not session.queue.entries[key].flags]
     assert the_tally(session).more == 14
@@ -49,7 +49,7 @@ def test_a_wrong_item_asks_for_more(tmp_path: Path) -> None:
     assert one.more == min(30, one.drawn) - 2  # 30 with two wrong would do
 
 
-def test_what_was_passed_over_ends_the_sample(tmp_path: Path) -> None:
+def test_a_skipped_item_ends_the_sample(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 6)))
     for place in (0, 1, 3, 4):
         accept(session, session.order[place])
@@ -58,7 +58,7 @@ def test_what_was_passed_over_ends_the_sample(tmp_path: Path) -> None:
     assert the_tally(session).sampled == 5
 
 
-def test_when_all_were_looked_at_the_share_is_known(tmp_path: Path) -> None:
+def test_the_share_is_exact_when_all_items_were_reviewed(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 4)))
     for key in session.order[:3]:
         accept(session, key)
@@ -76,7 +76,7 @@ def test_flagged_items_are_counted_apart(tmp_path: Path) -> None:
     assert (one.flagged, one.flagged_done, one.drawn, one.sampled, one.wrong) == (1, 1, 3, 0, 0)
 
 
-def test_agreement_is_of_what_was_said_before_it_was_settled(tmp_path: Path) -> None:
+def test_agreement_is_measured_before_settlement(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 4)), raters=2)
     # Of four items both accept two, both fix one, and differ on one: agreed 3/4, by chance 1/2, so kappa is 1/2.
     verdicts = [("ok", "ok"), ("ok", "ok"), ("fix", "fix"), ("fix", "ok")]
@@ -95,7 +95,7 @@ def test_agreement_is_of_what_was_said_before_it_was_settled(tmp_path: Path) -> 
     assert the_tally(session).wrong == 2
 
 
-def test_of_one_rater_there_is_no_agreement(tmp_path: Path) -> None:
+def test_one_rater_has_no_agreement(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 1)))
     accept(session, session.order[0])
     assert concord(session.state) == []

@@ -22,7 +22,7 @@ def test_a_base_item_is_decided_by_question_answer_and_stances() -> None:
     ]
 
 
-def test_every_edited_stretch_of_a_counterfactual_item_is_decided_by_itself() -> None:
+def test_every_edited_span_of_a_counterfactual_item_is_decided_separately() -> None:
     (item,) = world("fact", 1)
     edits = {index: len(one.edits) for index, one in enumerate(item.passages) if one.edit_of is not None}
     assert edits
@@ -34,7 +34,7 @@ def test_every_edited_stretch_of_a_counterfactual_item_is_decided_by_itself() ->
         assert sum(name.startswith(f"passages[{index}].edits[") for name in names) == count > 0
 
 
-def test_every_part_of_an_integration_item_is_decided_by_itself() -> None:
+def test_every_part_of_an_integration_item_is_decided_separately() -> None:
     (item,) = world("int", 1)
     names = [point.name for point in points_of(item)]
     assert [name for name in names if name.startswith("answer")] == [f"answer[{i}]" for i in range(len(item.answer))]
@@ -72,12 +72,12 @@ def test_a_kind_follows_from_the_name() -> None:
         (PointDecision(point="question", verdict="fix", fix="Who?", part=0), "only a relevance label has a part"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_reason(said: PointDecision, problem: str) -> None:
+def test_an_invalid_decision_is_refused_with_the_reason(said: PointDecision, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         check_decisions(base_item(supports=1, distracts=1), [said])
 
 
-def test_what_supports_an_integration_item_supports_a_part_of_it() -> None:
+def test_a_passage_supports_one_part_of_an_integration_item() -> None:
     (item,) = world("int", 1)
     place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     point = f"passages[{place}].stance"

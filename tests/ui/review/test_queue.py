@@ -28,7 +28,7 @@ def test_the_order_is_drawn_and_stays_when_items_are_added(tmp_path: Path) -> No
     assert [key for key in draw if key in fewer] == fewer
 
 
-def test_an_item_is_read_as_it_stands_in_the_file(tmp_path: Path) -> None:
+def test_an_item_is_read_unchanged(tmp_path: Path) -> None:
     items = world("int", 2)
     queue = open_queue(write_data(tmp_path, en_int=items))
     assert [queue.read(f"en_int/{item.id}") for item in items] == list(items)
@@ -43,7 +43,7 @@ def test_a_file_is_reviewed_beside_itself(tmp_path: Path) -> None:
     assert folder == tmp_path / "en_base.review"
 
 
-def test_what_is_no_dataset_is_said(tmp_path: Path) -> None:
+def test_a_path_without_a_dataset_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist; name the folder of a build"):
         find_datasets(tmp_path / "none")
     with pytest.raises(UsageError, match="contains no dataset"):

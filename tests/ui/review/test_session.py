@@ -30,7 +30,7 @@ def shown(
     return {point.name: (point.mine, point.others) for point in page.points}
 
 
-def test_an_item_is_begun_then_decided(folder: Path) -> None:
+def test_an_item_is_started_and_then_decided(folder: Path) -> None:
     session = open_session(folder)
     assert session.state.of(KEY).state == "open"
     session.decide("ada", KEY, [PointDecision(point="question", verdict="accept")])
@@ -55,7 +55,7 @@ def test_a_rejected_passage_does_not_reject_the_item(folder: Path) -> None:
     assert session.state.of(KEY).state == "fixed"
 
 
-def test_what_was_decided_is_there_after_a_new_start(folder: Path) -> None:
+def test_decisions_are_there_after_a_restart(folder: Path) -> None:
     open_session(folder).decide("ada", KEY, [replace(rejected(), point="question")])
     assert open_session(folder).state.of(KEY).state == "rejected"
 
@@ -79,7 +79,7 @@ def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path
     assert log.count('"line":"undo"') == 2
 
 
-def test_of_several_people_who_share_the_work_the_last_word_counts(folder: Path) -> None:
+def test_the_last_decision_counts_if_several_people_share_the_work(folder: Path) -> None:
     session = open_session(folder)
     session.decide("ada", KEY, accepted(session, KEY))
     session.decide("bo", KEY, [replace(rejected(), point="question")])
@@ -90,7 +90,7 @@ def test_of_several_people_who_share_the_work_the_last_word_counts(folder: Path)
     assert [(who, said.verdict) for who, said in others] == [("bo", "reject")]
 
 
-def test_the_last_word_counts_also_if_it_is_of_who_spoke_first(folder: Path) -> None:
+def test_the_last_decision_counts_whoever_made_it(folder: Path) -> None:
     session = open_session(folder)
     session.decide("ada", KEY, accepted(session, KEY))
     session.decide("bo", KEY, [replace(rejected(), point="question")])
@@ -136,7 +136,7 @@ def test_after_both_are_done_only_what_they_differ_on_can_be_decided_and_undone(
     assert session.state.of(KEY).state == "disagreed"
 
 
-def test_where_one_rejects_and_the_other_does_not_settling_decides(folder: Path) -> None:
+def test_settling_decides_if_only_one_rater_rejects(folder: Path) -> None:
     session = open_session(folder, raters=2)
     session.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
     session.decide("bo", KEY, accepted(session, KEY, passages_1__stance=rejected("a duplicate")))
@@ -146,7 +146,7 @@ def test_where_one_rejects_and_the_other_does_not_settling_decides(folder: Path)
     assert session.state.of(KEY).settled["passages[1].stance"].reason == "a duplicate"
 
 
-def test_where_both_reject_an_item_their_reasons_need_not_agree(folder: Path) -> None:
+def test_two_rejections_agree_with_different_reasons(folder: Path) -> None:
     session = open_session(folder, raters=2)
     session.decide("ada", KEY, [replace(rejected("unclear"), point="question")])
     session.decide("bo", KEY, [replace(rejected("common knowledge"), point="known")])
@@ -166,7 +166,7 @@ def test_a_third_may_settle_but_not_rate(folder: Path) -> None:
     assert next_open(session, "ada") != KEY
 
 
-def test_what_two_differ_on_comes_when_nothing_else_is_left(folder: Path) -> None:
+def test_disagreements_come_after_all_other_items(folder: Path) -> None:
     session = open_session(folder, raters=2)
     for key in session.order:
         session.decide("ada", key, accepted(session, key))
@@ -178,7 +178,7 @@ def test_what_two_differ_on_comes_when_nothing_else_is_left(folder: Path) -> Non
     assert next_open(session, "ada") is None
 
 
-def test_who_undid_everything_is_no_rater(folder: Path) -> None:
+def test_a_rater_who_undid_everything_does_not_count(folder: Path) -> None:
     session = open_session(folder, raters=2)
     session.decide("aad", KEY, [PointDecision(point="question", verdict="accept")])
     session.undo("aad")
@@ -187,7 +187,7 @@ def test_who_undid_everything_is_no_rater(folder: Path) -> None:
     assert session.state.raters == ["ada", "bo"]
 
 
-def test_decisions_made_elsewhere_are_taken_in_once(folder: Path, tmp_path: Path) -> None:
+def test_decisions_are_imported_once(folder: Path, tmp_path: Path) -> None:
     other = write_data(tmp_path / "other", a=world("base", 3))
     there = open_session(other, raters=2)
     there.decide("bo", KEY, accepted(there, KEY))
@@ -221,7 +221,7 @@ def test_an_older_decision_from_elsewhere_does_not_replace_a_newer_one(folder: P
     assert session.state.of(KEY).state == "rejected"
 
 
-def test_what_is_decided_here_counts_although_a_clock_elsewhere_is_ahead(folder: Path, tmp_path: Path) -> None:
+def test_a_new_decision_counts_even_if_another_clock_is_ahead(folder: Path, tmp_path: Path) -> None:
     path = _reject_elsewhere(tmp_path / "other", "2999")
     session = open_session(folder)
     session.take_in(path)
@@ -242,7 +242,7 @@ def test_decisions_made_with_another_number_of_raters_are_refused(
     assert session.state.raters == []
 
 
-def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Path) -> None:
+def test_decisions_of_a_third_rater_are_not_imported(folder: Path, tmp_path: Path) -> None:
     other = write_data(tmp_path / "other", a=world("base", 3))
     there = open_session(other, raters=2)
     for rater in ("bo", "cy"):
@@ -264,7 +264,7 @@ def test_decisions_of_a_third_rater_are_not_taken_in(folder: Path, tmp_path: Pat
         (("+00:00", "+01:00"), "is not a time of the form"),
     ],
 )
-def test_decisions_about_something_else_are_refused_with_their_line_and_none_is_taken(
+def test_decisions_about_other_items_are_refused_with_their_line(
     folder: Path, tmp_path: Path, change: tuple[str, str], problem: str
 ) -> None:
     other = write_data(tmp_path / "other", a=world("base", 3))
@@ -290,7 +290,7 @@ def test_the_log_of_other_data_is_refused(folder: Path) -> None:
         open_session(folder)
 
 
-def test_decisions_on_items_that_changed_do_not_count_and_are_told(folder: Path) -> None:
+def test_decisions_about_changed_items_do_not_count_and_are_reported(folder: Path) -> None:
     session = open_session(folder)
     for key in (KEY, "a/en-base-1"):
         session.decide("ada", key, accepted(session, key))

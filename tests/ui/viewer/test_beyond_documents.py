@@ -48,7 +48,7 @@ def served(run: Path) -> Iterator[Served]:
         yield started
 
 
-def test_passages_that_a_system_found_stand_with_its_reply(browser: Browser, served: Served) -> None:
+def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served: Served) -> None:
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")
@@ -63,7 +63,7 @@ def test_passages_that_a_system_found_stand_with_its_reply(browser: Browser, ser
         opened.assert_harmless()
 
 
-def test_the_calls_behind_a_reply_can_be_unfolded(browser: Browser, served: Served) -> None:
+def test_the_calls_of_a_response_can_be_unfolded(browser: Browser, served: Served) -> None:
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")

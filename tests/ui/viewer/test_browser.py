@@ -67,7 +67,7 @@ def press_facet(page: Page, facet: str, value: str) -> None:
     page.get_by_role("group", name=facet, exact=True).get_by_role("button", name=value).click()
 
 
-def test_the_printed_address_opens_the_overview_and_the_token_leaves_it(watched: Watched, served: Served) -> None:
+def test_the_printed_url_opens_the_overview_and_loses_its_token(watched: Watched, served: Served) -> None:
     page = watched.page
     assert served.token not in page.url
     assert "Overview" in page.inner_text("h1")
@@ -85,9 +85,7 @@ def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
     assert "Ellerstead" in rows(page).inner_text()
 
 
-def test_filters_narrow_the_list_and_the_address_carries_them(
-    watched: Watched, browser: Browser, served: Served
-) -> None:
+def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: Browser, served: Served) -> None:
     page = watched.page
     page.get_by_role("link", name="Trials").click()
     page.wait_for_selector(".trial-row")
@@ -151,7 +149,7 @@ def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:
         page.keyboard.press("Escape")  # out of the box
 
 
-def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: Served) -> None:
+def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served: Served) -> None:
     page = watched.page
     page.goto(f"{served.origin}/?show=trials&model=made%2Fmisled&testbed=noise&lang=en")
     rows(page).click()
@@ -184,7 +182,7 @@ def test_a_case_shows_what_was_asked_said_and_thought(watched: Watched, served: 
     assert "Answer from the documents." in page.locator(".prompt").inner_text()
 
 
-def test_other_models_stand_beside_and_the_link_keeps_them(watched: Watched, served: Served) -> None:
+def test_other_models_are_shown_beside_and_kept_in_the_url(watched: Watched, served: Served) -> None:
     page = watched.page
     page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=noise&lang=en")
     rows(page).click()
@@ -238,7 +236,7 @@ def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:
     assert "back to the list" in page.locator("dialog").inner_text()
 
 
-def test_the_interface_speaks_chinese_and_keeps_it(watched: Watched) -> None:
+def test_the_interface_can_be_switched_to_chinese_and_keeps_it(watched: Watched) -> None:
     page = watched.page
     page.get_by_role("button", name="中文").click()
     expect(page.locator("h1")).to_have_text("总览")
@@ -258,7 +256,7 @@ def test_dark_follows_the_system_and_can_be_chosen(browser: Browser, served: Ser
 
 
 @pytest.mark.parametrize("query", ["", "?show=trials", "case"])
-def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: str) -> None:
+def test_nothing_is_wider_than_the_screen_of_a_phone(browser: Browser, served: Served, query: str) -> None:
     with open_page(browser, served.origin, width=375) as opened:
         page = opened.page
         enter(page, served)
@@ -271,7 +269,7 @@ def test_nothing_sticks_out_on_a_phone(browser: Browser, served: Served, query: 
         opened.assert_harmless()
 
 
-def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
+def test_a_run_in_progress_is_followed(browser: Browser, tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"][:1]})
     with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
         served.wait_for(1)
@@ -284,7 +282,7 @@ def test_a_run_at_work_is_followed(browser: Browser, tmp_path: Path) -> None:
         opened.assert_harmless()
 
 
-def test_runs_that_begin_or_go_on_while_the_viewer_is_open_appear(browser: Browser, tmp_path: Path) -> None:
+def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, tmp_path: Path) -> None:
     with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
         page = opened.page
         enter(page, served)

@@ -54,7 +54,7 @@ def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
     index.close()
 
 
-def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
+def test_results_that_a_later_session_adds_or_retries_are_indexed(run: Path) -> None:
     bring_up(run)
     assert verdicts(run).count("error") == 1
     add_replies(run, CASES, {"made/broken": [said("Marlowe")], "made/late": [said("Carla Venn")]})
@@ -64,7 +64,7 @@ def test_what_a_later_session_adds_and_mends_is_taken_up(run: Path) -> None:
     assert verdicts(run, query="Marlowe").count("correct") == 2
 
 
-def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) -> None:
+def test_a_recreated_run_is_indexed_again(run: Path, tmp_path: Path) -> None:
     bring_up(run)
     write_run(tmp_path / "other", [make_case(5)], {"made/new": [said("gold-5")]})
     (tmp_path / "other" / "run.sqlite").replace(run / "run.sqlite")
@@ -73,13 +73,13 @@ def test_a_run_that_was_begun_anew_is_indexed_anew(run: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_index_is_made_again(run: Path, damage: bytes) -> None:
+def test_a_damaged_index_is_rebuilt(run: Path, damage: bytes) -> None:
     (run / "view.sqlite").write_bytes(damage)
     bring_up(run)
     assert len(verdicts(run)) == 9
 
 
-def test_diagnosed_types_come_go_and_stray_lines_are_passed_over(run: Path) -> None:
+def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> None:
     bring_up(run)
     path = run / "diagnose" / "errors.jsonl"
     path.parent.mkdir()
@@ -111,7 +111,7 @@ def types(run: Path) -> dict[tuple[str, ...], int]:
     return {found: count for found, count in counted.items() if found}
 
 
-def test_what_cannot_be_asked_is_counted(tmp_path: Path) -> None:
+def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
     cases.append(replace(make_case(4, feasible=False), k=9))
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})

@@ -34,9 +34,7 @@ def opened(tmp_path: Path, told: list[list[Kept]]) -> Iterator[OpenRuns]:
     opened.close()
 
 
-def test_a_run_that_appears_is_opened_and_its_index_is_to_be_kept(
-    opened: OpenRuns, told: list[list[Kept]], tmp_path: Path
-) -> None:
+def test_a_new_run_is_opened_and_indexed(opened: OpenRuns, told: list[list[Kept]], tmp_path: Path) -> None:
     assert list(opened.readers) == ["first"]
     opened.look()
     write_run(tmp_path / "runs" / "deep" / "second", CASES, REPLIES)
@@ -45,7 +43,7 @@ def test_a_run_that_appears_is_opened_and_its_index_is_to_be_kept(
     assert [[kept.run.name for kept in runs] for runs in told] == [["first"], ["first", "second"]]
 
 
-def test_a_run_that_is_gone_or_begun_anew_is_not_shown_as_it_was(opened: OpenRuns, tmp_path: Path) -> None:
+def test_a_deleted_or_recreated_run_is_not_shown_from_the_old_file(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "first"
     shutil.rmtree(run)
     opened.look()
@@ -59,7 +57,7 @@ def test_a_run_that_is_gone_or_begun_anew_is_not_shown_as_it_was(opened: OpenRun
     assert opened.readers["first"].progress().results == 1
 
 
-def test_a_run_that_is_not_planned_yet_waits_without_being_called_broken(opened: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_that_is_not_planned_yet_is_not_reported_as_broken(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "second"
     run.mkdir()
     with open_store(run, create=True) as store, patch("ragbed.ui.viewer.open_runs._PATIENCE_S", 0.0):
@@ -70,7 +68,7 @@ def test_a_run_that_is_not_planned_yet_waits_without_being_called_broken(opened:
     assert list(opened.readers) == ["first", "second"]
 
 
-def test_a_run_that_stays_unreadable_is_named_with_the_reason(opened: OpenRuns, tmp_path: Path) -> None:
+def test_a_run_that_stays_unreadable_is_reported_with_the_reason(opened: OpenRuns, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "broken"
     run.mkdir()
     (run / "run.sqlite").write_bytes(b"no database at all" * 100)
@@ -85,7 +83,7 @@ def test_a_run_that_stays_unreadable_is_named_with_the_reason(opened: OpenRuns, 
         assert opened.problems == {}
 
 
-def test_what_is_wrong_at_the_beginning_is_said_at_once(tmp_path: Path) -> None:
+def test_errors_at_the_start_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "run.sqlite").write_bytes(b"no database at all" * 100)
     with pytest.raises(DataError, match="damaged"):
         OpenRuns([tmp_path], tmp_path / "cache", print).fill()

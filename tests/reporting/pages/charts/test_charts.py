@@ -67,14 +67,14 @@ def test_nothing_is_drawn_outside_the_sheet(chart: Chart) -> None:
         assert 0 <= float(mark.get("y", 0)) <= height
 
 
-def test_a_file_of_its_own_has_its_colours_written_in() -> None:
+def test_an_svg_file_contains_its_colours() -> None:
     plain, themed = (_curves("m").as_file(follows_theme=follows) for follows in (False, True))
     assert "var(" not in plain + themed
     assert "prefers-color-scheme" not in plain
     assert "prefers-color-scheme:dark" in themed
 
 
-def test_every_point_says_its_numbers() -> None:
+def test_every_point_has_its_numbers() -> None:
     root = ElementTree.fromstring(_curves("m").as_file(follows_theme=False))
     told = [circle.findtext(f"{_SVG}title") for circle in root.iter(f"{_SVG}circle")]
     assert told == ["m, 0: 90.0 [80.0, 95.0] %, n = 50", "m, 0.8: 50.0 [40.0, 60.0] %, n = 50"]
