@@ -192,7 +192,7 @@ def test_false_answers_and_edited_spans_are_decided_beside_the_original_passage(
         press(page, f"passages[{place}].text", "Reject")
         page.get_by_role("button", name="the true answer remains").click()
         expect(point(page, f"passages[{place}].text")).to_contain_text("the true answer remains")
-        expect(state(page)).to_have_text("begun")
+        expect(state(page)).to_have_text("started")
 
 
 def test_undo_goes_back_to_where_it_was(browser: Browser, served: Served) -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, ChartTexts, Grid, fit, hue, make_chart, percent, tell
+from ragbed.reporting.pages.charts.layout import (
+    WIDTH,
+    Chart,
+    ChartTexts,
+    Grid,
+    fit,
+    format_share,
+    hue,
+    make_chart,
+    percent,
+)
 from ragbed.reporting.pages.markup import Node, el
 
 _LEFT, _RIGHT, _TOP, _BAR, _GAP = 200, 110, 36, 16, 10
@@ -45,7 +55,7 @@ def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]
 def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
     whole = WIDTH - _LEFT - _RIGHT
     at = {end: _LEFT + whole * share / most for end, share in (("v", bar.value), ("l", bar.low), ("h", bar.high))}
-    title = el("title", f"{bar.series}: {tell(bar.value, bar.low, bar.high)} %, n = {bar.n}")
+    title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high)} %, n = {bar.n}")
     width = at["v"] - _LEFT
     yield el("rect", title, class_=f"{hue(number)} block pale", x=_LEFT, y=top, width=width, height=_BAR - 2)
     middle = top + (_BAR - 2) / 2
@@ -55,4 +65,4 @@ def _bar(bar: Bar, number: int, most: float, top: float) -> Iterator[Node]:
 
 def _cell(group: Sequence[Bar], series: str) -> str:
     found = next((bar for bar in group if bar.series == series), None)
-    return "–" if found is None else f"{tell(found.value, found.low, found.high)} (n = {found.n})"
+    return "–" if found is None else f"{format_share(found.value, found.low, found.high)} (n = {found.n})"

@@ -12,11 +12,11 @@ from ragbed.reporting.pages.charts.layout import (
     Grid,
     dash,
     fit_names,
+    format_share,
     hue,
     make_chart,
     percent,
     spread,
-    tell,
 )
 from ragbed.reporting.pages.markup import Node, el
 
@@ -96,7 +96,7 @@ def _marks(scale: _Scale, number: int, series: Series) -> Iterator[Node]:
     if len(spots) > 1:
         yield el("path", class_=f"{hue(number)} line", d=_path(spots), stroke_dasharray=dash(number))
     for point, (x, y) in zip(known, spots, strict=True):
-        title = f"{series.name}, {point.at:.3g}: {tell(point.value, point.low, point.high)} %, n = {point.n}"
+        title = f"{series.name}, {point.at:.3g}: {format_share(point.value, point.low, point.high)} %, n = {point.n}"
         yield el("circle", el("title", title), class_=hue(number), cx=x, cy=y, r=3.2)
 
 
@@ -132,4 +132,4 @@ def _grid(texts: ChartTexts, places: Sequence[float], series: Sequence[Series]) 
 
 
 def _cell(point: CurvePoint | None) -> str:
-    return "–" if point is None else f"{tell(point.value, point.low, point.high)} (n = {point.n})"
+    return "–" if point is None else f"{format_share(point.value, point.low, point.high)} (n = {point.n})"
